@@ -1,0 +1,14 @@
+// Path patterns as the plan writes them (protect, copy_out, reports).
+#pragma once
+
+#include <string_view>
+
+namespace pawl {
+
+// True when the relative path `path` matches `pattern`: '*' and '?' stay inside one component, '**' as a
+// whole component spans any number of components (also none), "dir/**" covers everything below dir, other
+// characters stand for themselves. No classes, no braces. Linear in pattern times path: safe on hostile
+// paths.
+bool glob_matches(std::string_view pattern, std::string_view path);
+
+}  // namespace pawl

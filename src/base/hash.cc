@@ -1,0 +1,52 @@
+#include "base/hash.h"
+
+#include <blake3.h>
+
+#include <algorithm>
+
+namespace pawl {
+
+std::string to_hex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out(bytes.size() * 2, '0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    out[2 * i] = kDigits[byte >> 4];
+    out[2 * i + 1] = kDigits[byte & 15];
+  }
+  return out;
+}
+
+struct Hasher::State {
+  blake3_hasher hasher;
+};
+
+Hasher::Hasher() : state_(std::make_unique<State>()) { blake3_hasher_init(&state_->hasher); }
+Hasher::~Hasher() = default;
+void Hasher::update(std::string_view bytes) { blake3_hasher_update(&state_->hasher, bytes.data(), bytes.size()); }
+
+namespace {
+
+std::string finish(const blake3_hasher& hasher) {
+  char out[BLAKE3_OUT_LEN];
+  blake3_hasher_finalize(&hasher, reinterpret_cast<unsigned char*>(out), sizeof out);
+  return to_hex({out, sizeof out});
+}
+
+}  // namespace
+
+std::string Hasher::hex() const { return finish(state_->hasher); }
+
+std::string blake3_hex(std::string_view bytes) {
+  blake3_hasher hasher;
+  blake3_hasher_init(&hasher);
+  blake3_hasher_update(&hasher, bytes.data(), bytes.size());
+  return finish(hasher);
+}
+
+bool is_hash(std::string_view text) {
+  return text.size() == kHashHexSize &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+}  // namespace pawl

@@ -1,0 +1,194 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// Length of the well-formed UTF-8 sequence at the start of `text`, or 0 (RFC 3629: no overlong forms, no
+// surrogates, nothing above U+10FFFF).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto tail = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return i < text.size() && byte(i) >= low && byte(i) <= high;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return tail(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : 0xBF;
+    return tail(1, low, high) && tail(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
+    return tail(1, low, high) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+void append_value(std::string& out, const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null:
+      out += "null";
+      return;
+    case Json::value_t::boolean:
+      out += value.get<bool>() ? "true" : "false";
+      return;
+    case Json::value_t::number_integer:
+      out += fmt::to_string(value.get<std::int64_t>());
+      return;
+    case Json::value_t::number_unsigned:
+      out += fmt::to_string(value.get<std::uint64_t>());
+      return;
+    case Json::value_t::string:
+      append_json_string(out, value.get_ref<const std::string&>());
+      return;
+    case Json::value_t::array: {
+      char separator = '[';
+      for (const auto& item : value) {
+        out += separator;
+        append_value(out, item);
+        separator = ',';
+      }
+      out += separator == '[' ? "[]" : "]";
+      return;
+    }
+    case Json::value_t::object: {
+      char separator = '{';
+      for (const auto& [key, item] : value.items()) {
+        out += separator;
+        append_json_string(out, key);
+        out += ':';
+        append_value(out, item);
+        separator = ',';
+      }
+      out += separator == '{' ? "{}" : "}";
+      return;
+    }
+    case Json::value_t::number_float:
+    case Json::value_t::binary:
+    case Json::value_t::discarded:
+      break;
+  }
+  PAWL_CHECK(!"canonical JSON holds integers, strings, booleans, null, arrays and objects only");
+}
+
+// Stops the parse at a bad depth or a duplicate key, both of which nlohmann's DOM accepts.
+struct Guard {
+  std::vector<std::set<std::string>> keys;
+  std::string problem;
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+      case Json::parse_event_t::array_start:
+        if (static_cast<std::size_t>(depth) >= kJsonDepthMax) {
+          problem = fmt::format("nested deeper than {}", kJsonDepthMax);
+          return false;
+        }
+        keys.resize(static_cast<std::size_t>(depth) + 2);
+        keys[static_cast<std::size_t>(depth) + 1].clear();
+        return true;
+      case Json::parse_event_t::key: {
+        const auto level = static_cast<std::size_t>(depth);
+        if (keys.size() <= level) keys.resize(level + 1);
+        if (!keys[level].insert(parsed.get<std::string>()).second && problem.empty())
+          problem = "duplicate key '" + parsed.get<std::string>() + "'";
+        return true;
+      }
+      case Json::parse_event_t::object_end:
+      case Json::parse_event_t::array_end:
+      case Json::parse_event_t::value:
+        return true;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    std::size_t length = 1;
+    switch (byte) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (byte < 0x20) {
+          out += fmt::format("\\u{:04x}", byte);
+        } else if (length = utf8_length(text); length == 0) {
+          out += kReplacement;
+          length = 1;
+        } else {
+          out += text.substr(0, length);
+        }
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
+}
+
+std::string canonical(const Json& value) {
+  std::string out;
+  append_value(out, value);
+  return out;
+}
+
+Result<Json> parse_json(std::string_view text) {
+  Guard guard;
+  try {
+    Json value = Json::parse(text, std::ref(guard));
+    if (!guard.problem.empty()) return fail(ErrorKind::kInvalid, guard.problem);
+    return value;
+  } catch (const Json::parse_error& error) {
+    Error failure{.kind = ErrorKind::kInvalid, .message = "not JSON: " + std::string(error.what())};
+    failure.column = static_cast<std::int64_t>(error.byte);
+    return std::unexpected(std::move(failure));
+  }
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    out += length == 0 ? kReplacement : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xC0) == 0x80) --bytes_max;
+  return text.substr(0, bytes_max);
+}
+
+}  // namespace pawl

@@ -1,0 +1,35 @@
+// JSON as Pawl writes and reads it.
+//
+// Canonical JSON is the ledger's format and what hashes are taken of: keys sorted by their UTF-8 bytes, no
+// spaces, integers only, strings escaped minimally (\" \\ \b \f \n \r \t, other controls as \u00xx in lower
+// case, everything else as raw UTF-8). docs/ledger-format.md specifies it; golden files pin it.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace pawl {
+
+using Json = nlohmann::json;  // objects are std::map: iteration is already in key order
+
+// REQUIRES: no floating-point number and no binary anywhere in `value` (programmer error: aborts).
+// Bytes that are not UTF-8 become U+FFFD: text from a sandbox must never stop a ledger row.
+std::string canonical(const Json& value);
+// Appends `text` as a JSON string, quotes included, by canonical()'s rules.
+void append_json_string(std::string& out, std::string_view text);
+
+constexpr std::size_t kJsonDepthMax = 64;  // deeper than any row of ours; a parser bomb is deeper
+// Parses with a bound on depth. kInvalid, with `column` = byte offset + 1, when it is not JSON, has duplicate
+// keys, or is too deep. The caller bounds the size.
+Result<Json> parse_json(std::string_view text);
+
+// `text` with every byte sequence that is not UTF-8 replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+// The longest prefix of at most `bytes_max` bytes that ends on a character boundary. REQUIRES: valid UTF-8.
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
+
+}  // namespace pawl

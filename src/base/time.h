@@ -1,0 +1,32 @@
+// Points in time as values. Reading a clock is os/clock.h.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace pawl {
+
+// Microseconds since the Unix epoch, UTC: what rows, leases and people use.
+struct WallTime {
+  std::int64_t micros = 0;
+  auto operator<=>(const WallTime&) const = default;
+  WallTime plus_ms(std::int64_t ms) const { return {micros + ms * 1000}; }
+};
+
+// Microseconds since an arbitrary start (CLOCK_MONOTONIC): for durations and time-outs only.
+struct MonoTime {
+  std::int64_t micros = 0;
+  auto operator<=>(const MonoTime&) const = default;
+};
+
+// RFC 3339, UTC, always with six digits of microseconds and 'Z': "2026-01-02T03:04:05.678901Z".
+// This fixed width makes text order equal time order, which SQL relies on.
+std::string rfc3339(WallTime time);
+// Accepts exactly what rfc3339() writes. kInvalid otherwise.
+Result<WallTime> parse_rfc3339(std::string_view text);
+
+}  // namespace pawl

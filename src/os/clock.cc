@@ -1,0 +1,22 @@
+#include "os/clock.h"
+
+#include <ctime>
+
+namespace pawl::os {
+namespace {
+std::int64_t micros_of(clockid_t id) {
+  timespec now{};
+  clock_gettime(id, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+}
+}  // namespace
+
+WallTime SystemClock::wall() const { return {micros_of(CLOCK_REALTIME)}; }
+MonoTime SystemClock::mono() const { return {micros_of(CLOCK_MONOTONIC)}; }
+
+void SystemClock::sleep_ms(std::int64_t ms) const {
+  const timespec span{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &span, nullptr);
+}
+
+}  // namespace pawl::os

@@ -1,0 +1,252 @@
+#include "os/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "os/crash_point.h"
+
+namespace pawl::os {
+namespace {
+
+Status write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail_errno(errno, "write", path);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+std::string label_of(std::string_view label, std::string_view suffix) {
+  return std::string(label) + "." + std::string(suffix);
+}
+
+// Writes `bytes` to a new temporary beside `path`; `durable` says whether it reaches the disk.
+Result<std::string> write_temporary(const std::string& path, std::string_view bytes, unsigned mode,
+                                    bool durable) {
+  std::string temporary = path + ".tmp.XXXXXX";
+  UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd) return fail_errno(errno, "create", temporary);
+  auto give_up = [&](Status status) -> Result<std::string> {
+    unlink(temporary.c_str());
+    return std::unexpected(std::move(status).error());
+  };
+  if (auto status = write_all(fd.get(), bytes, temporary); !status) return give_up(std::move(status));
+  if (fchmod(fd.get(), mode) != 0) return give_up(fail_errno(errno, "chmod", temporary));
+  if (durable && fsync(fd.get()) != 0) return give_up(fail_errno(errno, "fsync", temporary));
+  return temporary;
+}
+
+Status remove_entries(int folder, int depth);
+
+Status remove_at(int parent, const char* name, int depth) {
+  if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return {};
+  if (errno != EISDIR && errno != EPERM) return fail_errno(errno, "remove", name);
+  UniqueFd child(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!child && errno == EACCES) {  // a folder that a step made unreadable
+    fchmodat(parent, name, 0700, 0);
+    child.reset(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  if (!child) return fail_errno(errno, "open folder to remove", name);
+  PAWL_OK(remove_entries(child.release(), depth + 1));
+  if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) return fail_errno(errno, "remove", name);
+  return {};
+}
+
+// Takes ownership of `folder`.
+Status remove_entries(int folder, int depth) {
+  constexpr int kDepthMax = 2000;  // descriptors are one a level; PATH_MAX keeps honest trees below this
+  fchmod(folder, 0700);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(folder), closedir);
+  if (!stream) {
+    close(folder);
+    return fail_errno(errno, "list folder");
+  }
+  if (depth > kDepthMax) return fail(ErrorKind::kExhausted, "folder nested too deeply to remove");
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    PAWL_OK(remove_at(folder, entry->d_name, depth));
+  }
+  return {};
+}
+
+Result<UniqueFd> open_lock(const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return fail_errno(errno, "open lock", path);
+  return fd;
+}
+
+}  // namespace
+
+void UniqueFd::reset(int fd) {
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
+}
+
+Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(errno, "open", path);
+  std::string out;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, "read", path);
+    if (got == 0) return out;
+    out.append(buffer, static_cast<std::size_t>(got));
+    if (out.size() > bytes_max)
+      return fail(ErrorKind::kExhausted,
+                  path + ": larger than the limit of " + std::to_string(bytes_max) + " bytes");
+  }
+}
+
+Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(errno, "open", path);
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0) return fail_errno(errno, "stat", path);
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  std::uint64_t at = size > bytes_max ? size - bytes_max : 0;
+  std::string out(size - at, '\0');
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t got = pread(fd.get(), out.data() + filled, out.size() - filled, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, "read", path);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+    at += static_cast<std::uint64_t>(got);
+  }
+  out.resize(filled);
+  return out;
+}
+
+Status write_atomically(const std::string& path, std::string_view bytes, unsigned mode) {
+  PAWL_TRY(const std::string temporary, write_temporary(path, bytes, mode, false));
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    return fail_errno(error, "rename to", path);
+  }
+  return {};
+}
+
+Status write_durably(std::string_view label, const std::string& path, std::string_view bytes, unsigned mode) {
+  crash_point(label_of(label, "fsync"));
+  PAWL_TRY(const std::string temporary, write_temporary(path, bytes, mode, true));
+  auto renamed = rename_durably(label, temporary, path);
+  if (!renamed) unlink(temporary.c_str());
+  return renamed;
+}
+
+Status fsync_folder(std::string_view label, const std::string& path) {
+  crash_point(label_of(label, "fsync_dir"));
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail_errno(errno, "open folder", path);
+  if (fsync(fd.get()) != 0) return fail_errno(errno, "fsync folder", path);
+  return {};
+}
+
+Status rename_durably(std::string_view label, const std::string& from, const std::string& to) {
+  crash_point(label_of(label, "rename"));
+  if (rename(from.c_str(), to.c_str()) != 0) return fail_errno(errno, "rename to", to);
+  return fsync_folder(label, folder_of(to));
+}
+
+Status make_folders(const std::string& path, unsigned mode) {
+  if (path.empty() || is_folder(path)) return {};
+  if (const std::string parent = folder_of(path); parent != path) PAWL_OK(make_folders(parent, mode));
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return fail_errno(errno, "create folder", path);
+  return {};
+}
+
+Status remove_tree(const std::string& path) {
+  auto status = remove_at(AT_FDCWD, path.c_str(), 0);
+  if (!status) return std::unexpected(std::move(status).error().in(path));
+  return {};
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+Result<std::vector<std::string>> list_folder(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(path.c_str()), closedir);
+  if (!stream) return fail_errno(errno, "list folder", path);
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<std::string> absolute_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  if (!real) return fail_errno(errno, "resolve", path);
+  return std::string(real.get());
+}
+
+Result<std::optional<FileLock>> FileLock::try_lock(const std::string& path) {
+  PAWL_TRY(UniqueFd fd, open_lock(path));
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return FileLock(std::move(fd));
+  if (errno == EWOULDBLOCK) return std::optional<FileLock>();
+  return fail_errno(errno, "lock", path);
+}
+
+Result<FileLock> FileLock::lock(const std::string& path) {
+  PAWL_TRY(UniqueFd fd, open_lock(path));
+  while (flock(fd.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return fail_errno(errno, "lock", path);
+  }
+  return FileLock(std::move(fd));
+}
+
+std::string join(std::string_view folder, std::string_view name) {
+  std::string out(folder);
+  if (!out.empty() && out.back() != '/') out += '/';
+  return out.append(name);
+}
+
+std::string folder_of(const std::string& path) {
+  const auto end = path.find_last_not_of('/');
+  if (end == std::string::npos) return path.empty() ? "." : "/";
+  const auto slash = path.rfind('/', end);
+  if (slash == std::string::npos) return ".";
+  const auto stop = path.find_last_not_of('/', slash);
+  return stop == std::string::npos ? "/" : path.substr(0, stop + 1);
+}
+
+bool is_safe_relative_path(std::string_view path) {
+  if (path.empty() || path.size() > PATH_MAX || path.front() == '/' || path.back() == '/') return false;
+  for (const char c : path)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return false;
+  while (!path.empty()) {
+    const auto slash = path.find('/');
+    const auto part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+  }
+  return true;
+}
+
+}  // namespace pawl::os

@@ -1,0 +1,90 @@
+// Files and folders: the only place (with src/sandbox and src/workspace) that makes such system calls.
+//
+// Durability is visible: only functions that say "durable" are. Operations that matter to recovery carry a
+// label
+// ("spool.rename") at which tests crash the process (os/crash_point.h). Relative paths are never resolved
+// here against anything but the current directory. No function follows a rule of its own about symlinks: each
+// says.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace pawl::os {
+
+// Owns a descriptor. -1 is empty.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+// The whole file. kExhausted when it is larger than `bytes_max`: nothing hostile is read without a limit.
+Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max);
+// The last `bytes_max` bytes at most.
+Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max);
+
+// Not durable: for projections and caches, which can be made again. Still atomic (temporary, rename).
+Status write_atomically(const std::string& path, std::string_view bytes, unsigned mode = 0644);
+// Durable when it returns: temporary, fsync, rename, fsync of the folder. `label` prefixes the crash points
+// "<label>.fsync", "<label>.rename", "<label>.fsync_dir". On failure the old content is untouched.
+Status write_durably(std::string_view label, const std::string& path, std::string_view bytes,
+                     unsigned mode = 0644);
+Status fsync_folder(std::string_view label, const std::string& path);
+// rename(2) followed by fsync of the target's folder: durable when it returns.
+Status rename_durably(std::string_view label, const std::string& from, const std::string& to);
+
+// Like `mkdir -p`; existing folders keep their mode.
+Status make_folders(const std::string& path, unsigned mode = 0755);
+// Like `rm -rf`, never through a symlink; kNotFound is success. Works by descriptors, so that a hostile tree
+// cannot lead it elsewhere.
+Status remove_tree(const std::string& path);
+bool exists(const std::string& path);     // lstat(2) succeeds
+bool is_folder(const std::string& path);  // stat(2): follows symlinks
+// Names (not paths) in a folder, sorted, without . and ..
+Result<std::vector<std::string>> list_folder(const std::string& path);
+Result<std::string> absolute_path(const std::string& path);  // realpath(3)
+
+// An exclusive flock(2) on a file, created when absent. Released when destroyed, or when the process dies:
+// that is how a supervisor proves that it lives. The descriptor is close-on-exec.
+class FileLock {
+ public:
+  // Empty when somebody else holds it.
+  static Result<std::optional<FileLock>> try_lock(const std::string& path);
+  // Waits for it.
+  static Result<FileLock> lock(const std::string& path);
+  int fd() const { return fd_.get(); }
+
+ private:
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+// "a/b" from "a", "b"; "a/b" from "a/", "b".
+std::string join(std::string_view folder, std::string_view name);
+std::string folder_of(const std::string& path);  // "." for a bare name
+// A path inside a tree that nobody trusts yet: relative, no empty, "." or ".." component, no NUL or control
+// character, at most 4096 bytes.
+bool is_safe_relative_path(std::string_view path);
+
+}  // namespace pawl::os

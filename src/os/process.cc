@@ -1,0 +1,199 @@
+#include "os/process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+
+extern char** environ;
+
+namespace pawl::os {
+namespace {
+
+// Field 22 of /proc/PID/stat. The command name (field 2) may hold spaces and parentheses, so count from the
+// last ')'.
+std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
+  auto text = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
+  if (!text) return std::nullopt;
+  auto at = text->rfind(')');
+  if (at == std::string::npos) return std::nullopt;
+  for (int field = 2; field < 22; ++field) {
+    at = text->find(' ', at + 1);
+    if (at == std::string::npos) return std::nullopt;
+    // Field 3 is the state; a zombie has ended, whoever has not waited for it.
+    if (field == 2 && (*text)[at + 1] == 'Z') return std::nullopt;
+  }
+  std::uint64_t ticks = 0;
+  const auto parsed = std::from_chars(text->data() + at + 1, text->data() + text->size(), ticks);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return ticks;
+}
+
+std::string boot_id() {
+  auto text = read_file("/proc/sys/kernel/random/boot_id", 128);
+  if (!text) return "unknown";
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  return *text;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
+  std::string text(name);
+  for (char& c : text)
+    if (c == '/') c = '_';
+  return text;
+}
+
+std::atomic<bool> g_interrupted{false};
+
+void on_interrupt(int number) {
+  g_interrupted = true;
+  signal(number, SIG_DFL);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (const auto& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+ProcessIdentity this_process() {
+  const auto pid = static_cast<std::int64_t>(getpid());
+  return {
+      .host = host_name(), .boot_id = boot_id(), .pid = pid, .start_ticks = start_ticks_of(pid).value_or(0)};
+}
+
+std::string to_text(const ProcessIdentity& identity) {
+  return identity.host + "/" + identity.boot_id + "/" + std::to_string(identity.pid) + "/" +
+         std::to_string(identity.start_ticks);
+}
+
+std::optional<ProcessIdentity> parse_identity(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (parts.size() < 4) {
+    const auto slash = text.find('/');
+    parts.push_back(text.substr(0, slash));
+    if (slash == std::string_view::npos) break;
+    text.remove_prefix(slash + 1);
+  }
+  if (parts.size() < 4) return std::nullopt;
+  ProcessIdentity out{.host = std::string(parts[0]), .boot_id = std::string(parts[1])};
+  const auto number = [](std::string_view digits, auto& value) {
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
+  };
+  if (!number(parts[2], out.pid) || !number(parts[3], out.start_ticks)) return std::nullopt;
+  return out;
+}
+
+Liveness liveness(const ProcessIdentity& identity) {
+  if (identity.host != host_name()) return Liveness::kUnknown;
+  if (identity.boot_id != boot_id()) return Liveness::kDead;
+  const auto ticks = start_ticks_of(identity.pid);
+  return ticks && *ticks == identity.start_ticks ? Liveness::kAlive : Liveness::kDead;
+}
+
+Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+                                    const std::string& log_path) {
+  PAWL_CHECK(!argv.empty());
+  UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!null || !log) return fail_errno(errno, "open log", log_path);
+  const auto words = pointers(argv);
+  const auto variables = pointers(env);
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  // vfork semantics: the child shares our memory until exec, so it makes system calls only.
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    setsid();
+    dup2(null.get(), 0);
+    dup2(log.get(), 1);
+    dup2(log.get(), 2);
+    syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    execve(words[0], words.data(), variables.data());
+    _exit(127);
+  }
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  if (pid < 0) return fail_errno(error, "start", argv[0]);
+  return pid;
+}
+
+bool wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
+  const auto target = static_cast<pid_t>(pid);
+  UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, target, 0)));
+  if (!handle) return true;  // ESRCH: gone and reaped
+  pollfd entry{.fd = handle.get(), .events = POLLIN, .revents = 0};
+  const int ready = poll(&entry, 1, static_cast<int>(timeout_ms));
+  if (ready <= 0) return false;
+  waitpid(target, nullptr, WNOHANG);  // fails harmlessly when it is not our child
+  return true;
+}
+
+bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
+  if (liveness(identity) != Liveness::kAlive) return true;
+  // A pidfd names one process for ever: checked again after it is open, the number can't have become
+  // another's.
+  const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(identity.pid), 0)));
+  if (!handle || liveness(identity) != Liveness::kAlive) return true;
+  syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
+  return wait_for_exit(identity.pid, timeout_ms);
+}
+
+Result<std::string> own_executable() { return absolute_path("/proc/self/exe"); }
+
+std::vector<std::string> environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) out.emplace_back(*entry);
+  return out;
+}
+
+std::optional<std::string> environment_value(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() { return g_interrupted; }
+
+bool is_terminal(int fd) { return isatty(fd) == 1; }
+
+std::size_t terminal_columns(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::int64_t user_id() { return getuid(); }
+
+void ignore_broken_pipes() { signal(SIGPIPE, SIG_IGN); }
+
+}  // namespace pawl::os

@@ -1,0 +1,57 @@
+// Processes: who this one is, whether another one lives, how to start one that outlives us.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/file.h"
+
+namespace pawl::os {
+
+// Names one process for ever: the pid alone is used again, (boot, pid, start time) is not (proc(5):
+// starttime).
+struct ProcessIdentity {
+  std::string host;
+  std::string boot_id;  // /proc/sys/kernel/random/boot_id
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
+ProcessIdentity this_process();
+// "host/boot_id/pid/start_ticks"; parse_identity reads it back, ignoring anything after a fifth '/'.
+std::string to_text(const ProcessIdentity& identity);
+std::optional<ProcessIdentity> parse_identity(std::string_view text);
+
+enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: it is on another host
+Liveness liveness(const ProcessIdentity& identity);
+
+// Starts `argv` (argv[0] is a path) as the leader of a session of its own, stdin from /dev/null, stdout and
+// stderr to `log_path` (appended), every other descriptor closed, the environment exactly `env`. It is not
+// killed when we die. Returns its pid; it is our child while we live, so somebody reaps it (wait_for_exit).
+Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+                                    const std::string& log_path);
+// Blocks until the process is gone, at most `timeout_ms`; also for processes that are not our children.
+// True when it is gone. Reaps it when it is our child.
+bool wait_for_exit(std::int64_t pid, std::int64_t timeout_ms);
+
+// SIGKILL to exactly this process, when it lives on this host, and waits until it is gone, at most
+// `timeout_ms`. True when it is gone.
+bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms);
+
+Result<std::string> own_executable();  // a path that runs this very program again
+std::vector<std::string> environment();
+std::optional<std::string> environment_value(const std::string& name);
+
+// From here on SIGINT and SIGTERM only set a flag (interrupted()); a second one ends the process as usual.
+void catch_interrupts();
+bool interrupted();
+bool is_terminal(int fd);
+std::size_t terminal_columns(int fd);  // 80 when it can't be known
+std::int64_t user_id();                // the real uid
+void ignore_broken_pipes();            // a closed stdout is an error of write(2), not a death
+
+}  // namespace pawl::os

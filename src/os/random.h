@@ -1,0 +1,28 @@
+// Randomness from the outside world, and the ids made of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/time.h"
+
+namespace pawl::os {
+
+class Random {  // thread-safe
+ public:
+  virtual ~Random() = default;
+  virtual void fill(std::span<unsigned char> out) = 0;
+};
+
+class SystemRandom final : public Random {
+ public:
+  void fill(std::span<unsigned char> out) override;  // getrandom(2)
+};
+
+// RFC 9562, version 7: 48 bits of milliseconds, then random bits. Text order is creation order to the
+// millisecond.
+std::string uuid7(WallTime now, Random& random);
+
+}  // namespace pawl::os

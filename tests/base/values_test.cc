@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "base/base.h"
+
+namespace pawl {
+namespace {
+
+TEST(Blake3, MatchesThePublishedVectors) {
+  // The empty input of the official test vectors, and what `printf abc | b3sum` prints.
+  EXPECT_EQ(blake3_hex(""), "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
+  EXPECT_EQ(blake3_hex("abc"), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+}
+
+TEST(Blake3, PiecesHashLikeTheWhole) {
+  Hasher hasher;
+  hasher.update("a");
+  hasher.update("bc");
+  EXPECT_EQ(hasher.hex(), blake3_hex("abc"));
+}
+
+TEST(Hash, IsHashWantsExactlyLowerCaseHex) {
+  EXPECT_TRUE(is_hash(kZeroHash));
+  EXPECT_FALSE(is_hash(std::string(63, '0')));
+  EXPECT_FALSE(is_hash(std::string(64, 'A')));
+}
+
+TEST(Time, RoundTripsAndKeepsTextOrder) {
+  const WallTime time{1767323045678901};
+  EXPECT_EQ(rfc3339(time), "2026-01-02T03:04:05.678901Z");
+  EXPECT_EQ(parse_rfc3339(rfc3339(time)).value(), time);
+  EXPECT_LT(rfc3339({0}), rfc3339({1}));
+  EXPECT_EQ(rfc3339({0}), "1970-01-01T00:00:00.000000Z");
+}
+
+TEST(Time, RefusesWhatItWouldNotWrite) {
+  for (const char* text : {"", "2026-01-02", "2026-13-02T03:04:05.678901Z", "2026-02-30T03:04:05.678901Z",
+                           "2026-01-02T24:04:05.678901Z", "2026-01-02T03:04:05.678901+", "2026-01-02 03:04:05.678901Z"})
+    EXPECT_EQ(parse_rfc3339(text).error().kind, ErrorKind::kInvalid) << text;
+}
+
+TEST(Errors, KindFollowsErrno) {
+  EXPECT_EQ(fail_errno(ENOENT, "open", "/x").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(fail_errno(ENOSPC, "write").error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(fail_errno(EROFS, "write").error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(fail_errno(EIO, "write").error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(fail_errno(ENOENT, "open", "/x").error().path, "/x");
+}
+
+struct GlobCase {
+  const char* pattern;
+  const char* path;
+  bool matches;
+};
+
+class GlobTest : public testing::TestWithParam<GlobCase> {};
+
+TEST_P(GlobTest, Matches) {
+  EXPECT_EQ(glob_matches(GetParam().pattern, GetParam().path), GetParam().matches)
+      << GetParam().pattern << " on " << GetParam().path;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, GlobTest,
+                         testing::Values(GlobCase{"test/**", "test/a.js", true}, GlobCase{"test/**", "test/a/b.js", true},
+                                         GlobCase{"test/**", "test", false}, GlobCase{"test/**", "testing/a", false},
+                                         GlobCase{"**", "a", true}, GlobCase{"**/x", "x", true},
+                                         GlobCase{"**/x", "a/b/x", true}, GlobCase{"a/**/x", "a/x", true},
+                                         GlobCase{"a/**/x", "a/b/c/x", true}, GlobCase{"a/**/x", "b/x", false},
+                                         GlobCase{"*.xml", "a.xml", true}, GlobCase{"*.xml", "d/a.xml", false},
+                                         GlobCase{"reports/*.xml", "reports/a.xml", true}, GlobCase{"a?c", "abc", true},
+                                         GlobCase{"a?c", "ac", false}, GlobCase{"a*b*c", "aXbYc", true},
+                                         GlobCase{"a*b*c", "aXbY", false}, GlobCase{"Makefile", "Makefile", true},
+                                         GlobCase{"Makefile", "sub/Makefile", false}));
+
+TEST(Glob, HostilePatternsStayLinear) {
+  std::string pattern, path;
+  for (int i = 0; i < 200; ++i) {
+    pattern += "**/";
+    path += "a/";
+  }
+  EXPECT_FALSE(glob_matches(pattern + "b", path + "c"));
+  EXPECT_FALSE(glob_matches(std::string(500, '*') + "b", std::string(2000, 'a')));
+}
+
+}  // namespace
+}  // namespace pawl

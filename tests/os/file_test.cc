@@ -1,0 +1,104 @@
+#include "os/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace pawl::os {
+namespace {
+
+class Folder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = "/tmp/pawl-os-test.XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { EXPECT_TRUE(remove_tree(folder_).has_value()); }
+  std::string at(const std::string& name) const { return join(folder_, name); }
+  std::string folder_;
+};
+
+TEST_F(Folder, WriteDurablyReplacesAndLeavesNoTemporary) {
+  ASSERT_TRUE(write_durably("test", at("a"), "one"));
+  ASSERT_TRUE(write_durably("test", at("a"), "two", 0600));
+  EXPECT_EQ(read_file(at("a"), 100).value(), "two");
+  struct stat info {};
+  ASSERT_EQ(stat(at("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+  EXPECT_EQ(list_folder(folder_).value(), std::vector<std::string>{"a"});
+}
+
+TEST_F(Folder, AFailedWriteLeavesTheOldContent) {
+  ASSERT_TRUE(make_folders(at("taken/below")));
+  const auto status = write_durably("test", at("taken"), "x");
+  EXPECT_FALSE(status.has_value());
+  EXPECT_TRUE(is_folder(at("taken/below")));
+  EXPECT_EQ(list_folder(folder_).value().size(), 1U);
+}
+
+TEST_F(Folder, ReadFileKeepsItsLimit) {
+  ASSERT_TRUE(write_atomically(at("big"), std::string(1000, 'x')));
+  EXPECT_EQ(read_file(at("big"), 999).error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(read_file(at("big"), 1000)->size(), 1000U);
+  EXPECT_EQ(read_tail(at("big"), 10)->size(), 10U);
+  EXPECT_EQ(read_file(at("none"), 10).error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(Folder, RemoveTreeDoesNotFollowSymlinksAndOpensLockedFolders) {
+  ASSERT_TRUE(make_folders(at("outside")));
+  ASSERT_TRUE(write_atomically(at("outside/kept"), "x"));
+  ASSERT_TRUE(make_folders(at("tree/locked/deep")));
+  ASSERT_EQ(symlink(at("outside").c_str(), at("tree/link").c_str()), 0);
+  ASSERT_EQ(chmod(at("tree/locked").c_str(), 0000), 0);
+  EXPECT_TRUE(remove_tree(at("tree")));
+  EXPECT_FALSE(exists(at("tree")));
+  EXPECT_TRUE(exists(at("outside/kept")));
+  EXPECT_TRUE(remove_tree(at("tree")).has_value()) << "what is not there is removed";
+}
+
+TEST_F(Folder, ALockHasOneHolderAndDiesWithItsProcess) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto held = FileLock::try_lock(at("lock"));
+    [[maybe_unused]] const auto written = write(ready[1], held && *held ? "y" : "n", 1);
+    pause();
+    _exit(0);
+  }
+  char answer = 0;
+  ASSERT_EQ(read(ready[0], &answer, 1), 1);
+  EXPECT_EQ(answer, 'y');
+  EXPECT_FALSE(FileLock::try_lock(at("lock")).value().has_value());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(FileLock::try_lock(at("lock")).value().has_value());
+}
+
+TEST(Paths, JoinAndFolderOf) {
+  EXPECT_EQ(join("a", "b"), "a/b");
+  EXPECT_EQ(join("a/", "b"), "a/b");
+  EXPECT_EQ(join("", "b"), "b");
+  EXPECT_EQ(folder_of("a/b"), "a");
+  EXPECT_EQ(folder_of("/a"), "/");
+  EXPECT_EQ(folder_of("/"), "/");
+  EXPECT_EQ(folder_of("a"), ".");
+  EXPECT_EQ(folder_of("a//b/"), "a");
+}
+
+TEST(Paths, SafeRelativePaths) {
+  for (const char* good : {"a", "a/b", "a b", ".hidden", "..a/b"}) EXPECT_TRUE(is_safe_relative_path(good)) << good;
+  const std::string with_nul("a\0b", 3);
+  for (const std::string& bad : {std::string(""), std::string("/a"), std::string("a/"), std::string("a//b"),
+                                 std::string(".."), std::string("a/../b"), std::string("./a"), std::string("a\nb"),
+                                 with_nul, std::string(5000, 'a')})
+    EXPECT_FALSE(is_safe_relative_path(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace pawl::os
