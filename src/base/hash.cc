@@ -23,7 +23,9 @@ struct Hasher::State {
 
 Hasher::Hasher() : state_(std::make_unique<State>()) { blake3_hasher_init(&state_->hasher); }
 Hasher::~Hasher() = default;
-void Hasher::update(std::string_view bytes) { blake3_hasher_update(&state_->hasher, bytes.data(), bytes.size()); }
+void Hasher::update(std::string_view bytes) {
+  blake3_hasher_update(&state_->hasher, bytes.data(), bytes.size());
+}
 
 namespace {
 

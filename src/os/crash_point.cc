@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -14,15 +13,23 @@ namespace pawl::os {
 namespace {
 std::mutex g_role_mutex;
 std::string g_role = "executor";  // guarded by g_role_mutex
-std::atomic<long> g_passed{0};
 
 const char* setting(const char* name) { return std::getenv(name); }
+
+// Appends and returns the file's size after it: an atomic count across processes (O_APPEND, open(2)).
+long append_to(const char* file, std::string_view bytes) {
+  const int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return -1;
+  const bool written = write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  const long size = written ? lseek(fd, 0, SEEK_CUR) : -1;
+  close(fd);
+  return size;
+}
 }  // namespace
 
 void set_crash_role(std::string_view role) {
   const std::lock_guard lock(g_role_mutex);
   g_role = role;
-  g_passed = 0;
 }
 
 void crash_point(std::string_view label) {
@@ -31,24 +38,12 @@ void crash_point(std::string_view label) {
     const std::lock_guard lock(g_role_mutex);
     role = g_role;
   }
-  if (const char* file = setting("PAWL_CRASH_LOG")) {
-    const std::string line = role + " " + std::string(label) + "\n";
-    const int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd >= 0) {
-      [[maybe_unused]] const auto written = write(fd, line.data(), line.size());
-      close(fd);
-    }
-  }
+  if (const char* file = setting("PAWL_CRASH_LOG")) append_to(file, role + " " + std::string(label) + "\n");
   const char* wanted = setting("PAWL_CRASH_ROLE");
+  const char* count = setting("PAWL_CRASH_COUNT");
   const char* at = setting("PAWL_CRASH_AT");
-  if (wanted == nullptr || at == nullptr || role != wanted) return;
-  if (++g_passed != std::atol(at)) return;
-  if (const char* once = setting("PAWL_CRASH_ONCE")) {
-    const int fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) return;
-    close(fd);
-  }
-  raise(SIGKILL);
+  if (wanted == nullptr || count == nullptr || at == nullptr || role != wanted) return;
+  if (append_to(count, ".") == std::atol(at)) raise(SIGKILL);
 }
 
 }  // namespace pawl::os

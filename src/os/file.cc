@@ -18,6 +18,9 @@
 namespace pawl::os {
 namespace {
 
+constexpr std::size_t kCopyAtOnceBytes = 1U << 30;
+constexpr std::size_t kBufferBytes = 1U << 20;
+
 Status write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
@@ -149,6 +152,38 @@ Status write_durably(std::string_view label, const std::string& path, std::strin
   auto renamed = rename_durably(label, temporary, path);
   if (!renamed) unlink(temporary.c_str());
   return renamed;
+}
+
+Status append_to_file(const std::string& path, std::string_view bytes) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return fail_errno(errno, "append to", path);
+  return write_all(fd.get(), bytes, path);
+}
+
+Status copy_file(const std::string& from, const std::string& to, unsigned mode) {
+  // Without O_NONBLOCK a FIFO put there would make us wait for ever.
+  const UniqueFd in(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!in) return fail_errno(errno, "copy", from);
+  const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!out) return fail_errno(errno, "copy", to);
+  ssize_t copied = 0;
+  do copied = copy_file_range(in.get(), nullptr, out.get(), nullptr, kCopyAtOnceBytes, 0);
+  while (copied > 0);
+  if (copied < 0) {  // another file system (EXDEV), or one that can't: copy_file_range(2)
+    std::string buffer(kBufferBytes, '\0');
+    while ((copied = read(in.get(), buffer.data(), buffer.size())) > 0)
+      PAWL_OK(write_all(out.get(), {buffer.data(), static_cast<std::size_t>(copied)}, to));
+    if (copied < 0) return fail_errno(errno, "copy", from);
+  }
+  if (fchmod(out.get(), mode) != 0) return fail_errno(errno, "copy", to);
+  return {};
+}
+
+Status fsync_file(std::string_view label, const std::string& path) {
+  crash_point(label_of(label, "fsync"));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd || fsync(fd.get()) != 0) return fail_errno(errno, "fsync", path);
+  return {};
 }
 
 Status fsync_folder(std::string_view label, const std::string& path) {

@@ -46,10 +46,15 @@ Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max);
 
 // Not durable: for projections and caches, which can be made again. Still atomic (temporary, rename).
 Status write_atomically(const std::string& path, std::string_view bytes, unsigned mode = 0644);
+// Not durable: for projections.
+Status append_to_file(const std::string& path, std::string_view bytes);
+// The bytes of a regular file, never through a symlink, to a new file. Not durable.
+Status copy_file(const std::string& from, const std::string& to, unsigned mode);
 // Durable when it returns: temporary, fsync, rename, fsync of the folder. `label` prefixes the crash points
 // "<label>.fsync", "<label>.rename", "<label>.fsync_dir". On failure the old content is untouched.
 Status write_durably(std::string_view label, const std::string& path, std::string_view bytes,
                      unsigned mode = 0644);
+Status fsync_file(std::string_view label, const std::string& path);  // never through a symlink
 Status fsync_folder(std::string_view label, const std::string& path);
 // rename(2) followed by fsync of the target's folder: durable when it returns.
 Status rename_durably(std::string_view label, const std::string& from, const std::string& to);

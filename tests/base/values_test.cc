@@ -33,8 +33,9 @@ TEST(Time, RoundTripsAndKeepsTextOrder) {
 }
 
 TEST(Time, RefusesWhatItWouldNotWrite) {
-  for (const char* text : {"", "2026-01-02", "2026-13-02T03:04:05.678901Z", "2026-02-30T03:04:05.678901Z",
-                           "2026-01-02T24:04:05.678901Z", "2026-01-02T03:04:05.678901+", "2026-01-02 03:04:05.678901Z"})
+  for (const char* text :
+       {"", "2026-01-02", "2026-13-02T03:04:05.678901Z", "2026-02-30T03:04:05.678901Z",
+        "2026-01-02T24:04:05.678901Z", "2026-01-02T03:04:05.678901+", "2026-01-02 03:04:05.678901Z"})
     EXPECT_EQ(parse_rfc3339(text).error().kind, ErrorKind::kInvalid) << text;
 }
 
@@ -59,17 +60,17 @@ TEST_P(GlobTest, Matches) {
       << GetParam().pattern << " on " << GetParam().path;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, GlobTest,
-                         testing::Values(GlobCase{"test/**", "test/a.js", true}, GlobCase{"test/**", "test/a/b.js", true},
-                                         GlobCase{"test/**", "test", false}, GlobCase{"test/**", "testing/a", false},
-                                         GlobCase{"**", "a", true}, GlobCase{"**/x", "x", true},
-                                         GlobCase{"**/x", "a/b/x", true}, GlobCase{"a/**/x", "a/x", true},
-                                         GlobCase{"a/**/x", "a/b/c/x", true}, GlobCase{"a/**/x", "b/x", false},
-                                         GlobCase{"*.xml", "a.xml", true}, GlobCase{"*.xml", "d/a.xml", false},
-                                         GlobCase{"reports/*.xml", "reports/a.xml", true}, GlobCase{"a?c", "abc", true},
-                                         GlobCase{"a?c", "ac", false}, GlobCase{"a*b*c", "aXbYc", true},
-                                         GlobCase{"a*b*c", "aXbY", false}, GlobCase{"Makefile", "Makefile", true},
-                                         GlobCase{"Makefile", "sub/Makefile", false}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, GlobTest,
+    testing::Values(GlobCase{"test/**", "test/a.js", true}, GlobCase{"test/**", "test/a/b.js", true},
+                    GlobCase{"test/**", "test", false}, GlobCase{"test/**", "testing/a", false},
+                    GlobCase{"**", "a", true}, GlobCase{"**/x", "x", true}, GlobCase{"**/x", "a/b/x", true},
+                    GlobCase{"a/**/x", "a/x", true}, GlobCase{"a/**/x", "a/b/c/x", true},
+                    GlobCase{"a/**/x", "b/x", false}, GlobCase{"*.xml", "a.xml", true},
+                    GlobCase{"*.xml", "d/a.xml", false}, GlobCase{"reports/*.xml", "reports/a.xml", true},
+                    GlobCase{"a?c", "abc", true}, GlobCase{"a?c", "ac", false},
+                    GlobCase{"a*b*c", "aXbYc", true}, GlobCase{"a*b*c", "aXbY", false},
+                    GlobCase{"Makefile", "Makefile", true}, GlobCase{"Makefile", "sub/Makefile", false}));
 
 TEST(Glob, HostilePatternsStayLinear) {
   std::string pattern, path;

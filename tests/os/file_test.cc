@@ -92,11 +92,12 @@ TEST(Paths, JoinAndFolderOf) {
 }
 
 TEST(Paths, SafeRelativePaths) {
-  for (const char* good : {"a", "a/b", "a b", ".hidden", "..a/b"}) EXPECT_TRUE(is_safe_relative_path(good)) << good;
+  for (const char* good : {"a", "a/b", "a b", ".hidden", "..a/b"})
+    EXPECT_TRUE(is_safe_relative_path(good)) << good;
   const std::string with_nul("a\0b", 3);
-  for (const std::string& bad : {std::string(""), std::string("/a"), std::string("a/"), std::string("a//b"),
-                                 std::string(".."), std::string("a/../b"), std::string("./a"), std::string("a\nb"),
-                                 with_nul, std::string(5000, 'a')})
+  for (const std::string& bad :
+       {std::string(""), std::string("/a"), std::string("a/"), std::string("a//b"), std::string(".."),
+        std::string("a/../b"), std::string("./a"), std::string("a\nb"), with_nul, std::string(5000, 'a')})
     EXPECT_FALSE(is_safe_relative_path(bad)) << bad;
 }
 

@@ -35,8 +35,9 @@ TEST(Identity, TellsTheLivingFromTheDeadAndFromAPidUsedAgain) {
 TEST(SpawnDetached, RunsInItsOwnSessionWithNothingInherited) {
   std::string log = "/tmp/pawl-spawn-test.XXXXXX";
   const UniqueFd leaked(mkstemp(log.data()));  // without close-on-exec
-  const auto pid = spawn_detached({"/bin/sh", "-c", "ls /proc/self/fd | wc -l; ps -o sess= -p $$; echo $$; env"},
-                                  {"ONLY=this", "PATH=/usr/bin:/bin"}, log);
+  const auto pid =
+      spawn_detached({"/bin/sh", "-c", "ls /proc/self/fd | wc -l; ps -o sess= -p $$; echo $$; env"},
+                     {"ONLY=this", "PATH=/usr/bin:/bin"}, log);
   ASSERT_TRUE(pid.has_value());
   ASSERT_TRUE(wait_for_exit(*pid, 10'000));
   const std::string output = read_file(log, 10'000).value();

@@ -1,0 +1,17 @@
+// The accepted phases of a run, as diff and apply need them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/store.h"
+#include "workspace/workspace.h"
+
+namespace pawl::cli {
+
+// In the order of acceptance.
+Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
+std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
+
+}  // namespace pawl::cli

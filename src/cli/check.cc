@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include "cli/context.h"
+#include "cli/plan_file.h"
+
+namespace pawl::cli {
+namespace {
+
+Json to_json(const std::vector<plan::Problem>& problems) {
+  Json out = Json::array();
+  for (const auto& problem : problems)
+    out.push_back({{"file", problem.file},
+                   {"line", problem.line},
+                   {"column", problem.column},
+                   {"message", problem.message}});
+  return out;
+}
+
+int check(const std::string& path, bool json) {
+  const auto plan = read_plan(path);
+  if (!plan) {
+    report(plan.error());
+    return kUsage;
+  }
+  const auto& parsed = plan->parsed;
+  if (json) {
+    print_json({{"ok", parsed.plan.has_value()},
+                {"problems", to_json(parsed.problems)},
+                {"warnings", to_json(parsed.warnings)}});
+  } else {
+    print_problems(parsed.problems, "error: ");
+    print_problems(parsed.warnings, "warning: ");
+  }
+  if (!parsed.plan) return kUsage;
+  std::size_t phases = 0;
+  for (const auto& tier : parsed.plan->tiers) phases += tier.phases.size();
+  if (!json)
+    fmt::print("{}: ok: workflow {}, {} tier(s), {} phase(s), {} gate(s)\n", path, parsed.plan->workflow,
+               parsed.plan->tiers.size(), phases, parsed.plan->gates.size());
+  return kDone;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("check", "Check a plan without running it");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("PLAN", *path, "The plan's file")->required();
+  add_json_option(*command, *json);
+  command->footer(
+      "Every problem is named as file:line:column. Exit code 2 when there is one.\n\nExample:\n  pawl check "
+      "plan.yaml");
+  command->callback([=, &exit_code] { exit_code = check(*path, *json); });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,115 @@
+#include "cli/context.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "os/file.h"
+#include "os/process.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr const char* kFolderName = ".pawl";
+
+std::string option_or_environment(const std::string& option, const char* variable) {
+  if (!option.empty()) return option;
+  return os::environment_value(variable).value_or("");
+}
+
+// Folders below `here` that hold a .pawl; a plan that lives beside its source is run from there.
+std::vector<std::string> below(const std::string& here) {
+  std::vector<std::string> found;
+  const auto names = os::list_folder(here);
+  if (!names) return found;
+  for (const auto& name : *names) {
+    const std::string candidate = os::join(os::join(here, name), kFolderName);
+    if (os::is_folder(candidate)) found.push_back(candidate);
+  }
+  return found;
+}
+
+}  // namespace
+
+void add_json_option(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print one JSON object on stdout, for programs");
+}
+
+void add_state_options(CLI::App& command, StateOptions& options) {
+  command.add_option("--dir", options.dir, "The state folder (else PAWL_DIR, else the nearest .pawl)");
+  command.add_option("--store", options.store,
+                     "sqlite:PATH (else PAWL_STORE, else pawl.db in the state folder)");
+  add_json_option(command, options.json);
+}
+
+Result<std::string> find_folder(const StateOptions& options) {
+  const std::string named = option_or_environment(options.dir, "PAWL_DIR");
+  if (!named.empty()) {
+    if (!os::is_folder(named))
+      return fail(ErrorKind::kNotFound, named + ": no such state folder (--dir or PAWL_DIR)");
+    return os::absolute_path(named);
+  }
+  PAWL_TRY(const std::string here, os::absolute_path("."));
+  for (std::string folder = here;; folder = os::folder_of(folder)) {
+    const std::string candidate = os::join(folder, kFolderName);
+    if (os::is_folder(candidate)) return candidate;
+    if (folder == "/") break;
+  }
+  const auto candidates = below(here);
+  if (candidates.size() == 1) return candidates.front();
+  if (candidates.empty())
+    return fail(
+        ErrorKind::kNotFound,
+        "no .pawl here or in a parent folder; go to where the plan's source is, or name it with --dir");
+  return fail(ErrorKind::kInvalid,
+              "several .pawl folders below this one; name one with --dir " + candidates.front());
+}
+
+std::string store_location(const StateOptions& options, const std::string& folder) {
+  const std::string named = option_or_environment(options.store, "PAWL_STORE");
+  return named.empty() ? "sqlite:" + os::join(folder, "pawl.db") : named;
+}
+
+Result<State> open_state(const StateOptions& options, const std::string& folder, bool create) {
+  if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
+  State state;
+  PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
+  state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
+  PAWL_TRY(state.folder, os::absolute_path(folder));
+  state.location = store_location(options, state.folder);
+  PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
+  PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
+  return state;
+}
+
+Result<State> open_state(const StateOptions& options) {
+  PAWL_TRY(const std::string folder, find_folder(options));
+  return open_state(options, folder);
+}
+
+Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
+                                                            const std::string& backend) {
+  PAWL_TRY(std::string executable, os::own_executable());
+  return supervisor::make_client(folder, std::move(executable), backend);
+}
+
+int report(const Error& error) {
+  std::fflush(stdout);
+  fmt::print(stderr, "pawl: {}\n", error.message);
+  if (error.kind == ErrorKind::kUnavailable) return kBusy;
+  if (error.kind == ErrorKind::kCancelled) return kInterrupted;
+  return kGeneral;
+}
+
+void print_json(const Json& json) { fmt::print("{}\n", canonical(json)); }
+
+store::Operator this_operator(const std::string& reason) { return {.uid = os::user_id(), .reason = reason}; }
+
+std::string duration_text(std::int64_t ms) {
+  if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
+  if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
+  return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include "cli/accepted.h"
+#include "cli/context.h"
+
+namespace pawl::cli {
+namespace {
+
+Status diff(const StateOptions& options, const std::string& text) {
+  PAWL_TRY(const State state, open_state(options));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
+  PAWL_TRY(const std::string patch, state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted)));
+  if (options.json) {
+    print_json({{"run_id", run_id}, {"patch", valid_utf8(patch)}});
+    return {};
+  }
+  std::fwrite(patch.data(), 1, patch.size(), stdout);
+  return {};
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("diff", "Print what a run changed, as a patch for `git apply`");
+  auto options = std::make_shared<StateOptions>();
+  auto run = std::make_shared<std::string>();
+  command->add_option("RUN", *run, "An id, a unique part of its start or end, or `last`")->required();
+  add_state_options(*command, *options);
+  command->footer(
+      "Only accepted phases count: what failed attempts did is in `pawl inspect`.\n\n"
+      "Example:\n  pawl diff last | git apply --check");
+  command->callback([=, &exit_code] {
+    const auto status = diff(*options, *run);
+    exit_code = status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include "cli/context.h"
+
+namespace pawl::cli {
+namespace {
+
+struct ExportOptions {
+  StateOptions state;
+  std::string run, folder;
+};
+
+Result<ledger::Report> export_run(const ExportOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  return ledger::export_run(*state.store, *state.sealer, run_id, options.folder, os::SystemClock().wall());
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("export", "Write a run's evidence to a folder that anyone can verify");
+  auto options = std::make_shared<ExportOptions>();
+  command->add_option("RUN", options->run, "An id, a unique part of its start or end, or `last`")->required();
+  command->add_option("DIR", options->folder, "A new folder")->required();
+  add_state_options(*command, options->state);
+  command->footer(
+      "The folder needs neither Pawl nor its database: docs/ledger-format.md checks it with b3sum.\n\n"
+      "Example:\n  pawl export last evidence && pawl verify evidence");
+  command->callback([=, &exit_code] {
+    const auto found = export_run(*options);
+    if (!found) {
+      exit_code = report(found.error());
+      if (found.error().kind == ErrorKind::kCorrupt) exit_code = kLedgerCorrupted;
+      return;
+    }
+    if (options->state.json) {
+      print_json(to_json(*found));
+    } else {
+      fmt::print("{}: {} rows, head {}\n", options->folder, found->rows, found->head);
+    }
+  });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include "cli/context.h"
+#include "gates/gates.h"
+
+namespace pawl::cli {
+namespace {
+
+// What an open marker is worth right now.
+std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
+  switch (step.state) {
+    case store::StepState::kDone:
+      return "done";
+    case store::StepState::kLost:
+      return "execute started, result missing";
+    case store::StepState::kOpen:
+      break;
+  }
+  const auto found = client.find(step.sandbox_run_id);
+  const bool lives = found && *found != sandbox::Found::kNothing;
+  return lives ? "running" : "execute started, result missing";
+}
+
+Result<Json> json_or_empty(const std::string& text) {
+  if (text.empty()) return Json::object();
+  return parse_json(text);
+}
+
+// The rows `resume` of an attempt, as the ledger has them.
+Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id) {
+  constexpr std::size_t kRowsMax = 100'000;
+  Json out = Json::array();
+  PAWL_TRY(const auto rows, store.ledger(run_id, phase_id, 1, kRowsMax));
+  for (const auto& row : rows) {
+    if (row.line.find("\"type\":\"resume\"") == std::string::npos) continue;
+    PAWL_TRY(const Json json, parse_json(row.line));
+    if (json.value("type", "") != "resume") continue;
+    out.push_back({{"attempt_id", json.value("attempt_id", "")},
+                   {"label", json.value("label", "")},
+                   {"found", json.value("found", "")},
+                   {"decision", json.value("decision", "")},
+                   {"at", json.value("at", "")}});
+  }
+  return out;
+}
+
+Result<Json> attempt_json(const store::AttemptRow& attempt, const std::vector<store::StepRow>& steps,
+                          const Json& decisions, sandbox::SandboxClient& client) {
+  Json out = {{"attempt_id", attempt.attempt_id}, {"number", attempt.number},
+              {"revision", attempt.revision},     {"model", attempt.model},
+              {"verdict", attempt.verdict},       {"summary", attempt.summary},
+              {"started_at", attempt.started_at}, {"ended_at", attempt.ended_at}};
+  out["steps"] = Json::array();
+  for (const auto& step : steps) {
+    if (step.attempt_id != attempt.attempt_id) continue;
+    PAWL_TRY(Json run, json_or_empty(step.run));
+    out["steps"].push_back({{"label", step.label},
+                            {"sandbox_run_id", step.sandbox_run_id},
+                            {"execution", step.execution},
+                            {"started_at", step.started_at},
+                            {"state", state_of(step, client)},
+                            {"run", std::move(run)}});
+  }
+  PAWL_TRY(Json signals, json_or_empty(attempt.signals));
+  PAWL_TRY(Json feedback, json_or_empty(attempt.feedback));
+  out["signals"] = signals.is_array() ? std::move(signals) : Json::array();
+  out["feedback"] = std::move(feedback);
+  out["decisions"] = Json::array();
+  for (const auto& decision : decisions)
+    if (decision["attempt_id"] == attempt.attempt_id) out["decisions"].push_back(decision);
+  return out;
+}
+
+Result<Json> inspect(const State& state, const std::string& run_id, const std::string& only_phase) {
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  Json out = {{"run_id", run_id}, {"state", name(run.state)}, {"phases", Json::array()}};
+  for (const auto& phase : phases) {
+    if (!only_phase.empty() && phase.phase_id != only_phase) continue;
+    PAWL_TRY(const auto attempts, state.store->attempts(run_id, phase.phase_id));
+    PAWL_TRY(const auto steps, state.store->steps(run_id, phase.phase_id));
+    PAWL_TRY(const Json decisions, decisions_of(*state.store, run_id, phase.phase_id));
+    Json shown = {{"phase_id", phase.phase_id},
+                  {"state", name(phase.state)},
+                  {"outcome", name(phase.outcome)},
+                  {"attempts_used", phase.attempts_used},
+                  {"attempts_total", phase.attempts_total},
+                  {"attempts", Json::array()}};
+    for (const auto& attempt : attempts) {
+      PAWL_TRY(Json json, attempt_json(attempt, steps, decisions, *client));
+      shown["attempts"].push_back(std::move(json));
+    }
+    out["phases"].push_back(std::move(shown));
+  }
+  if (!only_phase.empty() && out["phases"].empty())
+    return fail(ErrorKind::kNotFound,
+                "run " + run_id + " has no phase " + only_phase + "; see `pawl status " + run_id + "`");
+  return out;
+}
+
+std::string ending(const Json& run) {
+  if (run.empty()) return "";
+  std::string text = run.value("outcome", "");
+  if (text == "exited") text += fmt::format(" {}", run.value("exit_code", 0));
+  return text + " in " + duration_text(run.value("duration_ms", 0)) +
+         fmt::format(", {} MiB", run.value("max_rss_kib", 0) / 1024);
+}
+
+void print_attempt(const Json& attempt) {
+  const std::string verdict = attempt.value("verdict", "");
+  fmt::print("  attempt {}: {}\n", attempt.value("number", 0), verdict.empty() ? "unfinished" : verdict);
+  for (const auto& step : attempt["steps"]) {
+    const std::string state = step.value("state", "");
+    fmt::print("    {}  {}\n", step.value("label", ""), state == "done" ? ending(step["run"]) : state);
+    for (const auto& refused : step["run"].value("refused", Json::array()))
+      fmt::print("      not kept: {}\n", refused.get<std::string>());
+  }
+  for (const auto& decision : attempt["decisions"])
+    fmt::print("    resumed {}: found {}, {}\n", decision.value("label", ""), decision.value("found", ""),
+               decision.value("decision", ""));
+  for (const auto& signal : attempt["signals"]) {
+    const bool missing = signal.value("missing", false);
+    fmt::print("    signal {}.{}: {}\n", signal.value("gate_id", ""), signal.value("kind", ""),
+               missing ? "missing" : (signal.value("passed", false) ? "passed" : "failed"));
+  }
+  std::string summary = attempt.value("summary", "");
+  while (!summary.empty()) {
+    const auto end = summary.find('\n');
+    fmt::print("      | {}\n", summary.substr(0, end));
+    summary.erase(0, end == std::string::npos ? summary.size() : end + 1);
+  }
+}
+
+void print(const Json& inspected) {
+  fmt::print("run {} is {}\n", inspected.value("run_id", ""), inspected.value("state", ""));
+  for (const auto& phase : inspected["phases"]) {
+    fmt::print("{}  {} {}  attempts {} (in all {})\n", phase.value("phase_id", ""), phase.value("state", ""),
+               phase.value("outcome", ""), phase.value("attempts_used", 0), phase.value("attempts_total", 0));
+    for (const auto& attempt : phase["attempts"]) print_attempt(attempt);
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("inspect", "Tell the story of a run: attempts, steps, signals, verdicts, decisions");
+  auto options = std::make_shared<StateOptions>();
+  auto run = std::make_shared<std::string>();
+  auto phase = std::make_shared<std::string>();
+  command->add_option("RUN", *run, "An id, a unique part of its start or end, or `last`")->required();
+  command->add_option("PHASE", *phase, "Only this phase");
+  add_state_options(*command, *options);
+  command->footer("Example:\n  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'");
+  command->callback([=, &exit_code] {
+    const auto found = [&]() -> Result<Json> {
+      PAWL_TRY(const State state, open_state(*options));
+      PAWL_TRY(const std::string run_id, state.store->resolve_run(*run));
+      return inspect(state, run_id, *phase);
+    }();
+    exit_code = found ? kDone : report(found.error());
+    if (!found) return;
+    if (options->json) {
+      print_json(*found);
+    } else {
+      print(*found);
+    }
+  });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/context.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "sandbox/spec.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kLogBytesMax = 1ULL << 30;  // above the largest output_limit_bytes a plan can ask for
+constexpr std::int64_t kFollowEveryMs = 200;
+
+struct LogsOptions {
+  StateOptions state;
+  std::string run, phase;
+  std::int64_t attempt = 0;  // 0: the newest
+  bool follow = false;
+};
+
+// Prints each step of one attempt as far as it has come.
+class Printer {
+ public:
+  explicit Printer(const State& state) : state_(state) {}
+
+  Status print(const store::StepRow& step) {
+    if (step.sandbox_run_id != current_) {
+      current_ = step.sandbox_run_id;
+      printed_ = 0;
+      fmt::print("==> {}{}\n", step.label,
+                 step.execution > 1 ? fmt::format(" (execution {})", step.execution) : "");
+    }
+    PAWL_TRY(const std::string text, text_of(step));
+    if (text.size() > printed_) std::fwrite(text.data() + printed_, 1, text.size() - printed_, stdout);
+    printed_ = std::max(printed_, text.size());
+    std::fflush(stdout);
+    return {};
+  }
+
+ private:
+  Result<std::string> text_of(const store::StepRow& step) const {
+    std::string path = supervisor::output_path(state_.folder, step.sandbox_run_id);
+    if (step.state == store::StepState::kDone) {
+      PAWL_TRY(const Json json, parse_json(step.run));
+      PAWL_TRY(const auto run, sandbox::run_from_json(json));
+      if (run.logs.empty()) return std::string();
+      path = state_.workspaces->blob_path(run.logs);
+    }
+    auto text = os::read_file(path, kLogBytesMax);
+    if (text || text.error().kind != ErrorKind::kNotFound) return text;
+    if (step.state == store::StepState::kDone) return std::string("(removed by pawl gc)\n");
+    return std::string();  // it has printed nothing yet, or its supervisor is just moving the log
+  }
+
+  const State& state_;
+  std::string current_;
+  std::size_t printed_ = 0;
+};
+
+Result<std::string> newest_attempt(store::Store& store, const std::string& run_id,
+                                   const LogsOptions& options) {
+  PAWL_TRY(const auto attempts, store.attempts(run_id, options.phase));
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt)
+    if (options.attempt == 0 || attempt->number == options.attempt) return attempt->attempt_id;
+  return fail(ErrorKind::kNotFound,
+              "no such attempt of phase " + options.phase + "; see `pawl inspect " + run_id + "`");
+}
+
+// True when there is nothing more to come.
+Result<bool> print_once(const State& state, const std::string& run_id, const LogsOptions& options,
+                        Printer& printer, std::size_t& done) {
+  PAWL_TRY(const std::string attempt_id, newest_attempt(*state.store, run_id, options));
+  PAWL_TRY(const auto all, state.store->steps(run_id, options.phase));
+  std::vector<store::StepRow> steps;
+  for (const auto& step : all)
+    if (step.attempt_id == attempt_id) steps.push_back(step);
+  for (; done < steps.size(); ++done) {
+    PAWL_OK(printer.print(steps[done]));
+    if (steps[done].state == store::StepState::kOpen) break;
+  }
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  for (const auto& phase : phases)
+    if (phase.phase_id == options.phase) return is_terminal(phase.state) && done == steps.size();
+  return true;
+}
+
+Status logs(const LogsOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  Printer printer(state);
+  std::size_t done = 0;
+  if (options.follow) os::catch_interrupts();
+  for (;;) {
+    PAWL_TRY(const bool over, print_once(state, run_id, options, printer, done));
+    if (!options.follow || over) return {};
+    if (os::interrupted()) return fail(ErrorKind::kCancelled, "interrupted");
+    os::SystemClock().sleep_ms(kFollowEveryMs);
+  }
+}
+
+}  // namespace
+
+void add_logs(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("logs", "Print what the steps of a phase printed");
+  auto options = std::make_shared<LogsOptions>();
+  command->add_option("RUN", options->run, "An id, a unique part of its start or end, or `last`")->required();
+  command->add_option("PHASE", options->phase, "The phase")->required();
+  command->add_option("--attempt", options->attempt, "Its number (else the newest)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("-f,--follow", options->follow, "Follow a running phase until it is over");
+  command->add_option("--dir", options->state.dir,
+                      "The state folder (else PAWL_DIR, else the nearest .pawl)");
+  command->add_option("--store", options->state.store, "sqlite:PATH (else PAWL_STORE)");
+  command->footer("Example:\n  pawl logs -f last fix");
+  command->callback([options, &exit_code] {
+    const auto status = logs(*options);
+    exit_code = status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli

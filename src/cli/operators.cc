@@ -1,0 +1,85 @@
+// retry, skip, cancel: guarded transitions by a person, each a ledger row.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/context.h"
+
+namespace pawl::cli {
+namespace {
+
+struct OperatorOptions {
+  StateOptions state;
+  std::string run, phase, reason;
+};
+
+using Verb = Result<std::vector<std::string>> (store::Store::*)(const std::string&, const std::string&,
+                                                                const store::Operator&, WallTime);
+
+// Steps of the phases that changed and whose supervisors still run: their results would be refused, so they
+// end now.
+Status end_steps(const State& state, const std::string& run_id,
+                 const std::vector<store::StepRow>& open_before, const std::vector<std::string>& changed) {
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
+  for (const auto& step : open_before)
+    if (step.run_id == run_id && std::ranges::find(changed, step.phase_id) != changed.end())
+      PAWL_OK(client->abandon(step.sandbox_run_id));
+  return {};
+}
+
+Status act(const OperatorOptions& options, Verb verb, const char* past, bool ends_steps) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto open_before, state.store->open_steps());
+  PAWL_TRY(const auto changed,
+           (state.store.get()->*verb)(run_id, options.phase, this_operator(options.reason),
+                                      os::SystemClock().wall()));
+  if (ends_steps) PAWL_OK(end_steps(state, run_id, open_before, changed));
+  PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+  if (options.state.json) {
+    print_json({{"run_id", run_id}, {"phases", changed}});
+    return {};
+  }
+  for (const auto& phase : changed) fmt::print("{} {}\n", phase, past);
+  return {};
+}
+
+void add_operator(CLI::App& app, int& exit_code, const char* word, const char* what, const char* footer,
+                  Verb verb, const char* past, bool ends_steps) {
+  auto* command = app.add_subcommand(word, what);
+  auto options = std::make_shared<OperatorOptions>();
+  command->add_option("RUN", options->run, "An id, a unique part of its start or end, or `last`")->required();
+  command->add_option("PHASE", options->phase, "The phase (else every one that it can apply to)");
+  command->add_option("--reason", options->reason, "Why, for the ledger");
+  add_state_options(*command, options->state);
+  command->footer(footer);
+  command->callback([=, &exit_code] {
+    const auto status = act(*options, verb, past, ends_steps);
+    exit_code = status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace
+
+void add_retry(CLI::App& app, int& exit_code) {
+  add_operator(app, exit_code, "retry", "Queue a failed, skipped or cancelled phase again",
+               "attempts_used starts at 0 again, attempts_total goes on. Then run `pawl resume RUN`.\n\n"
+               "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
+               &store::Store::operator_retry, "is QUEUED again; go on with: pawl resume", false);
+}
+
+void add_skip(CLI::App& app, int& exit_code) {
+  add_operator(app, exit_code, "skip", "Skip a phase: the run goes on without it",
+               "Example:\n  pawl skip last docs --reason \"not needed this time\"",
+               &store::Store::operator_skip, "is SKIPPED", true);
+}
+
+void add_cancel(CLI::App& app, int& exit_code) {
+  add_operator(
+      app, exit_code, "cancel", "Cancel a run or a phase; a running step is ended",
+      "A result that arrives later is refused.\n\nExample:\n  pawl cancel last --reason \"wrong plan\"",
+      &store::Store::operator_cancel, "is CANCELLED", true);
+}
+
+}  // namespace pawl::cli

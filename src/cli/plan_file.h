@@ -1,0 +1,23 @@
+// Reading a plan from a file, as `run` and `check` do.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "plan/parse.h"
+
+namespace pawl::cli {
+
+struct PlanFile {
+  std::string file;  // absolute
+  std::string text;
+  plan::Parsed parsed;
+};
+
+// Never reads more than a plan may have; a larger file is a problem like any other. kNotFound, kDenied: as
+// the file system says.
+Result<PlanFile> read_plan(const std::string& path);
+// "file:line:column: message" lines on stderr.
+void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
+
+}  // namespace pawl::cli

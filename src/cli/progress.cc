@@ -1,0 +1,161 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/json.h"
+#include "cli/context.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr auto kDrawEvery = std::chrono::milliseconds(200);
+constexpr std::uint64_t kTailBytesMax = 4096;
+
+// The last line that holds something printable, without control characters: it comes from inside a sandbox,
+// and a terminal obeys escape codes.
+std::string last_line(const std::string& path) {
+  auto tail = os::read_tail(path, kTailBytesMax);
+  if (!tail) return "";
+  std::string_view text = *tail;
+  while (!text.empty()) {
+    const auto end = text.find_last_not_of("\r\n \t");
+    if (end == std::string_view::npos) return "";
+    text = text.substr(0, end + 1);
+    const auto start = text.find_last_of("\r\n");
+    std::string line;
+    for (const char c : text.substr(start == std::string_view::npos ? 0 : start + 1))
+      if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F) line += c;
+    if (!line.empty()) return valid_utf8(line);
+    text = text.substr(0, start == std::string_view::npos ? 0 : start);
+  }
+  return "";
+}
+
+constexpr const char* kBold = "\x1b[1m";
+constexpr const char* kGreen = "\x1b[32m";
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kDim = "\x1b[2m";
+constexpr const char* kPlain = "\x1b[0m";
+
+}  // namespace
+
+Progress::Progress(std::FILE* out, std::string folder)
+    : out_(out), folder_(std::move(folder)), terminal_(os::is_terminal(fileno(out))) {
+  if (terminal_) drawer_ = std::thread([this] { draw_loop(); });
+}
+
+Progress::~Progress() {
+  over_ = true;
+  if (drawer_.joinable()) drawer_.join();
+  const std::lock_guard guard(mutex_);
+  erase_live();
+  std::fflush(out_);
+}
+
+void Progress::line(const std::string& text) {
+  const std::lock_guard guard(mutex_);
+  erase_live();
+  fmt::print(out_, "{}\n", text);
+  draw_live();
+  std::fflush(out_);
+}
+
+void Progress::begin(int worker, Running running) {
+  const std::lock_guard guard(mutex_);
+  running_[worker] = std::move(running);
+}
+
+void Progress::end(int worker) {
+  const std::lock_guard guard(mutex_);
+  running_.erase(worker);
+}
+
+void Progress::draw_loop() {
+  while (!over_) {
+    std::this_thread::sleep_for(kDrawEvery);
+    const std::lock_guard guard(mutex_);
+    draw_live();
+    std::fflush(out_);
+  }
+}
+
+void Progress::erase_live() {
+  if (drawn_ == 0) return;
+  std::string codes = "\r\x1b[K";
+  for (std::size_t i = 1; i < drawn_; ++i) codes += "\x1b[1A\x1b[K";
+  fmt::print(out_, "{}", codes);
+  drawn_ = 0;
+  screen_.clear();
+}
+
+void Progress::draw_live() {
+  if (!terminal_) return;
+  const std::size_t columns = os::terminal_columns(fileno(out_));
+  std::string screen;
+  for (const auto& [worker, running] : running_)
+    screen += (screen.empty() ? "" : "\n") + live_text(running, columns);
+  if (screen == screen_) return;
+  // One write: the old lines are overwritten, never cleared first, so that nothing flickers.
+  std::string codes = "\r";
+  for (std::size_t i = 1; i < drawn_; ++i) codes += "\x1b[1A";
+  std::string body;
+  for (const char c : screen) body += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);
+  fmt::print(out_, "{}{}\x1b[J", codes, body);
+  drawn_ = running_.size();
+  screen_ = std::move(screen);
+}
+
+std::string Progress::live_text(const Running& running, std::size_t columns) const {
+  const auto elapsed_ms = (os::SystemClock().mono().micros - running.since.micros) / 1000;
+  const std::string output = last_line(supervisor::output_path(folder_, running.sandbox_run_id));
+  std::string text = fmt::format("  {} {}s", running.label, elapsed_ms / 1000);
+  if (!output.empty()) text += " | " + output;
+  return std::string(utf8_prefix(text, columns > 1 ? columns - 1 : 1));
+}
+
+void Narrator::claimed(const store::Claim& claim) {
+  progress_.line(fmt::format("{}{}{} attempt {} of {}{}", progress_.paint(kBold), claim.phase.phase_id,
+                             progress_.paint(kPlain), claim.phase.attempts_used, claim.phase.max_attempts,
+                             claim.continued ? " goes on" : ""));
+}
+
+void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decision) {
+  progress_.line(fmt::format("  {}: found {}, {}", decision.label, decision.found, decision.decision));
+}
+
+void Narrator::step_started(const store::Claim&, const store::StepStart& start) {
+  progress_.begin(
+      worker_,
+      {.label = start.label, .sandbox_run_id = start.sandbox_run_id, .since = os::SystemClock().mono()});
+}
+
+void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
+                          const sandbox::SandboxRun& run) {
+  progress_.end(worker_);
+  std::string how(sandbox::name(run.outcome));
+  if (run.outcome == sandbox::Outcome::kExited) how += fmt::format(" {}", run.exit_code);
+  if (run.outcome == sandbox::Outcome::kSignaled) how += fmt::format(" {}", run.signal);
+  if (!run.reason.empty()) how += " (" + run.reason + ")";
+  progress_.line(fmt::format("  {} {}{} in {}{}", start.label, progress_.paint(kDim), how,
+                             duration_text(run.duration_ms), progress_.paint(kPlain)));
+}
+
+void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
+                             const store::Finished& finished) {
+  progress_.end(worker_);
+  const bool passed = end.verdict == "passed";
+  std::string text =
+      fmt::format("  {}{}{}", progress_.paint(passed ? kGreen : kRed), end.verdict, progress_.paint(kPlain));
+  if (!end.reason.empty()) text += ": " + end.reason;
+  if (is_terminal(finished.state))
+    text += fmt::format("; {} is {}", claim.phase.phase_id, name(finished.state));
+  progress_.line(text);
+}
+
+}  // namespace pawl::cli

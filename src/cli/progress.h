@@ -1,0 +1,70 @@
+// What a person sees while a run goes on: one line an event, and on a terminal one live line a worker at the
+// bottom, with the running step, its time and its last line of output. Without a terminal: the event lines
+// only, no escape codes. Thread-safe: workers share it.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "executor/executor.h"
+
+namespace pawl::cli {
+
+class Progress {
+ public:
+  // `out` is where lines go; the live lines appear when it is a terminal.
+  Progress(std::FILE* out, std::string folder);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void line(const std::string& text);
+  struct Running {
+    std::string label;
+    std::string sandbox_run_id;
+    MonoTime since;
+  };
+  void begin(int worker, Running running);
+  void end(int worker);
+  const char* paint(const char* code) const { return terminal_ ? code : ""; }  // an escape code, or nothing
+
+ private:
+  void draw_loop();
+  void erase_live();  // REQUIRES: mutex_ held
+  void draw_live();   // REQUIRES: mutex_ held
+  std::string live_text(const Running& running, std::size_t columns) const;
+
+  std::FILE* const out_;
+  const std::string folder_;
+  const bool terminal_;
+  std::mutex mutex_;
+  std::map<int, Running> running_;  // guarded by mutex_
+  std::size_t drawn_ = 0;           // live lines on the screen; guarded by mutex_
+  std::string screen_;  // what they say: nothing is written when nothing changed; guarded by mutex_
+  std::atomic<bool> over_{false};
+  std::thread drawer_;
+};
+
+// An executor's observer that tells a Progress.
+class Narrator final : public executor::Observer {
+ public:
+  Narrator(Progress& progress, int worker) : progress_(progress), worker_(worker) {}
+  void claimed(const store::Claim& claim) override;
+  void resumed(const store::Claim& claim, const store::ResumeDecision& decision) override;
+  void step_started(const store::Claim& claim, const store::StepStart& start) override;
+  void step_ended(const store::Claim& claim, const store::StepStart& start,
+                  const sandbox::SandboxRun& run) override;
+  void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
+                     const store::Finished& finished) override;
+
+ private:
+  Progress& progress_;
+  const int worker_;
+};
+
+}  // namespace pawl::cli

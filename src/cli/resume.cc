@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include "cli/context.h"
+#include "cli/run_loop.h"
+
+namespace pawl::cli {
+namespace {
+
+struct ResumeOptions {
+  StateOptions state;
+  std::vector<std::string> runs;
+  int workers = 1;
+  std::int64_t max_attempts = 0;
+  bool operator_ack = false;
+};
+
+Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::vector<std::string>& named) {
+  std::vector<std::string> ids;
+  for (const auto& text : named) {
+    PAWL_TRY(std::string id, store.resolve_run(text));
+    ids.push_back(std::move(id));
+  }
+  if (!named.empty()) return ids;
+  constexpr std::size_t kRunsMax = 100'000;
+  PAWL_TRY(const auto runs, store.runs(kRunsMax));
+  for (const auto& run : runs)
+    if (run.state == store::RunState::kExecuting) ids.push_back(run.run_id);
+  if (ids.empty()) return fail(ErrorKind::kNotFound, "no run is open; `pawl status` lists them");
+  return ids;
+}
+
+Status raise_max_attempts(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
+  if (options.max_attempts == 0) return {};
+  PAWL_TRY(const auto phases, store.phases(run_id));
+  for (const auto& phase : phases) {
+    if (options.max_attempts > phase.max_attempts && !options.operator_ack)
+      return fail(ErrorKind::kInvalid,
+                  fmt::format("--max-attempts {} is above that of phase {}; add --operator-ack to "
+                              "say that you mean it",
+                              options.max_attempts, phase.phase_id));
+  }
+  return store.operator_max_attempts(run_id, options.max_attempts, this_operator("--max-attempts"),
+                                     os::SystemClock().wall());
+}
+
+int resume(const ResumeOptions& options) {
+  LoopOptions loop{.state = options.state, .workers = options.workers};
+  {
+    const auto state = open_state(options.state);
+    if (!state) return report(state.error());
+    loop.folder = state->folder;
+    auto ids = runs_to_resume(*state->store, options.runs);
+    if (!ids) return report(ids.error());
+    loop.run_ids = *std::move(ids);
+    for (const auto& id : loop.run_ids)
+      if (const auto status = raise_max_attempts(options, *state->store, id); !status) {
+        report(status.error());
+        return status.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral;
+      }
+  }
+  return run_loop(loop);
+}
+
+}  // namespace
+
+void add_resume(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("resume", "Go on with runs that were interrupted, killed or retried");
+  auto options = std::make_shared<ResumeOptions>();
+  command->add_option("RUN", options->runs,
+                      "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
+  command
+      ->add_option("--workers", options->workers,
+                   "Phases at once: of several runs, and where a plan allows it")
+      ->check(CLI::Range(1, 64));
+  command->add_option("--max-attempts", options->max_attempts, "Instead of the plan's, for every open phase")
+      ->check(CLI::Range(1, 100));
+  command->add_flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
+  add_state_options(*command, options->state);
+  command->footer(
+      "A step that still runs is picked up, one that ended meanwhile is recorded, one whose result is lost "
+      "is treated\n"
+      "as the plan's `resume` says. A run that another process works on is joined: no phase runs twice.\n\n"
+      "Example:\n  pawl resume last");
+  command->callback([options, &exit_code] { exit_code = resume(*options); });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/context.h"
+#include "cli/plan_file.h"
+#include "cli/run_loop.h"
+#include "executor/start_run.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace pawl::cli {
+namespace {
+
+struct RunOptions {
+  StateOptions state;
+  std::string plan;
+  int workers = 1;
+  std::int64_t max_attempts = 0;  // 0: the plan's
+  bool operator_ack = false;
+};
+
+std::int64_t highest_max_attempts(const plan::Plan& plan) {
+  std::int64_t highest = 0;
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases) highest = std::max(highest, phase.max_attempts);
+  return highest;
+}
+
+// .pawl of a new run: --dir, PAWL_DIR, else inside the plan's source.
+Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan,
+                               const std::string& plan_file) {
+  std::string named = options.state.dir;
+  if (named.empty()) named = os::environment_value("PAWL_DIR").value_or("");
+  if (!named.empty()) return named;
+  PAWL_TRY(const std::string source, executor::source_folder(plan, os::folder_of(plan_file)));
+  return os::join(source, ".pawl");
+}
+
+Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
+  os::SystemClock clock;
+  os::SystemRandom random;
+  // One backend is there today, so "auto" can only mean it.
+  const std::string backend = "namespace";
+  PAWL_TRY(const auto sandboxes, make_client(state.folder, backend));
+  PAWL_TRY(
+      const std::string run_id,
+      executor::start_run(
+          {*state.store, *sandboxes, *state.workspaces, clock, random},
+          {.plan = *file.parsed.plan, .plan_text = file.text, .plan_file = file.file, .backend = backend}));
+  if (options.max_attempts > 0)
+    PAWL_OK(state.store->operator_max_attempts(run_id, options.max_attempts, this_operator("--max-attempts"),
+                                               clock.wall()));
+  PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+  return run_id;
+}
+
+int run(const RunOptions& options) {
+  const auto file = read_plan(options.plan);
+  if (!file) {
+    report(file.error());
+    return kUsage;
+  }
+  print_problems(file->parsed.problems, "error: ");
+  if (!file->parsed.plan) return kUsage;
+  print_problems(file->parsed.warnings, "warning: ");
+  if (options.max_attempts > highest_max_attempts(*file->parsed.plan) && !options.operator_ack) {
+    fmt::print(stderr,
+               "pawl: --max-attempts {} is above the plan's; add --operator-ack to say that you mean it\n",
+               options.max_attempts);
+    return kUsage;
+  }
+  auto folder = folder_for(options, *file->parsed.plan, file->file);
+  if (!folder) return report(folder.error());
+  LoopOptions loop{.state = options.state, .workers = options.workers};
+  {
+    const auto state = open_state(options.state, *folder, true);
+    if (!state) return report(state.error());
+    const auto run_id = create_run(options, *file, *state);
+    if (!run_id) return report(run_id.error());
+    loop.folder = state->folder;
+    loop.run_ids = {*run_id};
+  }
+  fmt::print(options.state.json ? stderr : stdout, "run {}  {}\n", loop.run_ids.front(),
+             file->parsed.plan->workflow);
+  return run_loop(loop);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("run", "Run a plan: claim phases, run agents, judge them with gates");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("PLAN", options->plan, "The plan's file")->required();
+  command->add_option("--workers", options->workers, "Phases at once, where the plan allows it")
+      ->check(CLI::Range(1, 64));
+  command->add_option("--max-attempts", options->max_attempts, "Instead of the plan's, for every phase")
+      ->check(CLI::Range(1, 100));
+  command->add_flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
+  add_state_options(*command, options->state);
+  command->footer(
+      "Ctrl-C stops claiming and leaves everything resumable: a step that runs goes on under its supervisor, "
+      "and\n"
+      "`pawl resume RUN` picks it up. Exit codes: 0 done, 2 invalid plan, 11 needs a person, 12 failed for "
+      "good,\n"
+      "130 interrupted, 1 anything else.\n\nExample:\n  pawl run plan.yaml --workers 2");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace pawl::cli

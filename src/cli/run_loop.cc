@@ -1,0 +1,199 @@
+#include "cli/run_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "cli/progress.h"
+#include "executor/executor.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::int64_t kLookAgainMs = 200;  // how soon a worker with nothing to claim looks again
+
+struct Shared {
+  const LoopOptions& options;
+  Progress& progress;
+  std::mutex mutex;
+  std::optional<Error> error;  // the first; guarded by mutex
+  std::string waits_for;       // last said; guarded by mutex
+  std::atomic<bool> failed{false};
+};
+
+void fail_all(Shared& shared, Error error) {
+  const std::lock_guard guard(shared.mutex);
+  if (!shared.error) shared.error = std::move(error);
+  shared.failed = true;
+}
+
+void say_waiting(Shared& shared, const std::string& waits_for) {
+  {
+    const std::lock_guard guard(shared.mutex);
+    if (shared.waits_for == waits_for) return;
+    shared.waits_for = waits_for;
+  }
+  if (!waits_for.empty()) shared.progress.line("waiting: " + waits_for);
+}
+
+// One worker: turns until its runs are over, it is interrupted, or something failed.
+Status work(Shared& shared, int worker) {
+  PAWL_TRY(const State state, open_state(shared.options.state, shared.options.folder));
+  PAWL_TRY(const auto first, state.store->run(shared.options.run_ids.front()));
+  PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
+  os::SystemClock clock;
+  os::SystemRandom random;
+  Narrator narrator(shared.progress, worker);
+  executor::Options options{.folder = state.folder,
+                            .run_ids = shared.options.run_ids,
+                            .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker)};
+  options.stop = [&shared] { return os::interrupted() || shared.failed; };
+  executor::Executor executor({*state.store, *sandboxes, *state.workspaces, clock, random}, options,
+                              narrator);
+  for (;;) {
+    if (options.stop()) return {};
+    PAWL_TRY(const auto turn, executor.run_one());
+    switch (turn.kind) {
+      case executor::Turn::Kind::kAttempt:
+        for (const auto& run_id : shared.options.run_ids)
+          PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+        break;
+      case executor::Turn::Kind::kDetached:
+        return {};
+      case executor::Turn::Kind::kLeaseLost:
+        break;
+      case executor::Turn::Kind::kNothing:
+        if (turn.nothing == store::Nothing::kAllTerminal) return {};
+        if (turn.nothing == store::Nothing::kStalled)
+          return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
+        // With several workers somebody is always waiting; only one alone has something to tell.
+        if (shared.options.workers == 1) say_waiting(shared, turn.waits_for);
+        clock.sleep_ms(kLookAgainMs);
+        break;
+    }
+  }
+}
+
+void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
+                   const std::vector<store::PhaseRow>& phases) {
+  fmt::print(out, "\nrun {} is {}\n", run.run_id, name(run.state));
+  std::size_t width = 5;
+  for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
+  for (const auto& phase : phases) {
+    fmt::print(out, "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
+               name(phase.outcome), phase.attempts_used, phase.max_attempts, phase.last_failure_reason);
+  }
+  if (const auto rows = store.head(run.run_id); rows && *rows) {
+    const auto body = parse_json((*rows)->body);
+    if (body) fmt::print(out, "  ledger head {}\n", (*body)["chains"][""].value("head", ""));
+  }
+}
+
+void print_next(std::FILE* out, const store::RunRow& run, const std::string& where) {
+  const std::string id = run.run_id;
+  switch (run.state) {
+    case store::RunState::kComplete:
+      fmt::print(out, "Next: pawl diff {0}{1}   pawl apply {0}{1}   pawl verify {0}{1}\n", id, where);
+      break;
+    case store::RunState::kFailed:
+      fmt::print(out, "Next: pawl inspect {0}{1}   pawl retry {0} PHASE{1}   then pawl resume {0}{1}\n", id,
+                 where);
+      break;
+    case store::RunState::kExecuting:
+    case store::RunState::kCancelled:
+      fmt::print(out, "Next: pawl resume {}{}\n", id, where);
+      break;
+  }
+}
+
+// " --dir FOLDER" when the commands named would not find the folder from here.
+std::string where_option(const LoopOptions& options) {
+  const auto found = find_folder({.dir = "", .store = options.state.store});
+  return found && *found == options.folder ? "" : " --dir " + options.folder;
+}
+
+int finish(const LoopOptions& options, const std::optional<Error>& error) {
+  const auto state = open_state(options.state, options.folder);
+  int worst = kDone;
+  if (state) {
+    for (const auto& run_id : options.run_ids) {
+      const auto run = state->store->run(run_id);
+      const auto phases = state->store->phases(run_id);
+      if (!run || !phases) continue;
+      // A summary comes after whatever happened: a projection that can't be written is not news then.
+      static_cast<void>(ledger::project_run(*state->store, state->folder, run_id));
+      int code = error ? kGeneral : exit_code_of(*run, *phases);
+      if (os::interrupted() && run->state == store::RunState::kExecuting) code = kInterrupted;
+      worst = std::max(worst, code);
+      if (options.state.json) {
+        print_json(run_summary(*state->store, *run, code));
+        continue;
+      }
+      print_summary(stdout, *state->store, *run, *phases);
+      if (code == kInterrupted)
+        fmt::print("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
+      print_next(stdout, *run, where_option(options));
+    }
+  }
+  if (error) return report(*error);
+  return state ? worst : report(state.error());
+}
+
+}  // namespace
+
+int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
+  const auto any = [&](store::PhaseOutcome outcome) {
+    return std::ranges::any_of(phases, [&](const auto& phase) { return phase.outcome == outcome; });
+  };
+  if (any(store::PhaseOutcome::kFailedUnrecoverable)) return kUnrecoverable;
+  if (any(store::PhaseOutcome::kEscalate)) return kNeedsPerson;
+  return run.state == store::RunState::kComplete ? kDone : kGeneral;
+}
+
+Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
+  Json phases = Json::array();
+  if (const auto rows = store.phases(run.run_id)) {
+    for (const auto& phase : *rows) {
+      phases.push_back({{"phase_id", phase.phase_id},
+                        {"state", name(phase.state)},
+                        {"outcome", name(phase.outcome)},
+                        {"attempts_used", phase.attempts_used},
+                        {"attempts_total", phase.attempts_total},
+                        {"last_failure_reason", phase.last_failure_reason}});
+    }
+  }
+  std::string head;
+  if (const auto signed_head = store.head(run.run_id); signed_head && *signed_head)
+    if (const auto body = parse_json((*signed_head)->body)) head = (*body)["chains"][""].value("head", "");
+  return {{"run_id", run.run_id},
+          {"state", name(run.state)},
+          {"exit_code", exit_code},
+          {"phases", std::move(phases)},
+          {"ledger_head", head}};
+}
+
+int run_loop(const LoopOptions& options) {
+  os::catch_interrupts();
+  std::optional<Error> error;
+  {
+    Progress progress(options.state.json ? stderr : stdout, options.folder);
+    Shared shared{.options = options, .progress = progress};
+    std::vector<std::thread> threads;
+    for (int worker = 0; worker < options.workers; ++worker) {
+      threads.emplace_back([&shared, worker] {
+        if (auto status = work(shared, worker); !status) fail_all(shared, std::move(status).error());
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    error = std::move(shared.error);
+  }
+  return finish(options, error);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,28 @@
+// Runs workers until their runs are over: what `pawl run` and `pawl resume` share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/context.h"
+
+namespace pawl::cli {
+
+struct LoopOptions {
+  StateOptions state;
+  std::string folder;
+  std::vector<std::string> run_ids;
+  int workers = 1;
+};
+
+// Blocks until every run is over, nothing can move, or a person interrupts. Prints progress, then a summary
+// (with
+// --json: one object a run on stdout, progress on stderr). Returns the exit code: 12 wins over 11.
+int run_loop(const LoopOptions& options);
+
+Json run_summary(store::Store& store, const store::RunRow& run, int exit_code);
+// Of a run as it stands: 0, 1 (cancelled or not over), 11, 12.
+int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases);
+
+}  // namespace pawl::cli

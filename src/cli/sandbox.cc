@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/context.h"
+#include "executor/context.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "sandbox/backend.h"
+
+namespace pawl::cli {
+namespace {
+
+struct ExecOptions {
+  std::string workspace, copy_out, backend = "namespace", network = "none", trace;
+  std::vector<std::string> ro, egress, env, command;
+  std::int64_t memory_mib = 2048, pids = 512, cpu_millis = 2000, disk_mib = 4096;
+  std::int64_t time_budget_seconds = 600, output_limit_bytes = 67108864;
+  bool json = false;
+};
+
+// Exit codes for endings that are not the command's own: those of timeout(1) and env(1).
+constexpr int kTimedOutCode = 124;
+constexpr int kSetupFailedCode = 125;
+constexpr int kLimitCode = 123;
+constexpr int kSignalBase = 128;
+
+Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
+  sandbox::SandboxSpec spec;
+  spec.cmd = options.command;
+  spec.env = executor::allowed_environment(options.env);
+  std::ranges::sort(spec.env);
+  spec.network = options.network == "scoped" ? sandbox::Network::kScoped : sandbox::Network::kNone;
+  spec.egress_allowlist = options.egress;
+  spec.enable_trace = !options.trace.empty();
+  spec.memory_limit_mib = options.memory_mib;
+  spec.pids_limit = options.pids;
+  spec.cpu_limit_millis = options.cpu_millis;
+  spec.disk_limit_mib = options.disk_mib;
+  spec.time_budget_seconds = options.time_budget_seconds;
+  spec.output_limit_bytes = options.output_limit_bytes;
+  spec.label = "exec";
+  for (const auto& pair : options.ro) {
+    const auto colon = pair.find(':');
+    if (colon == std::string::npos) return fail(ErrorKind::kInvalid, "--ro " + pair + ": expected SRC:DST");
+    PAWL_TRY(const std::string source, os::absolute_path(pair.substr(0, colon)));
+    spec.copy_in.push_back({.src = source, .dst = pair.substr(colon + 1)});
+  }
+  PAWL_OK(sandbox::validate(spec));
+  return spec;
+}
+
+// A private folder beside where the result goes, so that it can be renamed into place; gone when we are.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make(const std::string& stem) {
+    std::string path = stem + ".XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return fail_errno(errno, "create folder", path);
+    return TemporaryFolder(path);
+  }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder() {
+    if (!path_.empty()) static_cast<void>(os::remove_tree(path_));
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Moves what the command changed to --copy-out; names what it deleted.
+Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
+                const std::string& target) {
+  PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
+  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied));
+  for (const auto& path : layer.refused) fmt::print(stderr, "pawl: not copied out: {}\n", path);
+  if (layer.layer_id.empty()) return os::make_folders(target);
+  PAWL_TRY(const auto entries, workspaces.manifest(layer.layer_id));
+  const std::string tree = workspaces.layer_tree(layer.layer_id);
+  for (const auto& entry : entries) {
+    if (entry.type != workspace::EntryType::kDeleted) continue;
+    fmt::print(stderr, "pawl: deleted: {}\n", entry.path);
+    PAWL_OK(os::remove_tree(os::join(tree, entry.path)));  // the whiteout
+  }
+  return os::rename_durably("exec.copy_out", tree, target);
+}
+
+int exit_code_of(const sandbox::SandboxRun& run) {
+  switch (run.outcome) {
+    case sandbox::Outcome::kExited:
+      return static_cast<int>(run.exit_code);
+    case sandbox::Outcome::kSignaled:
+      return kSignalBase + static_cast<int>(run.signal);
+    case sandbox::Outcome::kTimedOut:
+      return kTimedOutCode;
+    case sandbox::Outcome::kOomKilled:
+      return kSignalBase + 9;
+    case sandbox::Outcome::kOutputLimit:
+    case sandbox::Outcome::kDiskLimit:
+      return kLimitCode;
+    case sandbox::Outcome::kSetupFailed:
+      return kSetupFailedCode;
+  }
+  return kGeneral;
+}
+
+Result<int> exec(const ExecOptions& options) {
+  PAWL_TRY(const auto spec, spec_of(options));
+  PAWL_TRY(const auto backend,
+           sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
+  if (!options.copy_out.empty() && os::exists(options.copy_out))
+    return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
+  const std::string stem = options.copy_out.empty()
+                               ? os::join(os::environment_value("TMPDIR").value_or("/tmp"), "pawl-exec")
+                               : options.copy_out;
+  PAWL_TRY(const auto temporary, TemporaryFolder::make(stem));
+  sandbox::Folders folders;
+  if (!options.workspace.empty()) {
+    PAWL_TRY(std::string base, os::absolute_path(options.workspace));
+    folders.lower.push_back(std::move(base));
+  }
+  folders.upper = os::join(temporary.path(), "upper");
+  folders.work = os::join(temporary.path(), "work");
+  folders.scratch = os::join(temporary.path(), "scratch");
+  for (const auto& folder : {folders.upper, folders.work, folders.scratch}) PAWL_OK(os::make_folders(folder));
+
+  sandbox::Events events;
+  events.on_output = [](sandbox::Stream stream, std::string_view bytes) {
+    std::FILE* out = stream == sandbox::Stream::kStdout ? stdout : stderr;
+    std::fwrite(bytes.data(), 1, bytes.size(), out);
+    std::fflush(out);
+  };
+  os::SystemClock clock;
+  os::SystemRandom random;
+  const auto execution = backend->execute(spec, folders, events, os::uuid7(clock.wall(), random));
+  const auto& run = execution.run;
+  if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
+    PAWL_OK(copy_out(temporary.path(), folders, execution.copied, options.copy_out));
+  if (options.json) {
+    fmt::print(stderr, "{}\n", canonical(to_json(run)));
+  } else if (run.outcome != sandbox::Outcome::kExited) {
+    fmt::print(stderr, "pawl: {}{}\n", name(run.outcome), run.reason.empty() ? "" : ": " + run.reason);
+  }
+  return exit_code_of(run);
+}
+
+int health(bool json) {
+  bool usable = false;
+  Json list = Json::array();
+  for (const auto& backend_name : sandbox::backend_names()) {
+    const auto backend = sandbox::make_backend(backend_name);
+    if (!backend) continue;
+    const auto found = (*backend)->health();
+    usable = usable || found.usable;
+    Json mechanisms = Json::array();
+    for (const auto& mechanism : found.mechanisms)
+      mechanisms.push_back(
+          {{"name", mechanism.name}, {"status", mechanism.status}, {"detail", mechanism.detail}});
+    list.push_back({{"backend", found.backend},
+                    {"gate_isolation_class", found.gate_isolation_class},
+                    {"usable", found.usable},
+                    {"mechanisms", std::move(mechanisms)}});
+    if (json) continue;
+    fmt::print("{} ({}): {}\n", found.backend, found.gate_isolation_class,
+               found.usable ? "usable" : "NOT usable");
+    for (const auto& mechanism : found.mechanisms)
+      fmt::print("  {:<22} {:<9} {}\n", mechanism.name, mechanism.status, mechanism.detail);
+  }
+  if (json) print_json({{"usable", usable}, {"backends", std::move(list)}});
+  return usable ? kDone : kGeneral;
+}
+
+void add_exec(CLI::App& group, int& exit_code) {
+  auto* command = group.add_subcommand("exec", "Run one command as a step would run");
+  auto options = std::make_shared<ExecOptions>();
+  command->add_option("--workspace", options->workspace, "The base of /workspace; it is not changed");
+  command->add_option("--ro", options->ro, "SRC:DST, a path shown read-only inside; again for more")
+      ->allow_extra_args(false);
+  command->add_option("--env", options->env, "A name let through from this environment; again for more")
+      ->allow_extra_args(false);
+  command->add_option("--network", options->network, "none (scoped is not available yet)")
+      ->check(CLI::IsMember({"none", "scoped"}));
+  command->add_option("--egress", options->egress, "HOST:PORT; not available yet")->allow_extra_args(false);
+  command->add_option("--memory-mib", options->memory_mib, "Memory limit");
+  command->add_option("--pids", options->pids, "Processes and threads");
+  command->add_option("--cpu-millis", options->cpu_millis, "Thousandths of one core");
+  command->add_option("--disk-mib", options->disk_mib, "What it may write");
+  command->add_option("--time-budget-seconds", options->time_budget_seconds, "Wall time");
+  command->add_option("--output-limit-bytes", options->output_limit_bytes, "Of stdout and stderr together");
+  command->add_option("--trace", options->trace, "A file for the trace; not available yet");
+  command->add_option("--copy-out", options->copy_out,
+                      "A new folder for what the command changes (else it is lost)");
+  command->add_option("--backend", options->backend, "auto or namespace");
+  command->add_flag("--json", options->json, "Print the sandbox run as JSON on stderr at the end");
+  command->add_option("CMD", options->command, "The command and its arguments, after --")->required();
+  command->footer(
+      "Its output and exit code pass through. Endings that are not its own: 124 time budget, 123 output or "
+      "disk limit,\n"
+      "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why.\n\n"
+      "Example:\n  pawl sandbox exec --workspace . --memory-mib 512 -- make test");
+  command->callback([options, &exit_code] {
+    const auto code = exec(*options);
+    if (code) {
+      exit_code = *code;
+      return;
+    }
+    report(code.error());
+    exit_code = code.error().kind == ErrorKind::kInvalid ? kUsage : kSetupFailedCode;
+  });
+}
+
+}  // namespace
+
+void add_sandbox(CLI::App& app, int& exit_code) {
+  auto* group = app.add_subcommand("sandbox", "Use the sandbox by itself: exec, health");
+  group->require_subcommand(1);
+  add_exec(*group, exit_code);
+  auto* command = group->add_subcommand("health", "Try each mechanism of isolation, and say what is missing");
+  auto json = std::make_shared<bool>(false);
+  add_json_option(*command, *json);
+  command->footer("Exit code 1 when a step could not be run safely.\n\nExample:\n  pawl sandbox health");
+  command->callback([json, &exit_code] { exit_code = health(*json); });
+}
+
+}  // namespace pawl::cli

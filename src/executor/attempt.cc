@@ -1,0 +1,249 @@
+#include "executor/attempt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/glob.h"
+#include "base/hash.h"
+#include "executor/context.h"
+#include "os/file.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::uint64_t kOutputTailBytesMax = 16 << 10;  // more than a summary of 4096 bytes can show
+constexpr std::size_t kReportFilesMax = 1000;            // Surefire writes one file a class
+
+Json inventory_json(const std::vector<std::string>& names) { return Json(names); }
+
+}  // namespace
+
+Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan)
+    : world_(world),
+      claim_(&claim),
+      plan_(&plan),
+      phase_(plan.find_phase(claim.phase.phase_id)),
+      steps_(planned_steps(plan, *phase_)) {}
+
+Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan::Plan& plan) {
+  if (plan.find_phase(claim.phase.phase_id) == nullptr)
+    return fail(ErrorKind::kCorrupt, "phase " + claim.phase.phase_id + " is not in the plan of its run");
+  Attempt attempt(world, claim, plan);
+  for (const auto& row : claim.steps) {
+    if (row.state != store::StepState::kDone) continue;
+    PAWL_TRY(const Json json, parse_json(row.run));
+    PAWL_TRY(auto run, sandbox::run_from_json(json));
+    attempt.results_[row.step_index] = std::move(run);
+  }
+  PAWL_TRY(attempt.base_layer_, world.workspaces.merge(claim.run.base_id, claim.attempt.base_layers));
+  return attempt;
+}
+
+const PlannedStep* Attempt::step_at(std::int64_t index) const {
+  return index >= 0 && index < static_cast<std::int64_t>(steps_.size())
+             ? &steps_[static_cast<std::size_t>(index)]
+             : nullptr;
+}
+
+Status Attempt::after_agent() {
+  const auto agent = results_.find(0);
+  if (agent_seen_ || agent == results_.end()) return {};
+  agent_seen_ = true;
+  gate_layer_ = agent->second.layer;
+  if (gate_layer_.empty() || plan_->protect.empty()) return {};
+  std::vector<std::string> lower;
+  if (!base_layer_.empty()) lower.push_back(world_.workspaces.layer_tree(base_layer_));
+  lower.push_back(world_.workspaces.base_tree(claim_->run.base_id));
+  PAWL_TRY(auto filtered, world_.workspaces.without_protected(gate_layer_, lower, plan_->protect));
+  gate_layer_ = filtered.layer_id;
+  protected_changes_ = std::move(filtered.protected_changes);
+  return {};
+}
+
+std::string Attempt::inventory_key(const plan::Gate& gate) const {
+  Json steps = Json::array();
+  for (const auto& step : gate.steps)
+    steps.push_back({{"name", step.name}, {"argv", step.argv}, {"junit", step.junit}});
+  return blake3_hex(canonical({{"base_id", claim_->run.base_id},
+                               {"plan_content", claim_->run.plan_content},
+                               {"steps", std::move(steps)}}));
+}
+
+Result<std::optional<std::vector<std::string>>> Attempt::inventory_from_baseline(const std::string& gate_id) {
+  std::vector<std::string> names;
+  for (const auto& step : steps_) {
+    if (step.role != StepRole::kBaseline || step.gate_id != gate_id) continue;
+    const auto run = results_.find(step.index);
+    if (run == results_.end()) return std::nullopt;
+    for (const auto& [path, bytes] : facts_of(step, run->second).reports) {
+      const auto tests = gates::read_junit(bytes);
+      if (!tests)
+        continue;  // on base a broken report takes no name with it; the gate itself will need a good one
+      // What base skips, nobody loses by going on to skip it.
+      for (const auto& test : *tests)
+        if (test.status != gates::TestStatus::kSkipped) names.push_back(test.name);
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+Status Attempt::load_inventories() {
+  for (const auto& name : phase_->gates) {
+    const plan::Gate& gate = plan_->gates.at(name);
+    if (!needs_inventory(gate) || inventories_.contains(name)) continue;
+    const std::string key = inventory_key(gate);
+    PAWL_TRY(const auto stored, world_.store.inventory(key));
+    if (stored) {
+      PAWL_TRY(const Json json, parse_json(*stored));
+      inventories_[name] = json.get<std::vector<std::string>>();
+      continue;
+    }
+    PAWL_TRY(auto names, inventory_from_baseline(name));
+    if (!names) continue;
+    PAWL_OK(world_.store.put_inventory(key, canonical(inventory_json(*names))));
+    inventories_[name] = *std::move(names);
+  }
+  return {};
+}
+
+gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
+  gates::StepFacts facts;
+  facts.step_name = step.step->name;
+  facts.outcome = sandbox::name(run.outcome);
+  facts.exit_code = run.exit_code;
+  facts.reason = run.reason;
+  facts.reports_declared = !step.step->junit.empty();
+  if (!run.logs.empty()) {
+    // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
+    auto tail = os::read_tail(world_.workspaces.blob_path(run.logs), kOutputTailBytesMax);
+    if (tail) facts.output_tail = valid_utf8(*tail);
+  }
+  if (run.copy_out.empty()) return facts;
+  const auto entries = world_.workspaces.manifest(run.copy_out);
+  if (!entries) return facts;
+  const std::string tree = world_.workspaces.layer_tree(run.copy_out);
+  for (const auto& entry : *entries) {
+    const bool report = entry.type == workspace::EntryType::kFile &&
+                        std::ranges::any_of(step.step->junit, [&](const auto& pattern) {
+                          return glob_matches(pattern, entry.path);
+                        });
+    if (!report || facts.reports.size() >= kReportFilesMax) continue;
+    auto bytes = os::read_file(os::join(tree, entry.path), gates::kReportBytesMax);
+    // One that is too large counts as one that does not parse: evidence that is not there.
+    facts.reports.emplace_back(entry.path, bytes ? *std::move(bytes) : std::string());
+  }
+  return facts;
+}
+
+std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) const {
+  gates::GateFacts facts{.gate_id = gate_id, .required = plan_->gates.at(gate_id).signals};
+  facts.finished = false;
+  bool over = false;
+  for (const auto& step : steps_) {
+    if (step.role != StepRole::kGate || step.gate_id != gate_id) continue;
+    const auto run = results_.find(step.index);
+    if (run == results_.end()) break;
+    facts.steps.push_back(facts_of(step, run->second));
+    facts.finished = step.last_of_gate;
+    over = step.last_of_gate || !succeeded(run->second);
+    if (over) break;
+  }
+  if (!over) return std::nullopt;
+  if (const auto inventory = inventories_.find(gate_id); inventory != inventories_.end())
+    facts.inventory = inventory->second;
+  return facts;
+}
+
+void Attempt::evaluate_gates() {
+  for (const auto& name : phase_->gates) {
+    if (gate_passed_.contains(name)) continue;
+    const auto facts = gate_facts(name);
+    if (!facts) return;
+    auto signals = gates::evaluate(*facts);
+    gate_passed_[name] = facts->finished && std::ranges::all_of(signals, &gates::Signal::passed);
+    gate_signals_[name] = std::move(signals);
+  }
+}
+
+Result<const PlannedStep*> Attempt::next() {
+  PAWL_OK(after_agent());
+  PAWL_OK(load_inventories());
+  evaluate_gates();
+  return next_step(steps_, {.results = results_,
+                            .inventories = inventories_,
+                            .protected_changed = !protected_changes_.empty(),
+                            .gate_passed = gate_passed_});
+}
+
+std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
+  std::vector<std::string> layers;
+  // What the earlier steps of the same gate (or baseline) left, the newest on top.
+  for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
+    if (other->role != step.role || other->gate_id != step.gate_id || other->index >= step.index) continue;
+    const auto run = results_.find(other->index);
+    if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
+  }
+  if (step.role == StepRole::kBaseline) return layers;
+  if (step.role == StepRole::kGate && !gate_layer_.empty()) layers.push_back(gate_layer_);
+  if (!base_layer_.empty()) layers.push_back(base_layer_);
+  return layers;
+}
+
+Result<bool> Attempt::write_context(const std::string& folder) const {
+  return executor::write_context(world_, *claim_, folder);
+}
+
+Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const std::string& context) const {
+  const plan::Step& planned = *step.step;
+  sandbox::SandboxSpec spec;
+  spec.base_image = planned.limits.base_image;
+  spec.workspace = {.base_id = claim_->run.base_id, .layers = layers_of(step)};
+  spec.cmd = planned.argv;
+  spec.time_budget_seconds = planned.limits.time_budget_seconds;
+  spec.memory_limit_mib = planned.limits.memory_limit_mib;
+  spec.pids_limit = planned.limits.pids_limit;
+  spec.cpu_limit_millis = planned.limits.cpu_limit_millis;
+  spec.disk_limit_mib = planned.limits.disk_limit_mib;
+  spec.output_limit_bytes = planned.limits.output_limit_bytes;
+  spec.label = label_of(phase_->id, step, claim_->attempt.number);
+  spec.copy_in.push_back({.src = world_.workspaces.base_tree(claim_->run.plan_content),
+                          .dst = "/plan",
+                          .access = sandbox::Access::kReadOnly,
+                          .content = claim_->run.plan_content});
+  spec.env = allowed_environment(plan_->env);
+  if (step.role == StepRole::kAgent) {
+    std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
+    if (!context.empty()) {
+      PAWL_TRY(const auto content, world_.workspaces.content_id(context));
+      spec.copy_in.push_back(
+          {.src = context, .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content});
+    }
+  } else {
+    // Reports of the last step are kept as files; what earlier steps of the gate made, the next one needs
+    // whole.
+    spec.keep_layer = !step.last_of_gate;
+    spec.copy_out = planned.junit;
+  }
+  std::ranges::sort(spec.env);
+  PAWL_OK(sandbox::validate(spec));
+  return spec;
+}
+
+std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
+  return {
+      "PAWL_RUN_ID=" + claim_->run.run_id,
+      "PAWL_PHASE_ID=" + claim_->phase.phase_id,
+      "PAWL_ATTEMPT=" + std::to_string(claim_->attempt.number),
+      "PAWL_MODEL=" + claim_->attempt.model,
+      "PAWL_GOAL=" + phase_->goal,
+      "PAWL_GOAL_ID=" + claim_->phase.phase_id,
+      // A resumed attempt keeps its episode; a new attempt opens one.
+      "PAWL_EPISODE_ID=" + claim_->attempt.attempt_id,
+      std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
+  };
+}
+
+}  // namespace pawl::executor

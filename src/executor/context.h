@@ -1,0 +1,24 @@
+// What an agent finds around its workspace: the environment that is let through, and the folder /pawl with
+// the feedback and the evidence of the attempt before.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/executor.h"
+
+namespace pawl::executor {
+
+inline const std::string kPatchInside = "/pawl/evidence/previous.patch";
+std::string log_inside(const std::string& label);  // /pawl/evidence/<label>.log
+
+// PATH, LANG, TZ and `names`, of this process's environment, by inclusion; never a name or a value that looks
+// like a secret (sandbox/spec.h).
+std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
+
+// Writes feedback.json and evidence/ of claim.previous into `folder`, which is created. False, and nothing
+// written, when there was no attempt before. The same claim gives the same bytes.
+Result<bool> write_context(const World& world, const store::Claim& claim, const std::string& folder);
+
+}  // namespace pawl::executor

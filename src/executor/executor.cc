@@ -1,0 +1,267 @@
+#include "executor/executor.h"
+
+#include <algorithm>
+
+#include "executor/attempt.h"
+#include "executor/recovery.h"
+#include "executor/start_run.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "store/cost_row.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::executor {
+namespace {
+
+// One attempt being worked on under a lease.
+class Session {
+ public:
+  Session(const World& world, const Options& options, Observer& observer, const store::Claim& claim,
+          Attempt attempt)
+      : world_(world), options_(options), observer_(observer), claim_(claim), attempt_(std::move(attempt)) {}
+
+  // The heart: settle what a crash left, run what remains, judge.
+  Result<Turn> run() {
+    PAWL_OK(settle_open_step());
+    while (!lost_) {
+      PAWL_TRY(const PlannedStep* step, attempt_.next());
+      if (step == nullptr) break;
+      PAWL_OK(run_step(*step, 1));
+    }
+    return finish();
+  }
+
+ private:
+  WallTime now() const { return world_.clock.wall(); }
+
+  Status settle_open_step() {
+    const auto open = std::ranges::find(claim_.steps, store::StepState::kOpen, &store::StepRow::state);
+    if (open == claim_.steps.end()) return {};
+    const PlannedStep* step = attempt_.step_at(open->step_index);
+    if (step == nullptr) return fail(ErrorKind::kCorrupt, open->label + " is not a step of its plan");
+    const store::StepStart start = {.sandbox_run_id = open->sandbox_run_id,
+                                    .step_index = open->step_index,
+                                    .gate_id = open->gate_id,
+                                    .step_name = open->step_name,
+                                    .label = open->label,
+                                    .sandbox_spec_hash = open->sandbox_spec_hash,
+                                    .execution = open->execution};
+    PAWL_TRY(const auto found, world_.sandboxes.find(open->sandbox_run_id));
+    switch (found) {
+      case sandbox::Found::kRunning:
+        PAWL_OK(note(start, Recovery::kReattach));
+        return wait_and_take(*step, start);
+      case sandbox::Found::kSpooled:
+        return adopt(*step, start);
+      case sandbox::Found::kNothing:
+        return give_up(*step, start);
+    }
+    return {};
+  }
+
+  Status adopt(const PlannedStep& step, const store::StepStart& start) {
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    if (!run) return give_up(step, start);  // of another spec, or damaged: as good as lost
+    PAWL_OK(note(start, Recovery::kAdopt));
+    take(step, start, *std::move(run));
+    return {};
+  }
+
+  // Runs one step, again and again as the resume policy says while its results get lost.
+  Status run_step(const PlannedStep& step, std::int64_t execution) {
+    PAWL_OK(still_wanted());
+    store::StepStart start = {.sandbox_run_id = os::uuid7(now(), world_.random),
+                              .step_index = step.index,
+                              .gate_id = step.gate_id,
+                              .step_name = step_name(step),
+                              .label = label_of(claim_.phase.phase_id, step, claim_.attempt.number),
+                              .execution = execution};
+    std::string context;
+    if (step.role == StepRole::kAgent) {
+      context = os::join(supervisor::spool_folder(options_.folder, start.sandbox_run_id), "context");
+      PAWL_TRY(const bool written, attempt_.write_context(context));
+      if (!written) context.clear();
+    }
+    PAWL_TRY(const auto spec, attempt_.spec_of(step, context));
+    start.sandbox_spec_hash = sandbox::spec_hash(spec);
+    PAWL_OK(world_.store.begin_step(claim_.lease, start, result_, resume_, now()));
+    recorded();
+    observer_.step_started(claim_, start);
+    PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec));
+    return wait_and_take(step, start);
+  }
+
+  Status wait_and_take(const PlannedStep& step, const store::StepStart& start) {
+    PAWL_OK(world_.sandboxes.wait(start.sandbox_run_id, [this] { return must_leave(); }));
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    if (!run) return give_up(step, start);
+    take(step, start, *std::move(run));
+    return {};
+  }
+
+  // The result is lost. Nothing of this id will ever run again; then the resume policy decides.
+  Status give_up(const PlannedStep& step, const store::StepStart& start) {
+    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+    const Recovery recovery =
+        decide_recovery(sandbox::Found::kNothing, attempt_.phase().resume, start.execution);
+    resume_ = decision(start, recovery);
+    resume_->lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
+                                              .run_id = claim_.run.run_id,
+                                              .gate_id = start.gate_id,
+                                              .sandbox_run_id = start.sandbox_run_id,
+                                              .backend = claim_.run.backend,
+                                              .gate_isolation_class = "shared_kernel",
+                                              .emitted_at = now()});
+    unforgotten_ = start.sandbox_run_id;
+    observer_.resumed(claim_, *resume_);
+    if (recovery == Recovery::kReExecute) return run_step(step, start.execution + 1);
+    const char* outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost";
+    lost_ =
+        LostStep{.gate_id = start.gate_id, .outcome = outcome, .escalate = recovery == Recovery::kEscalate};
+    return {};
+  }
+
+  void take(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
+    store::StepEnd end{.sandbox_run_id = start.sandbox_run_id, .run = to_json(run)};
+    end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
+                                    .run_id = claim_.run.run_id,
+                                    .gate_id = start.gate_id,
+                                    .sandbox_run_id = start.sandbox_run_id,
+                                    .backend = run.backend,
+                                    .gate_isolation_class = run.gate_isolation_class,
+                                    .microvm_milliseconds = run.microvm_milliseconds,
+                                    .image_pull_bytes = run.image_pull_bytes,
+                                    .build_cache_hit = run.build_cache_hit,
+                                    .emitted_at = now()});
+    if (step.role == StepRole::kAgent) end.agent_layer = run.layer;
+    observer_.step_ended(claim_, start, run);
+    result_ = std::move(end);
+    unforgotten_ = start.sandbox_run_id;
+    attempt_.record(step.index, std::move(run));
+  }
+
+  Result<Turn> finish() {
+    PAWL_TRY(auto end, attempt_.judge({}, lost_));
+    const auto overlaps = [this](const std::string& a, const std::string& b) {
+      const auto paths = world_.workspaces.overlap(a, b, 1);
+      return !paths || !paths->empty();  // when it can't be known, it must not be merged
+    };
+    PAWL_TRY(auto finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
+    if (finished.overlapping) {
+      PAWL_TRY(end, attempt_.judge({overlap_signal(*finished.overlapping)}, lost_));
+      PAWL_TRY(finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
+    }
+    recorded();
+    observer_.attempt_ended(claim_, end, finished);
+    return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
+  }
+
+  gates::Signal overlap_signal(const store::LayerRow& other) const {
+    constexpr std::size_t kPathsNamedMax = 10;
+    std::string paths;
+    if (const auto found =
+            world_.workspaces.overlap(attempt_.accepted_layer(), other.layer_id, kPathsNamedMax))
+      for (const auto& path : *found) paths += (paths.empty() ? "" : ", ") + path;
+    return {.kind = "merge",
+            .gate_id = "parallel",
+            .passed = false,
+            .details = {{"overlaps_phase", other.phase_id}, {"paths", paths}}};
+  }
+
+  store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const {
+    return {.sandbox_run_id = start.sandbox_run_id,
+            .label = start.label,
+            .found = std::string(found_name(recovery)),
+            .decision = std::string(decision_name(recovery))};
+  }
+
+  Status note(const store::StepStart& start, Recovery recovery) {
+    const auto made = decision(start, recovery);
+    observer_.resumed(claim_, made);
+    return world_.store.note_resume(claim_.lease, made, now());
+  }
+
+  // What result_ and resume_ said is durable now: the spool is not needed any more.
+  void recorded() {
+    result_.reset();
+    resume_.reset();
+    if (!unforgotten_.empty()) world_.sandboxes.forget(unforgotten_);
+    unforgotten_.clear();
+  }
+
+  Status still_wanted() {
+    if (options_.stop && options_.stop()) return fail(ErrorKind::kCancelled, "asked to stop");
+    return {};
+  }
+
+  // Asked a few times a second while a step runs: keeps the lease alive, and notices when it is lost.
+  bool must_leave() {
+    if (options_.stop && options_.stop()) return true;
+    const MonoTime time = world_.clock.mono();
+    if (time.micros - last_heartbeat_.micros < options_.lease_ms * 1000 / 3) return false;
+    last_heartbeat_ = time;
+    const auto status = world_.store.heartbeat(claim_.lease, now(), options_.lease_ms);
+    // A store that is busy or full for a moment costs a heartbeat, not the step.
+    lease_lost_ = !status && status.error().kind == ErrorKind::kConflict;
+    return lease_lost_;
+  }
+
+ private:
+  const World& world_;
+  const Options& options_;
+  Observer& observer_;
+  const store::Claim& claim_;
+  Attempt attempt_;
+  std::optional<store::StepEnd> result_;         // of the last step, not yet recorded
+  std::optional<store::ResumeDecision> resume_;  // that closes a lost step, not yet recorded
+  std::optional<LostStep> lost_;
+  std::string unforgotten_;
+  MonoTime last_heartbeat_;
+  bool lease_lost_ = false;
+};
+
+}  // namespace
+
+// A run never changes its plan, so what its text parses to may be kept.
+Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
+  if (plan_run_id_ != run.run_id) {
+    PAWL_TRY(plan_, plan_of(run));
+    plan_run_id_ = run.run_id;
+  }
+  return &*plan_;
+}
+
+Result<Turn> Executor::run_one() {
+  store::ClaimRequest request{.run_ids = options_.run_ids,
+                              .owner = options_.owner,
+                              .now = world_.clock.wall(),
+                              .lease_ms = options_.lease_ms};
+  request.owner_is_dead = [](std::string_view owner) {
+    const auto identity = os::parse_identity(owner);
+    return identity && os::liveness(*identity) == os::Liveness::kDead;
+  };
+  request.model_of_attempt = [this](const store::RunRow& run, std::int64_t number) {
+    const auto plan = plan_for(run);
+    return plan ? (*plan)->model_of_attempt(number) : std::string();
+  };
+  PAWL_TRY(const auto found, world_.store.claim(request));
+  if (!found.claim)
+    return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
+
+  const store::Claim& claim = *found.claim;
+  observer_.claimed(claim);
+  auto turn = [&]() -> Result<Turn> {
+    PAWL_TRY(const auto* plan, plan_for(claim.run));
+    PAWL_TRY(auto attempt, Attempt::load(world_, claim, *plan));
+    return Session(world_, options_, observer_, claim, std::move(attempt)).run();
+  }();
+  if (turn) return turn;
+  // Whatever happened, the phase is free for whoever goes on; a lease that was lost is not ours to give back.
+  static_cast<void>(world_.store.release(claim.lease));
+  if (turn.error().kind == ErrorKind::kConflict) return Turn{.kind = Turn::Kind::kLeaseLost};
+  if (turn.error().kind == ErrorKind::kCancelled)
+    return Turn{.kind = options_.stop && options_.stop() ? Turn::Kind::kDetached : Turn::Kind::kLeaseLost};
+  return turn;
+}
+
+}  // namespace pawl::executor

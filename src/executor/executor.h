@@ -1,0 +1,84 @@
+// Runs phases: claim, attempt, verdict, recovery. The room's door.
+//
+// run_one() runs at most ONE attempt of one phase and returns; nothing that limits or steers a later decision
+// lives in memory between two calls, or in a call across a crash: it is all rows. docs/architecture.md draws
+// the way. An Executor is for one thread; run several for parallel workers, each with a Store of its own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include "plan/plan.h"
+#include "sandbox/client.h"
+#include "store/store.h"
+#include "workspace/workspace.h"
+
+namespace pawl::executor {
+
+// The world, as five interfaces. All must outlive the executor.
+struct World {
+  store::Store& store;
+  sandbox::SandboxClient& sandboxes;
+  workspace::Workspaces& workspaces;
+  os::Clock& clock;
+  os::Random& random;
+};
+
+// Tells a person what goes on. Called from the executor's thread; must be quick and must not fail.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void claimed(const store::Claim&) {}
+  virtual void resumed(const store::Claim&, const store::ResumeDecision&) {}
+  virtual void step_started(const store::Claim&, const store::StepStart&) {}
+  virtual void step_ended(const store::Claim&, const store::StepStart&, const sandbox::SandboxRun&) {}
+  virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
+};
+
+struct Options {
+  std::string folder;                // .pawl
+  std::vector<std::string> run_ids;  // empty: any open run
+  std::string owner;                 // os::to_text(this_process()) + "/<worker>"
+  std::int64_t lease_ms = 30'000;
+  std::string backend;         // for cost rows of steps that were lost
+  std::function<bool()> stop;  // asked while waiting: true leaves the step to its supervisor and returns
+};
+
+struct Turn {
+  enum class Kind {
+    kAttempt,    // an attempt ended
+    kNothing,    // nothing to claim: see `nothing` and `waits_for`
+    kDetached,   // stop() said so: the step goes on, the phase was released
+    kLeaseLost,  // somebody else has the phase now (an operator, or another executor): nothing was written
+  };
+  Kind kind = Kind::kNothing;
+  store::Nothing nothing = store::Nothing::kAllTerminal;
+  std::string waits_for;
+  bool run_ended = false;
+};
+
+class Executor {
+ public:
+  Executor(World world, Options options, Observer& observer)
+      : world_(world), options_(std::move(options)), observer_(observer) {}
+
+  // Errors: what the store and the workspaces say (kExhausted: disk full, ...). Whatever was committed stays;
+  // the attempt goes on at the next claim.
+  Result<Turn> run_one();
+
+ private:
+  Result<const plan::Plan*> plan_for(const store::RunRow& run);
+
+  World world_;
+  Options options_;
+  Observer& observer_;
+  std::string plan_run_id_;  // whose plan plan_ is
+  std::optional<plan::Plan> plan_;
+};
+
+}  // namespace pawl::executor

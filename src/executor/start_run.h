@@ -1,0 +1,28 @@
+// From a plan to a run: snapshots of the source and of the plan's folder, then the rows.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "executor/executor.h"
+#include "plan/plan.h"
+
+namespace pawl::executor {
+
+// The absolute source folder of a plan in `plan_folder`. kNotFound when it is not there.
+Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder);
+
+struct RunInput {
+  plan::Plan plan;
+  std::string plan_text;
+  std::string plan_file;  // absolute
+  std::string backend;    // resolved, never "auto"
+};
+
+// Creates the run, durably, and returns its id. Nothing is claimed.
+Result<std::string> start_run(World world, const RunInput& input);
+
+// The plan of a run, from its row. kCorrupt when it does not parse any more.
+Result<plan::Plan> plan_of(const store::RunRow& run);
+
+}  // namespace pawl::executor

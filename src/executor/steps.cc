@@ -1,0 +1,71 @@
+#include "executor/steps.h"
+
+#include <algorithm>
+
+namespace pawl::executor {
+
+bool needs_inventory(const plan::Gate& gate) {
+  const bool tests = std::ranges::find(gate.signals, "tests") != gate.signals.end();
+  return tests && std::ranges::any_of(gate.steps, [](const auto& step) { return !step.junit.empty(); });
+}
+
+std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase) {
+  std::vector<PlannedStep> out;
+  const auto add = [&](StepRole role, const std::string& gate, const plan::Step& step, bool last) {
+    out.push_back({.index = static_cast<std::int64_t>(out.size()),
+                   .role = role,
+                   .gate_id = gate,
+                   .step = &step,
+                   .last_of_gate = last});
+  };
+  add(StepRole::kAgent, std::string(kAgentGate), phase.agent, true);
+  for (const auto& name : phase.gates) {
+    const plan::Gate& gate = plan.gates.at(name);
+    const auto add_all = [&](StepRole role) {
+      for (const auto& step : gate.steps) add(role, name, step, &step == &gate.steps.back());
+    };
+    if (needs_inventory(gate)) add_all(StepRole::kBaseline);
+    add_all(StepRole::kGate);
+  }
+  return out;
+}
+
+std::string step_name(const PlannedStep& step) {
+  return step.role == StepRole::kBaseline ? step.step->name + "@base" : step.step->name;
+}
+
+std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt) {
+  return phase_id + "." + step.gate_id + "." + step_name(step) + ".attempt" + std::to_string(attempt);
+}
+
+const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progress& progress) {
+  const auto result = [&](const PlannedStep& step) {
+    const auto found = progress.results.find(step.index);
+    return found == progress.results.end() ? nullptr : &found->second;
+  };
+  for (const auto& step : steps) {
+    const auto* done = result(step);
+    switch (step.role) {
+      case StepRole::kAgent:
+        if (done == nullptr) return &step;
+        if (!succeeded(*done) || progress.protected_changed) return nullptr;
+        break;
+      case StepRole::kBaseline:
+        // All steps of a baseline run, whatever their end: on base, tests may fail, and it is names that
+        // count.
+        if (done == nullptr && !progress.inventories.contains(step.gate_id)) return &step;
+        break;
+      case StepRole::kGate:
+        if (done == nullptr) return &step;
+        if (!succeeded(*done)) return nullptr;
+        if (step.last_of_gate) {
+          const auto passed = progress.gate_passed.find(step.gate_id);
+          if (passed != progress.gate_passed.end() && !passed->second) return nullptr;
+        }
+        break;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace pawl::executor

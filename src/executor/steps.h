@@ -1,0 +1,54 @@
+// Which steps an attempt has, in which order, and which comes next: pure functions of the plan and of the
+// results so far. A crash changes nothing here: the same rows give the same next step.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "sandbox/spec.h"
+
+namespace pawl::executor {
+
+inline constexpr std::string_view kAgentGate = "agent";
+
+enum class StepRole {
+  kAgent,
+  kBaseline,  // a gate's step on base alone: what tests there are, by name
+  kGate,
+};
+
+struct PlannedStep {
+  std::int64_t index = 0;  // step_index of the marker: its place in planned_steps()
+  StepRole role = StepRole::kAgent;
+  std::string gate_id;               // "agent" for the agent
+  const plan::Step* step = nullptr;  // into the plan, which must outlive this
+  bool last_of_gate = false;
+};
+
+// All steps the attempt could need: the agent, then for each gate its baseline (when it requires tests and
+// declares reports) and its steps.
+std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase);
+bool needs_inventory(const plan::Gate& gate);
+
+// <phase>.<gate>.<step>.attempt<N>; a baseline's step is "<step>@base".
+std::string step_name(const PlannedStep& step);
+std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
+
+using Results = std::map<std::int64_t, sandbox::SandboxRun>;  // by step_index
+
+struct Progress {
+  const Results& results;
+  // Gates (by name) whose inventory is known: their baseline is not run (again).
+  const std::map<std::string, std::vector<std::string>>& inventories;
+  bool protected_changed = false;  // decided: the gates are not run
+  // Whether a gate all of whose steps ran passed.
+  const std::map<std::string, bool>& gate_passed;
+};
+
+// The next step to run, or nothing: the attempt can be judged.
+const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progress& progress);
+
+}  // namespace pawl::executor

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gates/gates.h"
+
+namespace pawl::gates {
+namespace {
+
+std::vector<std::string> failing_keys(const std::vector<Signal>& signals) {
+  std::vector<std::string> keys;
+  for (const auto& signal : signals)
+    if (!signal.passed) keys.push_back(key_of(signal));
+  std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  return keys;
+}
+
+bool same_failure_again(const std::vector<std::string>& failing, const AttemptFacts& facts) {
+  const auto earlier_needed = static_cast<std::size_t>(kSameFailureMax) - 1;
+  if (facts.earlier_failures.size() < earlier_needed) return false;
+  return std::all_of(facts.earlier_failures.begin(),
+                     facts.earlier_failures.begin() + static_cast<std::ptrdiff_t>(earlier_needed),
+                     [&](const auto& earlier) { return earlier == failing; });
+}
+
+// A gate's step that ended by time or memory; the agent's own endings are its signal's business.
+const StepFacts* hopeless_step(const AttemptFacts& facts) {
+  for (std::size_t i = 1; i < facts.steps.size(); ++i) {
+    const auto& step = facts.steps[i];
+    if (step.outcome == "timed_out" && !facts.timeout_retryable) return &step;
+    if (step.outcome == "oom_killed" && !facts.oom_retryable) return &step;
+  }
+  return nullptr;
+}
+
+struct Decision {
+  std::string verdict, why;
+};
+
+Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>& failing) {
+  const bool attempts_left = facts.attempts_used < facts.max_attempts;
+  const Decision exhausted{"escalate", fmt::format("all {} attempts are used", facts.max_attempts)};
+  if (facts.backend_error)
+    return attempts_left ? Decision{"failed_retryable", "the sandbox could not be made"} : exhausted;
+  const auto missing = std::ranges::find_if(facts.signals, &Signal::missing);
+  if (missing != facts.signals.end()) return {"escalate", "evidence is missing: " + key_of(*missing)};
+  if (same_failure_again(failing, facts))
+    return {"failed_unrecoverable",
+            fmt::format("the same signals failed {} attempts in a row", kSameFailureMax)};
+  for (const auto& signal : facts.signals) {
+    const bool final = std::ranges::find(facts.non_retryable, signal.kind) != facts.non_retryable.end();
+    if (!signal.passed && final) return {"escalate", key_of(signal) + " is not to be retried"};
+  }
+  if (const auto* step = hopeless_step(facts)) return {"escalate", step->step_name + " " + step->outcome};
+  return attempts_left ? Decision{"failed_retryable", ""} : exhausted;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string describe(const Signal& signal) {
+  std::string out = "FAILED " + key_of(signal) + (signal.missing ? " (evidence missing)" : "") + "\n";
+  for (const auto& [key, value] : signal.details.items())
+    out += "  " + key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+  return out;
+}
+
+std::string failing_tests(const std::vector<StepFacts>& steps) {
+  constexpr std::size_t kTestsShown = 10;
+  std::string out;
+  std::size_t count = 0;
+  for (const auto& step : steps) {
+    for (const auto& [path, bytes] : step.reports) {
+      const auto tests = read_junit(bytes);
+      if (!tests) continue;
+      for (const auto& test : *tests) {
+        if (test.status != TestStatus::kFailed || ++count > kTestsShown) continue;
+        out += "  " + test.name + (test.message.empty() ? "" : ": " + test.message) + "\n";
+      }
+    }
+  }
+  return out.empty() ? out : "failing tests:\n" + out;
+}
+
+const StepFacts* last_failed(const std::vector<StepFacts>& steps) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+    if (step->outcome != "exited" || step->exit_code != 0) return &*step;
+  return steps.empty() ? nullptr : &steps.back();
+}
+
+// What failed first; then as much of the end of the output as fits.
+std::string summary_of(const AttemptFacts& facts) {
+  std::string out;
+  for (const auto& signal : facts.signals)
+    if (!signal.passed) out += describe(signal);
+  out += failing_tests(facts.steps);
+  out = std::string(utf8_prefix(valid_utf8(out), kSummaryBytesMax));
+  const auto* step = last_failed(facts.steps);
+  if (step == nullptr || step->output_tail.empty()) return out;
+  const std::string heading = "output of " + step->step_name + ", its end:\n";
+  if (out.size() + heading.size() >= kSummaryBytesMax) return out;
+  const std::size_t room = kSummaryBytesMax - out.size() - heading.size();
+  std::string_view tail = step->output_tail;
+  if (tail.size() > room) tail.remove_prefix(tail.size() - room);
+  while (!tail.empty() && (static_cast<unsigned char>(tail.front()) & 0xC0) == 0x80) tail.remove_prefix(1);
+  return out + heading + std::string(tail);
+}
+
+}  // namespace
+
+Verdict decide(const AttemptFacts& facts) {
+  Verdict out;
+  out.failing_signals = failing_keys(facts.signals);
+  // Nothing failed, and something was judged besides the agent's own ending.
+  const bool judged =
+      std::ranges::any_of(facts.signals, [](const auto& signal) { return signal.kind != "agent"; });
+  if (out.failing_signals.empty() && judged && !facts.backend_error) {
+    out.verdict = "passed";
+    return out;
+  }
+  const Decision decision = decide_failed(facts, out.failing_signals);
+  out.verdict = decision.verdict;
+  out.reason = joined(out.failing_signals);
+  if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;
+  out.summary = summary_of(facts);
+  return out;
+}
+
+Json feedback_of(const Verdict& verdict, std::int64_t attempt,
+                 const std::vector<std::string>& evidence_paths) {
+  return {{"attempt", attempt},
+          {"verdict", verdict.verdict},
+          {"failing_signals", verdict.failing_signals},
+          {"summary", verdict.summary},
+          {"evidence", evidence_paths}};
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,161 @@
+#include "ledger/chain.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "base/hash.h"
+
+namespace pawl::ledger {
+namespace {
+
+// A row ends with ,"hash":"<64 hex>"}
+constexpr std::string_view kHashKey = ",\"hash\":\"";
+constexpr std::size_t kTailSize = kHashKey.size() + kHashHexSize + 2;
+constexpr std::size_t kProblemsMax = 1000;  // of one file: a person who sees that many needs no more
+
+struct Row {
+  std::string_view line;
+  std::string_view hash, prev_hash;  // stated
+  std::int64_t seq = 0;              // stated; 0 when it can't be read
+  bool intact = false;               // its bytes have the hash that it states
+};
+
+std::string_view after(std::string_view text, std::string_view key) {
+  const auto at = text.find(key);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + key.size());
+}
+
+// Members are found by their key with its quotes: inside of a string a quote is escaped, so text can't look
+// like one. In canonical order nothing nested comes before prev_hash that could have such a key, nor between
+// it and seq.
+Row read_row(std::string_view line) {
+  Row row{.line = line};
+  if (line.size() < kTailSize || !line.ends_with("\"}")) return row;
+  const auto body = line.substr(0, line.size() - kTailSize);
+  if (line.substr(body.size(), kHashKey.size()) != kHashKey) return row;
+  row.hash = line.substr(body.size() + kHashKey.size(), kHashHexSize);
+  const auto from_prev = after(body, ",\"prev_hash\":\"");
+  row.prev_hash = from_prev.substr(0, std::min(kHashHexSize, from_prev.size()));
+  const auto seq = after(from_prev, ",\"seq\":");
+  std::from_chars(seq.data(), seq.data() + seq.size(), row.seq);
+  row.intact = row.seq > 0 && blake3_hex(body) == row.hash;
+  return row;
+}
+
+class Checker {
+ public:
+  Checker(std::string file, std::string_view text) : text_(text) { chain_.file = std::move(file); }
+
+  Chain run() {
+    split();
+    expected_prev_ = kZeroHash;
+    for (std::size_t i = 0; i < rows_.size(); ++i) check(i);
+    chain_.rows = static_cast<std::int64_t>(rows_.size());
+    return std::move(chain_);
+  }
+
+ private:
+  void split() {
+    std::size_t start = 0;
+    while (start < text_.size()) {
+      const auto end = text_.find('\n', start);
+      if (end == std::string_view::npos) break;
+      rows_.push_back(read_row(text_.substr(start, end - start)));
+      start = end + 1;
+    }
+    if (start < text_.size()) {
+      rows_.push_back(read_row(text_.substr(start)));
+      torn_ = true;  // only whole lines are rows
+    }
+    chain_.hashes.reserve(rows_.size());
+  }
+
+  void problem(std::string kind, std::size_t index, std::string detail) {
+    if (chain_.problems.size() < kProblemsMax)
+      chain_.problems.push_back({.kind = std::move(kind),
+                                 .file = chain_.file,
+                                 .row = static_cast<std::int64_t>(index) + 1,
+                                 .detail = std::move(detail)});
+  }
+
+  void check(std::size_t index) {
+    const Row& row = rows_[index];
+    chain_.hashes.push_back(row.hash);
+    if (torn_ && index + 1 == rows_.size())
+      return problem("truncated", index, "the last row is cut: no newline");
+    if (!row.intact) {
+      problem("changed", index, "its bytes do not have the hash that it states");
+      after_damage_ = true;
+      ++expected_seq_;
+      return;
+    }
+    note(row);
+    const bool repeated = !seen_.try_emplace(row.seq, row.hash).second;
+    if (repeated) return check_repeated(index);
+    if (row.seq < expected_seq_)
+      return problem("reordered", index, "row " + std::to_string(row.seq) + " comes late");
+    if (row.seq > expected_seq_ && !after_damage_)
+      check_gap(index);
+    else if (!after_damage_ && row.prev_hash != expected_prev_)
+      problem("forged", index, "it does not continue the row before it");
+    after_damage_ = false;
+    expected_seq_ = row.seq + 1;
+    expected_prev_ = row.hash;
+  }
+
+  void check_repeated(std::size_t index) {
+    const Row& row = rows_[index];
+    if (seen_[row.seq] == row.hash)
+      return problem("extra", index, "row " + std::to_string(row.seq) + " is repeated");
+    problem("forged", index, "a second row " + std::to_string(row.seq));
+  }
+
+  // Rows that come later are not missing.
+  void check_gap(std::size_t index) {
+    std::vector<std::int64_t> missing;
+    for (std::int64_t seq = expected_seq_; seq < rows_[index].seq && missing.size() < 10; ++seq)
+      if (!comes_later(seq, index)) missing.push_back(seq);
+    if (missing.empty()) return;
+    std::string names;
+    for (const auto seq : missing) names += (names.empty() ? "" : ", ") + std::to_string(seq);
+    problem("missing", index, "row " + names + " was here");
+  }
+
+  bool comes_later(std::int64_t seq, std::size_t index) {
+    if (places_.empty())
+      for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (rows_[i].intact) places_[rows_[i].seq] = i;  // the last place
+    const auto found = places_.find(seq);
+    return found != places_.end() && found->second > index;
+  }
+
+  // Types are at the end of a row, in front of the hash, for the rows that matter here.
+  void note(const Row& row) {
+    const auto body = row.line.substr(0, row.line.size() - kTailSize);
+    if (body.ends_with("\"type\":\"pre_execute\""))
+      chain_.started.push_back(string_member(body, "sandbox_run_id"));
+    else if (body.ends_with("\"type\":\"phase_sealed\"") || body.ends_with("\"type\":\"run_sealed\""))
+      chain_.seals.push_back(row.line);
+  }
+
+  const std::string_view text_;
+  Chain chain_;
+  std::vector<Row> rows_;
+  std::unordered_map<std::int64_t, std::string_view> seen_;
+  std::unordered_map<std::int64_t, std::size_t> places_;
+  std::string_view expected_prev_;
+  std::int64_t expected_seq_ = 1;
+  bool torn_ = false, after_damage_ = false;
+};
+
+}  // namespace
+
+std::string_view string_member(std::string_view row, std::string_view name) {
+  const auto value = after(row, "\"" + std::string(name) + "\":\"");
+  return value.substr(0, value.find('"'));
+}
+
+Chain check_chain(std::string file, std::string_view text) { return Checker(std::move(file), text).run(); }
+
+}  // namespace pawl::ledger

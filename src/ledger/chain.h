@@ -1,0 +1,29 @@
+// One chain of rows, checked by itself. A detail of this room. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger/ledger.h"
+
+namespace pawl::ledger {
+
+// What the rest of verification needs of a chain, as views into its text.
+struct Chain {
+  std::string file;
+  std::int64_t rows = 0;
+  std::vector<std::string_view> hashes;   // stated, of row i + 1; "" when the line has none
+  std::vector<std::string_view> started;  // sandbox_run_ids of pre_execute rows
+  std::vector<std::string_view> seals;    // whole lines of phase_sealed and run_sealed rows
+  std::vector<Problem> problems;          // one for each thing that was done to it
+};
+
+Chain check_chain(std::string file, std::string_view text);
+
+// The bytes of a string member `"name":"..."` of a canonical row, up to the closing quote; "" when it is not
+// there.
+std::string_view string_member(std::string_view row, std::string_view name);
+
+}  // namespace pawl::ledger

@@ -1,0 +1,222 @@
+// Ledgers as files: reading what was exported, exporting, and the projections under .pawl.
+#include <algorithm>
+#include <charconv>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "ledger/chain.h"
+#include "ledger/ledger.h"
+#include "os/file.h"
+
+namespace pawl::ledger {
+namespace {
+
+constexpr std::uint64_t kLedgerBytesMax = 16ULL << 30;  // of one file: far above what a run of a year makes
+constexpr std::uint64_t kLineBytesMax = 1 << 20;        // of one row: summaries are 4 KiB
+constexpr std::size_t kRowsAtOnce = 10'000;             // read from the database
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+Result<std::string> read_if_there(const std::string& path) {
+  auto text = os::read_file(path, kLedgerBytesMax);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
+  return text;
+}
+
+// Rows of a chain from `first_seq` on, as lines.
+Result<std::string> chain_text(store::Store& store, const std::string& run_id, const std::string& chain,
+                               std::int64_t first_seq) {
+  std::string out;
+  for (;;) {
+    PAWL_TRY(const auto rows, store.ledger(run_id, chain, first_seq, kRowsAtOnce));
+    for (const auto& row : rows) out += row.line + "\n";
+    if (rows.size() < kRowsAtOnce) return out;
+    first_seq = rows.back().seq + 1;
+  }
+}
+
+std::string head_text(const store::Head& head) {
+  return canonical({{"body", head.body}, {"public_key", head.public_key}, {"signature", head.signature}}) +
+         "\n";
+}
+
+Result<Files> files_of(store::Store& store, const std::string& run_id) {
+  Files files;
+  PAWL_TRY(const auto chains, store.chains(run_id));
+  for (const auto& chain : chains) {
+    PAWL_TRY(std::string text, chain_text(store, run_id, chain, 1));
+    if (chain.empty())
+      files.run = std::move(text);
+    else
+      files.phases.emplace_back(chain, std::move(text));
+  }
+  PAWL_TRY(const auto head, store.head(run_id));
+  if (head) files.head = head_text(*head);
+  PAWL_TRY(const auto cost, store.cost_rows(run_id, 0));
+  files.sandbox_cost = joined(cost);
+  return files;
+}
+
+// A head over exactly what is exported, cost rows included.
+store::Head export_head(const store::RowSealer& sealer, const std::string& run_id, const Files& files,
+                        WallTime now) {
+  Json chains = Json::object();
+  const auto add = [&](const std::string& name, const std::string& text) {
+    const Chain chain = check_chain(name, text);
+    chains[name] = {
+        {"rows", chain.rows},
+        {"head", chain.hashes.empty() ? std::string(kZeroHash) : std::string(chain.hashes.back())}};
+  };
+  add("", files.run);
+  for (const auto& [phase_id, text] : files.phases) add(phase_id, text);
+  Json lines = Json::array();
+  for (std::string_view rest = files.sandbox_cost; !rest.empty();) {
+    const auto line = rest.substr(0, rest.find('\n'));
+    lines.push_back(blake3_hex(line));
+    rest.remove_prefix(line.size() + 1);
+  }
+  return sealer.sign(canonical({{"run_id", run_id},
+                                {"signed_at", rfc3339(now)},
+                                {"chains", std::move(chains)},
+                                {"cost", {{"lines", std::move(lines)}}}}));
+}
+
+Status write_files(const std::string& folder, const Files& files, const std::string& public_key) {
+  const auto put = [&](const std::string& name, const std::string& text) -> Status {
+    const std::string path = os::join(folder, name);
+    PAWL_OK(os::make_folders(os::folder_of(path)));
+    return os::write_durably("export", path, text);
+  };
+  PAWL_OK(put("run.jsonl", files.run));
+  for (const auto& [phase_id, text] : files.phases)
+    PAWL_OK(put("phases/" + phase_id + "/attempts.jsonl", text));
+  PAWL_OK(put("cost/sandbox.jsonl", files.sandbox_cost));
+  PAWL_OK(put("ledger.pub", public_key + "\n"));
+  return put("head.json", files.head);
+}
+
+std::int64_t seq_of(std::string_view line) {
+  const auto at = line.rfind(",\"seq\":");
+  std::int64_t seq = 0;
+  if (at != std::string_view::npos) std::from_chars(line.data() + at + 7, line.data() + line.size(), seq);
+  return seq;
+}
+
+// The last whole line; "" when there is none, or the file ends torn.
+std::string last_line(const std::string& path) {
+  auto tail = os::read_tail(path, kLineBytesMax);
+  if (!tail || !tail->ends_with('\n')) return {};
+  tail->pop_back();
+  const auto start = tail->rfind('\n');
+  return start == std::string::npos ? *tail : tail->substr(start + 1);
+}
+
+Status project_chain(store::Store& store, const std::string& run_id, const std::string& chain,
+                     const std::string& path) {
+  const std::string last = last_line(path);
+  const std::int64_t seq = seq_of(last);
+  if (seq > 0) {
+    PAWL_TRY(const auto row, store.ledger(run_id, chain, seq, 1));
+    if (!row.empty() && row.front().line == last) {
+      PAWL_TRY(const std::string rest, chain_text(store, run_id, chain, seq + 1));
+      return rest.empty() ? Status() : os::append_to_file(path, rest);
+    }
+  }
+  PAWL_TRY(const std::string text, chain_text(store, run_id, chain, 1));
+  return os::write_atomically(path, text);
+}
+
+Status project_cost(store::Store& store, const std::string& path) {
+  PAWL_TRY(const std::string there, read_if_there(path));
+  const auto lines = static_cast<std::int64_t>(std::ranges::count(there, '\n'));
+  if (lines > 0 && there.ends_with('\n')) {
+    // With the last one that is there: it must be the same.
+    PAWL_TRY(const auto rows, store.cost_rows("", lines - 1));
+    if (!rows.empty() && there.ends_with(rows.front() + "\n")) {
+      const std::string rest = joined({rows.begin() + 1, rows.end()});
+      return rest.empty() ? Status() : os::append_to_file(path, rest);
+    }
+  }
+  PAWL_TRY(const auto all, store.cost_rows("", 0));
+  return os::write_atomically(path, joined(all));
+}
+
+}  // namespace
+
+Result<Report> verify_directory(const std::string& folder, Trust trust) {
+  Files files;
+  PAWL_TRY(files.run, read_if_there(os::join(folder, "run.jsonl")));
+  PAWL_TRY(files.head, read_if_there(os::join(folder, "head.json")));
+  PAWL_TRY(files.sandbox_cost, read_if_there(os::join(folder, "cost/sandbox.jsonl")));
+  if (files.run.empty() && files.head.empty())
+    return fail(ErrorKind::kNotFound,
+                folder + " holds no ledger (run.jsonl, head.json); `pawl export RUN DIR` makes one");
+  const std::string phases = os::join(folder, "phases");
+  if (os::is_folder(phases)) {
+    PAWL_TRY(const auto names, os::list_folder(phases));
+    for (const auto& name : names) {
+      PAWL_TRY(std::string text, read_if_there(os::join(os::join(phases, name), "attempts.jsonl")));
+      files.phases.emplace_back(name, std::move(text));
+    }
+  }
+  auto report = verify(files, trust);
+  PAWL_TRY(const std::string key, read_if_there(os::join(folder, "ledger.pub")));
+  if (!report.public_key.empty() && key != report.public_key + "\n") {
+    report.problems.push_back({.kind = key.empty() ? "missing" : "changed",
+                               .file = "ledger.pub",
+                               .row = 1,
+                               .detail = "it is not the key that signed head.json"});
+    report.ok = false;
+  }
+  return report;
+}
+
+Result<Report> verify_run(store::Store& store, const std::string& run_id, Trust trust) {
+  PAWL_TRY(const auto files, files_of(store, run_id));
+  return verify(files, trust);
+}
+
+Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, const std::string& run_id,
+                          const std::string& folder, WallTime now) {
+  if (os::exists(folder)) {
+    PAWL_TRY(const auto names, os::list_folder(folder));
+    if (!names.empty())
+      return fail(ErrorKind::kConflict, folder + " is there and not empty; name a new folder");
+  }
+  PAWL_TRY(auto files, files_of(store, run_id));
+  const auto found = verify(files, {.live = true});
+  if (!found.ok) {
+    const auto& first = found.problems.front();
+    return fail(ErrorKind::kCorrupt, "run " + run_id + " does not verify (" + first.file + " row " +
+                                         std::to_string(first.row) + ": " + first.kind +
+                                         "); see `pawl verify " + run_id + "`");
+  }
+  const auto head = export_head(sealer, run_id, files, now);
+  files.head = head_text(head);
+  PAWL_OK(write_files(folder, files, head.public_key));
+  // Steps that run now have no cost row yet.
+  return verify(files, {.public_key = head.public_key, .live = true});
+}
+
+Status project_run(store::Store& store, const std::string& folder, const std::string& run_id) {
+  const std::string runs = os::join(folder, "runs"), cost = os::join(folder, "cost");
+  PAWL_OK(os::make_folders(runs));
+  PAWL_OK(os::make_folders(cost));
+  // Workers of one run project at the same time; rows are only ever appended in order.
+  PAWL_TRY(const auto lock, os::FileLock::lock(os::join(runs, ".lock")));
+  const std::string own = os::join(runs, run_id);
+  PAWL_TRY(const auto chains, store.chains(run_id));
+  for (const auto& chain : chains) {
+    const std::string path =
+        chain.empty() ? os::join(own, "run.jsonl") : os::join(own, "phases/" + chain + "/attempts.jsonl");
+    PAWL_OK(os::make_folders(os::folder_of(path)));
+    PAWL_OK(project_chain(store, run_id, chain, path));
+  }
+  return project_cost(store, os::join(cost, "sandbox.jsonl"));
+}
+
+}  // namespace pawl::ledger

@@ -1,0 +1,117 @@
+// Rows and signed heads, as they are made.
+#include <sodium.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "ledger/ledger.h"
+#include "ledger/signature.h"
+#include "os/file.h"
+
+namespace pawl::ledger {
+namespace {
+
+constexpr std::uint64_t kKeyFileBytesMax = 4096;
+
+std::string keys_folder(const std::string& folder) { return os::join(folder, "keys"); }
+std::string secret_path(const std::string& folder) { return os::join(keys_folder(folder), "ledger.key"); }
+
+Result<std::string> read_hex(const std::string& path, std::size_t bytes) {
+  PAWL_TRY(std::string text, os::read_file(path, kKeyFileBytesMax));
+  if (text.ends_with('\n')) text.pop_back();
+  std::string out(bytes, '\0');
+  std::size_t size = 0;
+  const int parsed = sodium_hex2bin(reinterpret_cast<unsigned char*>(out.data()), out.size(), text.data(),
+                                    text.size(), nullptr, &size, nullptr);
+  sodium_memzero(text.data(), text.size());
+  if (parsed == 0 && size == bytes) return out;
+  return std::unexpected(
+      Error{.kind = ErrorKind::kCorrupt,
+            .message = path + " is no key; restore it from a backup, or move it away and a new one "
+                              "is made (heads signed before then verify with the old ledger.pub)",
+            .path = path});
+}
+
+class Sealer final : public store::RowSealer {
+ public:
+  explicit Sealer(std::string secret) : secret_(std::move(secret)) {
+    unsigned char key[crypto_sign_PUBLICKEYBYTES];
+    crypto_sign_ed25519_sk_to_pk(key, bytes(secret_));
+    public_ = to_hex({reinterpret_cast<const char*>(key), sizeof key});
+  }
+  ~Sealer() override { sodium_memzero(secret_.data(), secret_.size()); }
+
+  Sealed seal(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) const override {
+    return seal_row(std::move(content), seq, at, prev_hash);
+  }
+
+  store::Head sign(std::string body) const override {
+    unsigned char signature[crypto_sign_BYTES];
+    crypto_sign_detached(signature, nullptr, bytes(body), body.size(), bytes(secret_));
+    return {.body = std::move(body),
+            .public_key = public_,
+            .signature = to_hex({reinterpret_cast<const char*>(signature), sizeof signature})};
+  }
+
+ private:
+  static const unsigned char* bytes(const std::string& text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+  }
+  std::string secret_, public_;
+};
+
+Status make_keys(const std::string& folder) {
+  PAWL_OK(os::make_folders(keys_folder(folder), 0700));
+  // Two programs that start at once must end with one key.
+  PAWL_TRY(const auto lock, os::FileLock::lock(os::join(keys_folder(folder), "lock")));
+  if (os::exists(secret_path(folder))) return {};
+  unsigned char public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];
+  crypto_sign_keypair(public_key, secret);
+  const std::string secret_hex = to_hex({reinterpret_cast<const char*>(secret), sizeof secret}) + "\n";
+  const std::string public_hex =
+      to_hex({reinterpret_cast<const char*>(public_key), sizeof public_key}) + "\n";
+  sodium_memzero(secret, sizeof secret);
+  PAWL_OK(os::write_durably("keys", os::join(keys_folder(folder), "ledger.pub"), public_hex));
+  // Last: what says that there are keys.
+  return os::write_durably("keys", secret_path(folder), secret_hex, 0600);
+}
+
+}  // namespace
+
+store::RowSealer::Sealed seal_row(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) {
+  content["seq"] = seq;
+  content["at"] = rfc3339(at);
+  content["prev_hash"] = prev_hash;
+  std::string line = canonical(content);
+  line.pop_back();  // the closing brace
+  std::string hash = blake3_hex(line);
+  line += ",\"hash\":\"" + hash + "\"}";
+  return {.line = std::move(line), .hash = std::move(hash)};
+}
+
+Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& folder) {
+  if (sodium_init() < 0) return fail(ErrorKind::kUnavailable, "libsodium does not start");
+  if (!os::exists(secret_path(folder))) PAWL_OK(make_keys(folder));
+  PAWL_TRY(std::string secret, read_hex(secret_path(folder), crypto_sign_SECRETKEYBYTES));
+  return std::make_shared<Sealer>(std::move(secret));
+}
+
+Result<std::string> public_key_of(const std::string& folder) {
+  PAWL_TRY(std::string text, os::read_file(os::join(keys_folder(folder), "ledger.pub"), kKeyFileBytesMax));
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+bool signature_holds(std::string_view body, std::string_view public_key_hex, std::string_view signature_hex) {
+  if (sodium_init() < 0) return false;
+  unsigned char key[crypto_sign_PUBLICKEYBYTES], signature[crypto_sign_BYTES];
+  std::size_t key_size = 0, signature_size = 0;
+  return sodium_hex2bin(key, sizeof key, public_key_hex.data(), public_key_hex.size(), nullptr, &key_size,
+                        nullptr) == 0 &&
+         sodium_hex2bin(signature, sizeof signature, signature_hex.data(), signature_hex.size(), nullptr,
+                        &signature_size, nullptr) == 0 &&
+         key_size == sizeof key && signature_size == sizeof signature &&
+         crypto_sign_verify_detached(signature, reinterpret_cast<const unsigned char*>(body.data()),
+                                     body.size(), key) == 0;
+}
+
+}  // namespace pawl::ledger

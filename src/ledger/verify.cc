@@ -1,0 +1,239 @@
+// All chains of a run against each other, against the signed head, and against the cost rows. Pure.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "ledger/chain.h"
+#include "ledger/ledger.h"
+#include "ledger/signature.h"
+
+namespace pawl::ledger {
+namespace {
+
+constexpr const char* kRunFile = "run.jsonl";
+constexpr const char* kHeadFile = "head.json";
+constexpr const char* kCostFile = "cost/sandbox.jsonl";
+
+std::string phase_file(const std::string& phase_id) { return "phases/" + phase_id + "/attempts.jsonl"; }
+
+class Verifier {
+ public:
+  Verifier(const Files& files, const Trust& trust) : files_(files), trust_(trust) {}
+
+  Report run() {
+    chains_.emplace("", check_chain(kRunFile, files_.run));
+    for (const auto& [phase_id, text] : files_.phases)
+      chains_.emplace(phase_id, check_chain(phase_file(phase_id), text));
+    read_head();
+    if (head_) check_against_head();
+    check_anchor();
+    if (!any_problem()) check_seals();
+    check_cost();
+    return report();
+  }
+
+ private:
+  void problem(std::string kind, std::string file, std::int64_t row, std::string detail) {
+    problems_.push_back({std::move(kind), std::move(file), row, std::move(detail)});
+  }
+  bool any_problem() const {
+    return !problems_.empty() ||
+           std::ranges::any_of(chains_, [](const auto& each) { return !each.second.problems.empty(); });
+  }
+
+  void read_head() {
+    if (files_.head.empty()) {
+      // A run has a signed head from its creation.
+      return problem("missing", kHeadFile, 0,
+                     "there is no signed head: what was cut off at the end can't be seen");
+    }
+    auto json = parse_json(files_.head);
+    if (!json || canonical(*json) + "\n" != files_.head)
+      return problem("changed", kHeadFile, 1, "it is not the canonical JSON that was written");
+    report_.public_key = json->value("public_key", "");
+    const std::string body = json->value("body", "");
+    if (!trust_.public_key.empty() && report_.public_key != trust_.public_key)
+      return problem("forged", kHeadFile, 1, "it is signed by another key than the trusted one");
+    if (!signature_holds(body, report_.public_key, json->value("signature", "")))
+      return problem("forged", kHeadFile, 1, "its signature does not hold");
+    auto parsed = parse_json(body);
+    if (!parsed || !parsed->contains("chains"))
+      return problem("forged", kHeadFile, 1, "what is signed is no head");
+    head_ = *std::move(parsed);
+    report_.is_signed = true;
+  }
+
+  void check_against_head() {
+    const auto& signed_chains = (*head_)["chains"];
+    for (const auto& [name, signed_chain] : signed_chains.items()) {
+      const auto found = chains_.find(name);
+      const auto rows = signed_chain.value("rows", std::int64_t{0});
+      if (found == chains_.end()) {
+        if (rows > 0) problem("missing", phase_file(name), 0, "the signed head knows it");
+        continue;
+      }
+      check_chain_against_head(found->second, rows, signed_chain.value("head", ""));
+    }
+    for (const auto& [name, chain] : chains_) {
+      if (signed_chains.contains(name) || chain.rows == 0) continue;
+      if (trust_.live)
+        report_.unsigned_rows += chain.rows;
+      else
+        problem("extra", chain.file, 0, "the signed head does not know it");
+    }
+  }
+
+  void check_chain_against_head(Chain& chain, std::int64_t rows, const std::string& head) {
+    if (!chain.problems.empty()) return;  // what was done to it is named already, and moves its end
+    if (chain.rows < rows)
+      return problem(
+          "truncated", chain.file, chain.rows + 1,
+          "the signed head has " + std::to_string(rows) + " rows, the file " + std::to_string(chain.rows));
+    if (rows > 0 && chain.hashes[static_cast<std::size_t>(rows) - 1] != head)
+      return problem("forged", chain.file, rows, "it is whole, but not the chain that was signed");
+    if (chain.rows == rows) return;
+    if (trust_.live)
+      report_.unsigned_rows += chain.rows - rows;
+    else
+      problem("extra", chain.file, rows + 1, "it comes after the signed head");
+  }
+
+  void check_anchor() {
+    if (trust_.anchor.empty()) return;
+    const Chain& run = chains_.at("");
+    if (std::ranges::find(run.hashes, trust_.anchor) != run.hashes.end() || any_problem()) return;
+    problem("forged", kRunFile, 0, "no row has the hash of the anchor " + trust_.anchor);
+  }
+
+  // What the run's chain says of the phases' chains.
+  void check_seals() {
+    const Chain& run = chains_.at("");
+    for (const auto seal : run.seals) {
+      const auto json = parse_json(seal);
+      if (!json) continue;  // can't be: its hash holds, and we wrote it
+      if (json->contains("phase_id"))
+        check_seal(*json, *json);
+      else
+        for (const auto& phase : json->value("phases", Json::array())) check_seal(*json, phase);
+    }
+  }
+
+  void check_seal(const Json& row, const Json& sealed) {
+    const std::string phase_id = sealed.value("phase_id", "");
+    const auto rows = sealed.value("rows", std::int64_t{0});
+    const auto found = chains_.find(phase_id);
+    const auto seq = row.value("seq", std::int64_t{0});
+    if (rows == 0) return;
+    if (found == chains_.end() || found->second.rows < rows)
+      return problem("truncated", phase_file(phase_id), found == chains_.end() ? 0 : found->second.rows + 1,
+                     "row " + std::to_string(seq) + " of the run sealed " + std::to_string(rows) + " rows");
+    if (found->second.hashes[static_cast<std::size_t>(rows) - 1] != sealed.value("head", ""))
+      problem("forged", phase_file(phase_id), rows,
+              "row " + std::to_string(seq) + " of the run sealed another row");
+  }
+
+  void check_cost() {
+    if (!trust_.live && files_.sandbox_cost.empty() && !head_) return;
+    std::set<std::string_view> started;
+    for (const auto& [name, chain] : chains_) started.insert(chain.started.begin(), chain.started.end());
+    std::set<std::string_view> counted;
+    const auto problems_before = problems_.size();
+    std::int64_t row = 0;
+    for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
+      const auto end = rest.find('\n');
+      const auto line = rest.substr(0, end);
+      ++row;
+      if (end == std::string_view::npos) {
+        problem("truncated", kCostFile, row, "the last row is cut: no newline");
+        break;
+      }
+      rest.remove_prefix(end + 1);
+      check_cost_row(line, row, started, counted);
+    }
+    const bool chains_damaged =
+        std::ranges::any_of(chains_, [](const auto& each) { return !each.second.problems.empty(); });
+    if (!trust_.live && !chains_damaged)
+      for (const auto id : started)
+        if (!counted.contains(id) && problems_.size() == problems_before)
+          problem("missing", kCostFile, 0, "no cost row of the step " + std::string(id));
+    if (problems_.size() == problems_before) check_cost_against_head(row);
+  }
+
+  void check_cost_row(std::string_view line, std::int64_t row, const std::set<std::string_view>& started,
+                      std::set<std::string_view>& counted) {
+    const auto id = string_member(line, "sandbox_run_id");
+    if (id.empty()) return problem("changed", kCostFile, row, "it is no cost row");
+    const bool known = started.contains(id);
+    if (known && counted.insert(id).second) return;
+    problem("extra", kCostFile, row,
+            known ? "a second cost row of " + std::string(id) : "no step was started as " + std::string(id));
+  }
+
+  void check_cost_against_head(std::int64_t rows) {
+    if (!head_ || !head_->contains("cost")) return;  // of the database: the head is of the rows alone
+    const auto& cost = (*head_)["cost"];
+    const auto& lines = cost["lines"];
+    if (!lines.is_array()) return;
+    std::int64_t row = 0;
+    for (std::string_view rest = files_.sandbox_cost; !rest.empty(); ++row) {
+      const auto line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(line.size() + 1);
+      if (row >= static_cast<std::int64_t>(lines.size()))
+        return problem("extra", kCostFile, row + 1, "it comes after the signed head");
+      if (blake3_hex(line) != lines[static_cast<std::size_t>(row)].get<std::string>())
+        return problem(rows == static_cast<std::int64_t>(lines.size()) && is_elsewhere(lines, line)
+                           ? "reordered"
+                           : "changed",
+                       kCostFile, row + 1, "its bytes do not have the hash that was signed");
+    }
+    if (row < static_cast<std::int64_t>(lines.size()))
+      problem("truncated", kCostFile, row + 1,
+              "the signed head has " + std::to_string(lines.size()) + " rows");
+  }
+
+  static bool is_elsewhere(const Json& lines, std::string_view line) {
+    const std::string hash = blake3_hex(line);
+    return std::ranges::any_of(lines, [&](const Json& each) { return each == hash; });
+  }
+
+  Report report() {
+    const Chain& run = chains_.at("");
+    if (!run.hashes.empty()) report_.head = run.hashes.back();
+    for (auto& [name, chain] : chains_) {
+      report_.rows += chain.rows;
+      report_.problems.insert(report_.problems.end(), chain.problems.begin(), chain.problems.end());
+    }
+    report_.problems.insert(report_.problems.end(), problems_.begin(), problems_.end());
+    report_.ok = report_.problems.empty();
+    return std::move(report_);
+  }
+
+  const Files& files_;
+  const Trust& trust_;
+  std::map<std::string, Chain> chains_;
+  std::optional<Json> head_;
+  std::vector<Problem> problems_;
+  Report report_;
+};
+
+}  // namespace
+
+Report verify(const Files& files, const Trust& trust) { return Verifier(files, trust).run(); }
+
+Json to_json(const Report& report) {
+  Json problems = Json::array();
+  for (const auto& problem : report.problems)
+    problems.push_back(
+        {{"kind", problem.kind}, {"file", problem.file}, {"row", problem.row}, {"detail", problem.detail}});
+  return {{"ok", report.ok},
+          {"rows", report.rows},
+          {"head", report.head},
+          {"signed", report.is_signed},
+          {"public_key", report.public_key},
+          {"unsigned_rows", report.unsigned_rows},
+          {"problems", std::move(problems)}};
+}
+
+}  // namespace pawl::ledger

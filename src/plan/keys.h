@@ -1,0 +1,15 @@
+// The keys of each mapping of a plan: what the parser accepts and what docs/plan.schema.json must say. A
+// detail.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pawl::plan {
+
+// By mapping: plan, source, sandbox, gate, step, reports, retry, tier, phase, agent, policy, budget, doctor,
+// replan, resume.
+const std::map<std::string, std::vector<std::string>>& known_keys();
+
+}  // namespace pawl::plan

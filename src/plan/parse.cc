@@ -1,0 +1,206 @@
+#include "plan/parse.h"
+
+#include <algorithm>
+
+#include "plan/sections.h"
+#include "plan/yaml_guard.h"
+
+namespace pawl::plan {
+namespace {
+
+constexpr std::size_t kListMax = 1000;  // of env, models, protect
+
+void read_source(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.require("source", problems);
+  if (!node.IsDefined()) return;
+  const Mapping source(node, "source", "source", problems);
+  if (const auto path = source.require("path", problems); path.IsDefined())
+    plan.source_path = read_string(path, "path", problems).value_or("");
+  if (const auto ref = source.get("ref"); ref.IsDefined())
+    plan.source_ref = read_string(ref, "ref", problems);
+}
+
+bool is_variable_name(const std::string& text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && text.size() <= 128 && letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// The same words as sandbox/spec.h refuses: a name that looks like a secret is no default to be argued with.
+bool looks_secret(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return std::ranges::any_of(
+      std::vector<std::string>{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH", "CREDENTIAL"},
+      [&](const auto& word) { return name.find(word) != std::string::npos; });
+}
+
+void read_env(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.get("env");
+  if (!node.IsDefined()) return;
+  plan.env = read_strings(node, "env", problems);
+  if (!node.IsSequence()) return;
+  for (const auto& item : node) {
+    if (!item.IsScalar()) continue;
+    const std::string& name = item.Scalar();
+    if (!is_variable_name(name)) {
+      problems.add(item, "env: '" + name.substr(0, 60) + "' is not a name of an environment variable");
+    } else if (looks_secret(name)) {
+      problems.add(item, "env: " + name + " looks like a secret and never passes into a sandbox");
+    }
+  }
+}
+
+void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
+  if (const auto node = top.get("models"); node.IsDefined()) {
+    plan.models = read_strings(node, "models", problems);
+    if (node.IsSequence() && (node.size() == 0 || node.size() > kListMax))
+      problems.add(node, "models: expected 1 to 1000 names");
+  }
+  if (const auto node = top.get("protect"); node.IsDefined()) {
+    plan.protect = read_strings(node, "protect", problems);
+    for (const auto& pattern : plan.protect)
+      if (!is_safe_pattern(pattern))
+        problems.add(node, "protect: '" + pattern + "' must be relative and stay inside the source");
+  }
+}
+
+// Keys of later versions: their shape is checked now, so that a plan does not break twice.
+void read_later(const Mapping& top, Problems& problems) {
+  if (const auto node = top.get("durable"); node.IsDefined())
+    if (read_word(node, "durable", {"required", "best_effort"}, problems) == "best_effort")
+      problems.add(node, "`durable: best_effort`: not available yet");
+  if (const auto node = top.get("policy"); node.IsDefined()) {
+    const Mapping policy(node, "policy", "policy", problems);
+    if (const auto file = policy.require("file", problems); file.IsDefined())
+      read_string(file, "file", problems);
+    if (const auto hash = policy.get("blake3"); hash.IsDefined()) read_string(hash, "blake3", problems);
+    if (policy.valid()) refuse_for_now(top, "policy", problems);
+  }
+  if (const auto node = top.get("budget"); node.IsDefined()) {
+    const Mapping budget(node, "budget", "budget", problems);
+    if (const auto usd = budget.get("usd"); usd.IsDefined() && !(usd.IsScalar() && usd.Tag() == "!"))
+      problems.add(usd, "usd: expected a decimal in quotes, like \"5.00\", found " + type_of(usd));
+    for (const auto* key : {"tokens", "sandbox_seconds"})
+      if (const auto amount = budget.get(key); amount.IsDefined())
+        read_integer(amount, key, 1, 1'000'000'000'000, problems);
+    if (budget.valid()) refuse_for_now(top, "budget", problems);
+  }
+  const auto read_hook = [&](const std::string& name, const std::string& number, std::int64_t low,
+                             std::int64_t high) {
+    const auto node = top.get(name);
+    if (!node.IsDefined()) return;
+    const Mapping hook(node, name, name, problems);
+    if (const auto run = hook.require("run", problems); run.IsDefined()) read_command(run, "run", problems);
+    if (const auto count = hook.get(number); count.IsDefined())
+      read_integer(count, number, low, high, problems);
+    if (hook.valid()) refuse_for_now(top, name, problems);
+  };
+  read_hook("doctor", "after_failures", 1, kMaxAttemptsMax);
+  read_hook("replan", "max_replans", 0, 100);
+}
+
+void read_gates(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
+  const auto node = top.get("gates");
+  if (!node.IsDefined()) return;
+  if (!node.IsMap()) {
+    problems.add(node, "gates: expected a mapping of names to gates, found " + type_of(node));
+    return;
+  }
+  if (node.size() > kGatesMax) {
+    problems.add(node, "gates: at most 1000 in a plan");
+    return;
+  }
+  for (const auto& entry : node) {
+    const std::string& name = entry.first.Scalar();
+    if (!is_name(name)) {
+      problems.add(entry.first, "gate name '" + name.substr(0, 80) +
+                                    "' must be letters, digits, '.', '_' or '-', at most 64");
+    } else if (name == "agent" || name == "protect" || name == "parallel") {
+      problems.add(entry.first, "gate name '" + name + "' is reserved");
+    } else {
+      plan.gates[name] = read_gate(entry.second, name, defaults, problems);
+    }
+  }
+}
+
+void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
+  const auto node = top.require("tiers", problems);
+  if (!node.IsDefined()) return;
+  if (!node.IsSequence() || node.size() == 0) {
+    problems.add(node, "tiers: expected a list of tiers, found " +
+                           (node.IsSequence() ? "an empty one" : type_of(node)));
+    return;
+  }
+  PhaseContext context{.gates = plan.gates, .defaults = defaults};
+  for (const auto& item : node)
+    plan.tiers.push_back(read_tier(item, plan.tiers.size() + 1, context, problems));
+  const auto gates = top.get("gates");
+  if (!gates.IsDefined() || !gates.IsMap()) return;
+  for (const auto& entry : gates)
+    if (plan.gates.contains(entry.first.Scalar()) && !context.used_gates.contains(entry.first.Scalar()))
+      problems.warn(entry.first, "gate '" + entry.first.Scalar() + "' is used by no phase");
+}
+
+Plan read_plan(const YAML::Node& root, Problems& problems) {
+  Plan plan;
+  const Mapping top(root, "the plan", "plan", problems);
+  if (!top.valid()) return plan;
+  if (const auto version = top.require("version", problems); version.IsDefined())
+    read_integer(version, "version", 1, 1, problems);
+  if (const auto workflow = top.require("workflow", problems); workflow.IsDefined()) {
+    plan.workflow = read_string(workflow, "workflow", problems).value_or("");
+    if (!plan.workflow.empty() && !is_name(plan.workflow))
+      problems.add(workflow, "workflow: '" + plan.workflow.substr(0, 80) +
+                                 "' must be letters, digits, '.', '_' or '-', at most 64");
+  }
+  read_source(top, plan, problems);
+  read_env(top, plan, problems);
+  Defaults defaults;
+  if (const auto node = top.get("sandbox"); node.IsDefined())
+    read_limits(Mapping(node, "sandbox", "sandbox", problems), kAgentSecondsMax, defaults.limits, problems);
+  if (const auto node = top.get("max_attempts"); node.IsDefined())
+    defaults.max_attempts =
+        read_integer(node, "max_attempts", 1, kMaxAttemptsMax, problems).value_or(defaults.max_attempts);
+  defaults.resume = read_resume(top, problems).value_or(defaults.resume);
+  read_lists(top, plan, problems);
+  read_later(top, problems);
+  read_gates(top, defaults, plan, problems);
+  read_tiers(top, defaults, plan, problems);
+  return plan;
+}
+
+}  // namespace
+
+std::string to_text(const Problem& problem) {
+  if (problem.line == 0) return problem.file + ": " + problem.message;
+  return problem.file + ":" + std::to_string(problem.line) + ":" + std::to_string(problem.column) + ": " +
+         problem.message;
+}
+
+Parsed parse(std::string_view text, const std::string& file) {
+  Parsed out;
+  if (auto problem = check_yaml(text, file)) {
+    out.problems.push_back(*std::move(problem));
+    return out;
+  }
+  Problems problems(file);
+  Plan plan;
+  try {
+    plan = read_plan(YAML::Load(std::string(text)), problems);
+  } catch (const YAML::Exception& error) {
+    // The guard saw the same text pass; whatever this is, it is the plan's fault and has a place.
+    out.problems.push_back(
+        {.file = file, .line = error.mark.line + 1, .column = error.mark.column + 1, .message = error.msg});
+    return out;
+  }
+  out.warnings = problems.take_warnings();
+  if (problems.none()) {
+    out.plan = std::move(plan);
+  } else {
+    out.problems = problems.take_errors();
+  }
+  return out;
+}
+
+}  // namespace pawl::plan

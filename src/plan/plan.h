@@ -1,0 +1,85 @@
+// A plan as a value. parse.h makes it out of plan.yaml; docs/plan-format.md describes every key.
+//
+// Everything here is validated: names exist, limits are in range, patterns are safe. Defaults are filled in,
+// so that nobody downstream asks what an absent key means.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::plan {
+
+enum class Network { kNone, kScoped };
+enum class OnFailure { kStop, kContinue };
+enum class ResumePolicy { kReExecute, kSkip, kEscalate };
+
+// Limits of one step; the plan's `sandbox` gives defaults, a step overrides each. Units are in the names.
+struct Limits {
+  std::string backend = "auto";  // auto | namespace
+  std::string base_image = "host";
+  std::int64_t memory_limit_mib = 2048;
+  std::int64_t pids_limit = 512;
+  std::int64_t cpu_limit_millis = 2000;  // thousandths of one core
+  std::int64_t disk_limit_mib = 4096;
+  std::int64_t output_limit_bytes = 67108864;
+  std::int64_t time_budget_seconds = 600;
+  bool operator==(const Limits&) const = default;
+};
+
+struct Step {
+  std::string name;
+  std::vector<std::string> argv;  // a string in the plan becomes {"sh", "-c", text}
+  Network network = Network::kNone;
+  std::vector<std::string> egress;
+  std::vector<std::string> junit;  // patterns of JUnit XML reports, relative to the workspace
+  Limits limits;
+};
+
+struct RetryPolicy {
+  std::vector<std::string> non_retryable;  // kinds of signals
+  bool timeout_retryable = false;
+  bool oom_retryable = false;
+};
+
+struct Gate {
+  std::string name;
+  std::vector<Step> steps;           // never empty
+  std::vector<std::string> signals;  // required kinds: build, install, tests
+  RetryPolicy retry;
+};
+
+struct Phase {
+  std::string id;  // [a-z0-9][a-z0-9._-]{0,63}
+  std::string goal;
+  Step agent;                      // name "run"
+  std::vector<std::string> gates;  // names of Plan::gates, in order, never empty
+  std::int64_t max_attempts = 5;
+  ResumePolicy resume = ResumePolicy::kReExecute;
+};
+
+struct Tier {
+  std::string name;  // "tier<N>" when the plan gives none
+  OnFailure on_failure = OnFailure::kStop;
+  bool parallel = false;
+  std::vector<Phase> phases;  // never empty
+};
+
+struct Plan {
+  std::string workflow;
+  std::string source_path;                // as written; relative to the plan's folder
+  std::optional<std::string> source_ref;  // absent: the directory as it is
+  std::vector<std::string> env;
+  std::vector<std::string> models;
+  std::vector<std::string> protect;
+  std::map<std::string, Gate> gates;
+  std::vector<Tier> tiers;  // never empty
+
+  // PAWL_MODEL of attempt `n` (from 1): models[min(n-1, last)], or "" when the plan names none.
+  const std::string& model_of_attempt(std::int64_t n) const;
+  const Phase* find_phase(const std::string& id) const;
+};
+
+}  // namespace pawl::plan

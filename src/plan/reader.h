@@ -1,0 +1,67 @@
+// Typed reading of YAML nodes that collects problems with their places instead of stopping. A detail of this
+// room.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/parse.h"
+
+namespace pawl::plan {
+
+class Problems {
+ public:
+  explicit Problems(std::string file) : file_(std::move(file)) {}
+  void add(const YAML::Node& at, const std::string& message) { errors_.push_back(make(at, message)); }
+  void warn(const YAML::Node& at, const std::string& message) { warnings_.push_back(make(at, message)); }
+  bool none() const { return errors_.empty(); }
+  std::vector<Problem> take_errors();  // in the order of the file
+  std::vector<Problem> take_warnings() { return std::move(warnings_); }
+
+ private:
+  Problem make(const YAML::Node& at, const std::string& message) const;
+  std::string file_;
+  std::vector<Problem> errors_, warnings_;
+};
+
+// What a node is, in words for people.
+std::string type_of(const YAML::Node& node);
+
+// --- each returns nothing after it has named the problem; `what` is the key's name
+std::optional<std::string> read_string(const YAML::Node& node, const std::string& what, Problems& problems);
+std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, std::int64_t low,
+                                         std::int64_t high, Problems& problems);
+std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, Problems& problems);
+std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
+                                     const std::vector<std::string>& words, Problems& problems);
+std::vector<std::string> read_strings(const YAML::Node& node, const std::string& what, Problems& problems);
+// An argv list, or a string for `sh -c`. Words of a command may be written as numbers or booleans.
+std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Problems& problems);
+
+// A mapping whose keys are known. Unknown keys are named with the nearest right one.
+class Mapping {
+ public:
+  // `kind` is a key of known_keys(). Not a mapping: the problem is added and every key is absent.
+  Mapping(const YAML::Node& node, const std::string& what, const std::string& kind, Problems& problems);
+  bool valid() const { return valid_; }
+  const YAML::Node& node() const { return node_; }
+  // An undefined node when absent (a copy: operator[] of a const node never adds one).
+  YAML::Node get(const std::string& key) const;
+  // Adds "required" at the mapping when absent.
+  YAML::Node require(const std::string& key, Problems& problems) const;
+  YAML::Node key_node(const std::string& key) const;
+
+ private:
+  YAML::Node node_;
+  std::string what_;
+  bool valid_ = false;
+};
+
+// "`key`: not available yet", at the key itself.
+void refuse_for_now(const Mapping& mapping, const std::string& key, Problems& problems);
+
+}  // namespace pawl::plan

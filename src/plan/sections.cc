@@ -1,0 +1,299 @@
+#include "plan/sections.h"
+
+#include <algorithm>
+
+namespace pawl::plan {
+namespace {
+
+constexpr std::size_t kNameMax = 64;
+
+bool has_name_shape(const std::string& text, bool capitals) {
+  const auto letter = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (capitals && c >= 'A' && c <= 'Z');
+  };
+  if (text.empty() || text.size() > kNameMax || !letter(text.front())) return false;
+  return std::ranges::all_of(text, [&](char c) { return letter(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
+                 std::int64_t& value, Problems& problems) {
+  if (const auto node = mapping.get(key); node.IsDefined())
+    value = read_integer(node, key, low, high, problems).value_or(value);
+}
+
+// network, egress and trace: known, validated, and for a later version.
+void read_network(const Mapping& mapping, Problems& problems) {
+  std::string network = "none";
+  if (const auto node = mapping.get("network"); node.IsDefined())
+    network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
+  if (const auto node = mapping.get("egress"); node.IsDefined()) {
+    read_strings(node, "egress", problems);
+    if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
+  }
+  if (network == "scoped") problems.add(mapping.get("network"), "`network: scoped`: not available yet");
+  if (const auto node = mapping.get("trace"); node.IsDefined()) {
+    if (read_bool(node, "trace", problems).value_or(false)) refuse_for_now(mapping, "trace", problems);
+  }
+}
+
+void read_reports(const Mapping& mapping, Step& step, Problems& problems) {
+  const auto node = mapping.get("reports");
+  if (!node.IsDefined()) return;
+  const Mapping reports(node, "reports", "reports", problems);
+  const auto junit = reports.require("junit", problems);
+  if (!junit.IsDefined()) return;
+  step.junit = read_strings(junit, "junit", problems);
+  if (junit.IsSequence() && junit.size() == 0) problems.add(junit, "junit: expected at least one pattern");
+  for (const auto& pattern : step.junit)
+    if (!is_safe_pattern(pattern))
+      problems.add(junit, "junit: '" + pattern + "' must be relative and stay inside the workspace");
+}
+
+Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& problems) {
+  Step step;
+  const Mapping mapping(node, "a step", "step", problems);
+  if (const auto name = mapping.require("name", problems); name.IsDefined()) {
+    step.name = read_string(name, "name", problems).value_or("");
+    if (!step.name.empty() && !is_name(step.name))
+      problems.add(name, "name: '" + step.name.substr(0, 80) +
+                             "' must be letters, digits, '.', '_' or '-', at most 64");
+  }
+  if (const auto run = mapping.require("run", problems); run.IsDefined())
+    step.argv = read_command(run, "run", problems);
+  step.limits = defaults.limits;
+  step.limits.time_budget_seconds = std::min(step.limits.time_budget_seconds, kGateSecondsMax);
+  read_limits(mapping, kGateSecondsMax, step.limits, problems);
+  read_network(mapping, problems);
+  read_reports(mapping, step, problems);
+  return step;
+}
+
+void read_signals(const Mapping& mapping, Gate& gate, Problems& problems) {
+  static const std::vector<std::string> kKinds = {"build", "install", "tests",
+                                                  "trace", "policy",  "cve_delta"};
+  const auto node = mapping.get("signals");
+  if (!node.IsDefined()) {
+    gate.signals = {"build"};  // exit code 0: the least that a gate can require
+    return;
+  }
+  if (!node.IsSequence() || node.size() == 0) {
+    problems.add(node, "signals: expected a list of kinds, found " +
+                           (node.IsSequence() ? "an empty one" : type_of(node)));
+    return;
+  }
+  for (const auto& item : node) {
+    const auto kind = read_word(item, "signals", kKinds, problems);
+    if (!kind) continue;
+    if (*kind == "trace" || *kind == "policy" || *kind == "cve_delta") {
+      problems.add(item, "signal `" + *kind + "`: not available yet");
+    } else if (std::ranges::find(gate.signals, *kind) != gate.signals.end()) {
+      problems.add(item, "signals: '" + *kind + "' is there twice");
+    } else {
+      gate.signals.push_back(*kind);
+    }
+  }
+  const bool reports = std::ranges::any_of(gate.steps, [](const Step& step) { return !step.junit.empty(); });
+  if (std::ranges::find(gate.signals, "tests") != gate.signals.end() && !reports)
+    problems.warn(
+        node,
+        "gate " + gate.name +
+            ": no step has reports, so `tests` is judged by exit codes alone and a deleted test goes unseen");
+}
+
+void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) {
+  static const std::vector<std::string> kKinds = {"build", "install", "tests",
+                                                  "trace", "policy",  "cve_delta"};
+  const auto node = mapping.get("retry");
+  if (!node.IsDefined()) return;
+  const Mapping policy(node, "retry", "retry", problems);
+  if (const auto kinds = policy.get("non_retryable"); kinds.IsDefined()) {
+    if (!kinds.IsSequence())
+      problems.add(kinds, "non_retryable: expected a list of kinds, found " + type_of(kinds));
+    if (kinds.IsSequence())
+      for (const auto& item : kinds)
+        if (const auto kind = read_word(item, "non_retryable", kKinds, problems))
+          retry.non_retryable.push_back(*kind);
+  }
+  if (const auto flag = policy.get("timeout_retryable"); flag.IsDefined())
+    retry.timeout_retryable = read_bool(flag, "timeout_retryable", problems).value_or(false);
+  if (const auto flag = policy.get("oom_retryable"); flag.IsDefined())
+    retry.oom_retryable = read_bool(flag, "oom_retryable", problems).value_or(false);
+}
+
+Step read_agent(const YAML::Node& node, const Defaults& defaults, Problems& problems) {
+  Step agent;
+  agent.name = "run";
+  const Mapping mapping(node, "agent", "agent", problems);
+  if (const auto run = mapping.require("run", problems); run.IsDefined())
+    agent.argv = read_command(run, "run", problems);
+  agent.limits = defaults.limits;
+  read_limits(mapping, kAgentSecondsMax, agent.limits, problems);
+  read_network(mapping, problems);
+  return agent;
+}
+
+void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& context, Problems& problems) {
+  if (!node.IsSequence() || node.size() == 0) {
+    problems.add(node, "gates: expected a list of gate names, found " +
+                           (node.IsSequence() ? "an empty one" : type_of(node)));
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, gate] : context.gates) names.push_back(name);
+  for (const auto& item : node) {
+    const auto name = read_string(item, "gates", problems);
+    if (!name) continue;
+    if (!context.gates.contains(*name)) {
+      const auto near = nearest(*name, names);
+      problems.add(item,
+                   "no gate '" + *name + "' in this plan" + (near ? "; did you mean '" + *near + "'?" : ""));
+    } else if (std::ranges::find(phase.gates, *name) != phase.gates.end()) {
+      problems.add(item, "gates: '" + *name + "' is there twice");
+    } else {
+      phase.gates.push_back(*name);
+      context.used_gates.insert(*name);
+    }
+  }
+}
+
+Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& problems) {
+  Phase phase;
+  const Mapping mapping(node, "a phase", "phase", problems);
+  if (const auto id = mapping.require("id", problems); id.IsDefined()) {
+    phase.id = read_string(id, "id", problems).value_or("");
+    if (!phase.id.empty() && !is_phase_id(phase.id))
+      problems.add(id, "id: '" + phase.id.substr(0, 80) + "' must be [a-z0-9][a-z0-9._-]{0,63}");
+    else if (!phase.id.empty() && !context.ids.insert(phase.id).second)
+      problems.add(id, "duplicate phase id '" + phase.id + "'");
+  }
+  if (const auto goal = mapping.require("goal", problems); goal.IsDefined())
+    phase.goal = read_string(goal, "goal", problems).value_or("");
+  if (const auto agent = mapping.require("agent", problems); agent.IsDefined())
+    phase.agent = read_agent(agent, context.defaults, problems);
+  if (const auto gates = mapping.require("gates", problems); gates.IsDefined())
+    read_phase_gates(gates, phase, context, problems);
+  phase.max_attempts = context.defaults.max_attempts;
+  read_number(mapping, "max_attempts", 1, kMaxAttemptsMax, phase.max_attempts, problems);
+  phase.resume = read_resume(mapping, problems).value_or(context.defaults.resume);
+  if (const auto best_of = mapping.get("best_of"); best_of.IsDefined())
+    if (read_integer(best_of, "best_of", 1, 16, problems)) refuse_for_now(mapping, "best_of", problems);
+  return phase;
+}
+
+}  // namespace
+
+bool is_name(const std::string& text) { return has_name_shape(text, true); }
+bool is_phase_id(const std::string& text) { return has_name_shape(text, false); }
+
+bool is_safe_pattern(const std::string& text) {
+  if (text.empty() || text.front() == '/' || text.size() > 1024) return false;
+  for (std::size_t start = 0; start <= text.size();) {
+    const auto end = std::min(text.find('/', start), text.size());
+    if (text.substr(start, end - start) == "..") return false;
+    start = end + 1;
+  }
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
+void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limits, Problems& problems) {
+  if (const auto node = mapping.get("backend"); node.IsDefined()) {
+    const auto backend = read_word(node, "backend", {"auto", "namespace", "container", "microvm"}, problems);
+    if (backend == "container" || backend == "microvm")
+      problems.add(node, "`backend: " + *backend + "`: not available yet");
+    limits.backend = backend.value_or(limits.backend);
+  }
+  if (const auto node = mapping.get("base_image"); node.IsDefined()) {
+    const auto image = read_string(node, "base_image", problems);
+    if (image && *image != "host")
+      problems.add(node, "`base_image: " + image->substr(0, 80) + "`: not available yet; only `host` is");
+  }
+  read_number(mapping, "memory_limit_mib", 16, 1 << 20, limits.memory_limit_mib, problems);
+  read_number(mapping, "pids_limit", 4, 100'000, limits.pids_limit, problems);
+  read_number(mapping, "cpu_limit_millis", 10, 1'000'000, limits.cpu_limit_millis, problems);
+  read_number(mapping, "disk_limit_mib", 1, 1 << 20, limits.disk_limit_mib, problems);
+  read_number(mapping, "output_limit_bytes", 1024, 1 << 30, limits.output_limit_bytes, problems);
+  read_number(mapping, "time_budget_seconds", 1, seconds_max, limits.time_budget_seconds, problems);
+}
+
+std::optional<ResumePolicy> read_resume(const Mapping& mapping, Problems& problems) {
+  const auto node = mapping.get("resume");
+  if (!node.IsDefined()) return std::nullopt;
+  if (node.IsMap()) {
+    const Mapping probe(node, "resume", "resume", problems);
+    if (const auto command = probe.require("probe", problems); command.IsDefined()) {
+      read_command(command, "probe", problems);
+      refuse_for_now(probe, "probe", problems);
+    }
+    return std::nullopt;
+  }
+  const auto word = read_word(node, "resume", {"re_execute", "skip", "escalate"}, problems);
+  if (!word) return std::nullopt;
+  if (*word == "skip") return ResumePolicy::kSkip;
+  return *word == "escalate" ? ResumePolicy::kEscalate : ResumePolicy::kReExecute;
+}
+
+Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults,
+               Problems& problems) {
+  Gate gate;
+  gate.name = name;
+  const Mapping mapping(node, "gate " + name, "gate", problems);
+  if (const auto steps = mapping.require("steps", problems); steps.IsDefined()) {
+    if (!steps.IsSequence() || steps.size() == 0) {
+      problems.add(steps, "steps: expected a list of steps, found " +
+                              (steps.IsSequence() ? "an empty one" : type_of(steps)));
+    } else if (steps.size() > kStepsMax) {
+      problems.add(steps, "steps: at most 100 in a gate");
+    } else {
+      std::set<std::string> names;
+      for (const auto& item : steps) {
+        gate.steps.push_back(read_step(item, defaults, problems));
+        const std::string& step = gate.steps.back().name;
+        if (!step.empty() && !names.insert(step).second)
+          problems.add(item, "duplicate step '" + step + "' in gate " + name);
+      }
+    }
+  }
+  if (mapping.valid()) read_signals(mapping, gate, problems);
+  read_retry(mapping, gate.retry, problems);
+  if (const auto overrides = mapping.get("attempt_overrides"); overrides.IsDefined()) {
+    if (!overrides.IsMap())
+      problems.add(overrides, "attempt_overrides: expected a mapping, found " + type_of(overrides));
+    if (overrides.IsMap()) refuse_for_now(mapping, "attempt_overrides", problems);
+  }
+  return gate;
+}
+
+Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context, Problems& problems) {
+  Tier tier;
+  tier.name = "tier" + std::to_string(number);
+  const Mapping mapping(node, "a tier", "tier", problems);
+  if (const auto name = mapping.get("name"); name.IsDefined()) {
+    tier.name = read_string(name, "name", problems).value_or(tier.name);
+    if (!is_name(tier.name))
+      problems.add(name, "name: '" + tier.name.substr(0, 80) +
+                             "' must be letters, digits, '.', '_' or '-', at most 64");
+  }
+  if (const auto failure = mapping.get("on_failure"); failure.IsDefined())
+    tier.on_failure = read_word(failure, "on_failure", {"stop", "continue"}, problems) == "continue"
+                          ? OnFailure::kContinue
+                          : OnFailure::kStop;
+  if (const auto parallel = mapping.get("parallel"); parallel.IsDefined())
+    tier.parallel = read_bool(parallel, "parallel", problems).value_or(false);
+  const auto phases = mapping.require("phases", problems);
+  if (!phases.IsDefined()) return tier;
+  if (!phases.IsSequence() || phases.size() == 0) {
+    problems.add(phases, "phases: expected a list of phases, found " +
+                             (phases.IsSequence() ? "an empty one" : type_of(phases)));
+    return tier;
+  }
+  for (const auto& item : phases) {
+    if (++context.phases > kPhasesMax) {
+      problems.add(item, "phases: at most 10000 in a plan");
+      break;
+    }
+    tier.phases.push_back(read_phase(item, context, problems));
+  }
+  return tier;
+}
+
+}  // namespace pawl::plan

@@ -1,0 +1,42 @@
+// The parts of a plan: sandbox limits, steps, gates, tiers. Each reads one mapping. A detail of this room.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "plan/plan.h"
+#include "plan/reader.h"
+
+namespace pawl::plan {
+
+constexpr std::int64_t kMaxAttemptsMax = 100;
+constexpr std::int64_t kGateSecondsMax = 600;      // design, section 6
+constexpr std::int64_t kAgentSecondsMax = 86'400;  // a day
+constexpr std::size_t kPhasesMax = 10'000, kGatesMax = 1'000, kStepsMax = 100;
+
+struct Defaults {  // from the top of the plan, for every phase
+  Limits limits;
+  std::int64_t max_attempts = 5;
+  ResumePolicy resume = ResumePolicy::kReExecute;
+};
+
+// The keys of `mapping` that a sandbox has, over `limits`. `seconds_max` bounds time_budget_seconds.
+void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limits, Problems& problems);
+std::optional<ResumePolicy> read_resume(const Mapping& mapping, Problems& problems);
+Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);
+
+struct PhaseContext {
+  const std::map<std::string, Gate>& gates;
+  const Defaults& defaults;
+  std::set<std::string> ids;         // seen so far
+  std::set<std::string> used_gates;  // by some phase
+  std::size_t phases = 0;
+};
+Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context, Problems& problems);
+
+bool is_name(const std::string& text);      // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
+bool is_phase_id(const std::string& text);  // [a-z0-9][a-z0-9._-]{0,63}
+// A pattern that stays inside the workspace: relative, no "..".
+bool is_safe_pattern(const std::string& text);
+
+}  // namespace pawl::plan

@@ -1,0 +1,22 @@
+// Bounds on a YAML text, checked on its event stream before any node is built: a plan may be hostile. A
+// detail of this room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plan/parse.h"
+
+namespace pawl::plan {
+
+constexpr std::size_t kDepthMax = 32;        // the deepest plan of ours has 8 levels
+constexpr std::int64_t kNodesMax = 300'000;  // with aliases expanded: 10,000 phases of 20 nodes fit
+constexpr std::size_t kAliasesMax = 1000;
+
+// The first thing wrong with the text as YAML: not UTF-8, a NUL, a syntax error, a duplicate key, a second
+// document, nesting, anchors that explode or refer to themselves. Nothing when it is safe to load.
+std::optional<Problem> check_yaml(std::string_view text, const std::string& file);
+
+}  // namespace pawl::plan

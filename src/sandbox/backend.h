@@ -1,0 +1,76 @@
+// One sandbox execution in this very process: the layer below both seams. A backend registers by name.
+//
+// The caller is single-threaded (a supervisor, or `pawl sandbox exec`): when it dies, however it dies, the
+// kernel kills the whole sandbox (PR_SET_PDEATHSIG on the init of its pid namespace).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "sandbox/spec.h"
+
+namespace pawl::sandbox {
+
+// The workspace, resolved to folders of the host. The sandbox changes only `upper`.
+struct Folders {
+  std::vector<std::string> lower;  // trees, topmost first, the base last; may be empty
+  std::string upper;    // exists, empty; what changes lands here in overlayfs form (c 0:0 whiteouts,
+                        // user.overlay.opaque), or, when `copied` comes back true, as the whole tree
+  std::string work;     // exists, empty, same file system as upper
+  std::string scratch;  // exists, empty: for copies that copy_in rw asks for, and temporary mounts
+};
+
+enum class Stream { kStdout, kStderr };
+
+// What the sandbox tells while it runs.
+struct Events {
+  // Called with each chunk of output, at most output_limit_bytes in total. Required.
+  std::function<void(Stream, std::string_view)> on_output;
+  // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
+  // Optional.
+  std::function<bool()> should_stop;
+};
+
+struct Execution {
+  SandboxRun run;       // without logs, layer and copy_out, which the caller fills in
+  bool copied = false;  // `upper` holds the whole tree instead of an overlay's upper
+};
+
+// How sure a mechanism is, for `pawl sandbox health`.
+struct Mechanism {
+  std::string name;    // "user_namespace", "overlay", "cgroup_memory", ...
+  std::string status;  // works | degraded | missing
+  std::string detail;  // what is used instead, or what to install or set
+};
+
+struct Health {
+  std::string backend;
+  std::string gate_isolation_class;
+  bool usable = false;  // a step can be run safely
+  std::vector<Mechanism> mechanisms;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  virtual std::string gate_isolation_class() const = 0;
+  // Blocks until every process of the sandbox is gone and its cgroups are removed. REQUIRES: validate(spec)
+  // holds; the process is single-threaded. Never fails for what the command did; a sandbox that could not be
+  // made is outcome kSetupFailed with the mechanism in `reason`.
+  virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
+                            const std::string& sandbox_run_id) = 0;
+  virtual Health health() = 0;
+  // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
+  virtual void clean_up(const std::string& sandbox_run_id) = 0;
+};
+
+// "namespace" today. "auto" is resolved by the caller, once a run. kNotFound names the known ones.
+Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
+std::vector<std::string> backend_names();
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,218 @@
+#include "sandbox/namespace/cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "os/clock.h"
+#include "os/process.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr std::uint64_t kControlFileBytesMax = 64 << 10;
+constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
+constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
+
+bool write_control(const std::string& path, const std::string& value) {
+  const os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd && write(fd.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
+}
+
+std::string read_control(const std::string& path) {
+  auto text = os::read_file(path, kControlFileBytesMax);
+  return text ? *std::move(text) : std::string();
+}
+
+std::int64_t number(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// "key value" lines.
+std::int64_t keyed(const std::string& text, std::string_view key) {
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    const std::string_view line(text.data() + start, end - start);
+    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
+      return number(line.substr(key.size() + 1));
+    start = end + 1;
+  }
+  return 0;
+}
+
+bool is_writable_folder(const std::string& path) {
+  return os::is_folder(path) && access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+// The line of /proc/self/cgroup for a hierarchy: "0::/path" (v2) or "N:memory:/path" (v1).
+std::string own_path(const std::string& own, std::string_view controller) {
+  for (std::size_t start = 0; start < own.size();) {
+    const auto end = std::min(own.find('\n', start), own.size());
+    const std::string line = own.substr(start, end - start);
+    start = end + 1;
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string list = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool match =
+        controller.empty() ? list == ",," : list.find("," + std::string(controller) + ",") != list.npos;
+    if (match) return line.substr(second + 1);
+  }
+  return {};
+}
+
+std::string trimmed(std::string path) {
+  while (path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// The nearest folder from our own cgroup upwards whose children get the memory and pids controllers, and that
+// is writable: with systemd that is the delegated user@.service, or for root a slice.
+std::optional<std::string> v2_home(const std::string& mount, const std::string& own) {
+  std::string path = own_path(own, "");
+  for (;;) {
+    const std::string folder = trimmed(mount + path);
+    const std::string enabled = " " + read_control(folder + "/cgroup.subtree_control");
+    const bool has_both =
+        enabled.find("memory") != std::string::npos && enabled.find("pids") != std::string::npos;
+    if (has_both && is_writable_folder(folder)) return folder;
+    if (path.empty() || path == "/") return std::nullopt;
+    path = path.substr(0, path.rfind('/'));
+  }
+}
+
+void remove_folder(const std::string& folder) {
+  for (int i = 0; i < kRemoveTries; ++i) {
+    if (rmdir(folder.c_str()) == 0 || errno != EBUSY) return;
+    os::SystemClock().sleep_ms(5);
+  }
+}
+
+Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limits) {
+  const std::string bytes = std::to_string(limits.memory_mib << 20);
+  const std::string quota = std::to_string(limits.cpu_millis * kCpuPeriodUs / 1000);
+  const auto set = [&](const std::string& file, const std::string& value, bool required) -> Status {
+    const std::string path = at.folder + "/" + file;
+    if (write_control(path, value) || !required) return {};
+    return fail_errno(errno, "cgroup", path);
+  };
+  if (v2) {
+    PAWL_OK(set("memory.max", bytes, true));
+    PAWL_OK(set("memory.swap.max", "0", false));  // absent without swap accounting
+    PAWL_OK(set("memory.oom.group", "1", false));
+    PAWL_OK(set("pids.max", std::to_string(limits.pids), true));
+    return set("cpu.max", quota + " " + std::to_string(kCpuPeriodUs), false);  // cpu may not be delegated
+  }
+  if (at.name == "memory") {
+    PAWL_OK(set("memory.limit_in_bytes", bytes, true));
+    return set("memory.memsw.limit_in_bytes", bytes, false);
+  }
+  if (at.name == "pids") return set("pids.max", std::to_string(limits.pids), true);
+  return set("cpu.cfs_quota_us", quota, true);
+}
+
+}  // namespace
+
+bool CgroupHome::limits(std::string_view controller) const {
+  if (kind == CgroupKind::kV2)
+    return os::exists(controllers.front().folder + "/cgroup.procs") &&
+           (" " + read_control(controllers.front().folder + "/cgroup.subtree_control")).find(controller) !=
+               std::string::npos;
+  return std::ranges::any_of(controllers, [&](const auto& each) { return each.name == controller; });
+}
+
+CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
+  CgroupHome home;
+  if (os::exists(root + "/cgroup.controllers")) {
+    if (const auto folder = v2_home(root, own))
+      home = {.kind = CgroupKind::kV2, .controllers = {{.name = "unified", .folder = *folder}}};
+    return home;
+  }
+  for (const std::string controller : {"memory", "pids", "cpu"}) {
+    // In a container our own path may be outside of what is mounted: then the mount's root is ours.
+    const std::string mount = root + "/" + controller;
+    for (const std::string& folder : {trimmed(mount + own_path(own, controller)), mount})
+      if (is_writable_folder(folder)) {
+        home.controllers.push_back({.name = controller, .folder = folder});
+        break;
+      }
+  }
+  if (!home.controllers.empty()) home.kind = CgroupKind::kV1;
+  return home;
+}
+
+const CgroupHome& cgroup_home() {
+  static const CgroupHome home = [] {
+#ifdef PAWL_TEST_HOOKS
+    if (os::environment_value("PAWL_CGROUP") == "none") return CgroupHome{};
+#endif
+    return find_cgroup_home("/sys/fs/cgroup", read_control("/proc/self/cgroup"));
+  }();
+  return home;
+}
+
+Result<Cgroup> Cgroup::create(const CgroupHome& home, const std::string& sandbox_run_id,
+                              const CgroupLimits& limits) {
+  Cgroup cgroup;
+  const bool v2 = home.kind == CgroupKind::kV2;
+  for (const auto& controller : home.controllers) {
+    CgroupHome::Controller mine{.name = controller.name,
+                                .folder = controller.folder + "/pawl-" + sandbox_run_id};
+    if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST) {
+      const int error = errno;
+      cgroup.remove();
+      return fail_errno(error, "cgroup", mine.folder);
+    }
+    cgroup.folders_.push_back(mine);
+    if (auto status = limit(mine, v2, limits); !status) {
+      cgroup.remove();
+      return std::unexpected(status.error());
+    }
+    if (v2) {
+      cgroup.into_ = os::UniqueFd(open(mine.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    } else {
+      cgroup.tasks_.emplace_back(open((mine.folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+    }
+  }
+  return cgroup;
+}
+
+bool Cgroup::join() const {
+  // "0" is the writing thread: moving only oneself spares the kernel's lock over all process groups.
+  return std::ranges::all_of(tasks_,
+                             [](const os::UniqueFd& tasks) { return write(tasks.get(), "0", 1) == 1; });
+}
+
+CgroupUse Cgroup::use() const {
+  CgroupUse use;
+  for (const auto& at : folders_) {
+    if (at.name == "memory") {
+      use.oom_kills = keyed(read_control(at.folder + "/memory.oom_control"), "oom_kill");
+      use.memory_peak_kib = number(read_control(at.folder + "/memory.max_usage_in_bytes")) / 1024;
+    } else if (at.name == "unified") {
+      use.oom_kills = keyed(read_control(at.folder + "/memory.events"), "oom_kill");
+      use.memory_peak_kib = number(read_control(at.folder + "/memory.peak")) / 1024;  // since Linux 5.19
+    }
+  }
+  return use;
+}
+
+void Cgroup::remove() {
+  tasks_.clear();
+  into_.reset();
+  for (const auto& at : folders_) remove_folder(at.folder);
+  folders_.clear();
+}
+
+void remove_cgroups(const CgroupHome& home, const std::string& sandbox_run_id) {
+  for (const auto& controller : home.controllers)
+    remove_folder(controller.folder + "/pawl-" + sandbox_run_id);
+}
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,65 @@
+// The sandbox's own cgroups: v2 where a delegated folder is writable, else v1 controllers, else none.
+//
+// Sources: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/{memory,pids}.rst; clone3 with
+// CLONE_INTO_CGROUP (5.7).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "os/file.h"
+
+namespace pawl::sandbox {
+
+enum class CgroupKind { kV2, kV1, kNone };
+
+// Where this process may make cgroups.
+struct CgroupHome {
+  CgroupKind kind = CgroupKind::kNone;
+  // v2: one folder. v1: the folders of the controllers memory, pids, cpu (those that are there).
+  struct Controller {
+    std::string name;  // memory | pids | cpu | unified
+    std::string folder;
+  };
+  std::vector<Controller> controllers;
+  bool limits(std::string_view controller) const;  // can bound memory, pids, cpu
+};
+
+// Finds it below `root` (/sys/fs/cgroup) for a process whose /proc/self/cgroup says `own`.
+CgroupHome find_cgroup_home(const std::string& root, const std::string& own);
+// For this process, decided once. PAWL_CGROUP=none in a build with PAWL_TEST_HOOKS hides what is there.
+const CgroupHome& cgroup_home();
+
+struct CgroupLimits {
+  std::int64_t memory_mib = 0, pids = 0, cpu_millis = 0;
+};
+
+struct CgroupUse {
+  std::int64_t oom_kills = 0;
+  std::int64_t memory_peak_kib = 0;  // 0: unknown
+};
+
+// The cgroups of one sandbox, named "pawl-<sandbox_run_id>". Removed by remove(), which never throws away a
+// failure: what is left is found by clean_up.
+class Cgroup {
+ public:
+  // Empty when there is none to have.
+  static Result<Cgroup> create(const CgroupHome& home, const std::string& sandbox_run_id,
+                               const CgroupLimits& limits);
+  int into_fd() const { return into_.get(); }  // v2: for CLONE_INTO_CGROUP; else -1
+  // v1: in the child, before it changes its user: joins every controller.
+  bool join() const;
+  CgroupUse use() const;
+  void remove();
+
+ private:
+  std::vector<CgroupHome::Controller> folders_;  // controller, this sandbox's folder
+  std::vector<os::UniqueFd> tasks_;
+  os::UniqueFd into_;
+};
+
+void remove_cgroups(const CgroupHome& home, const std::string& sandbox_run_id);
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,94 @@
+#include "sandbox/namespace/idmap.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "sandbox/namespace/child.h"
+
+namespace pawl::sandbox {
+namespace {
+
+// Above every range that systemd hands out (UIDS-GIDS: containers end at 1879048191) and below 2^31.
+constexpr unsigned kOutsideUid = 1'900'000'000;
+
+bool can_map(unsigned uid) {
+  auto text = os::read_file("/proc/self/uid_map", 64 << 10);
+  unsigned inside = 0, outside = 0, count = 0;
+  int used = 0;
+  for (const char* at = text ? text->c_str() : "";
+       std::sscanf(at, "%u %u %u%n", &inside, &outside, &count, &used) == 3; at += used)
+    if (uid >= inside && uid - inside < count) return true;
+  return false;
+}
+
+Status write_proc(int pid, const char* file, const std::string& text) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail_errno(errno, "user namespace", path);
+  return {};
+}
+
+std::string map_line(unsigned inside, unsigned outside) {
+  return std::to_string(inside) + " " + std::to_string(outside) + " 1";
+}
+
+}  // namespace
+
+Identity sandbox_identity() {
+  if (geteuid() == 0 && can_map(kOutsideUid))
+    return {.privileged = true, .outside_uid = kOutsideUid, .outside_gid = kOutsideUid};
+  return {.privileged = false, .outside_uid = geteuid(), .outside_gid = getegid()};
+}
+
+Status write_id_maps(int pid, const Identity& identity) {
+  // user_namespaces(7): without privileges setgroups must be denied before a group can be mapped.
+  if (!identity.privileged) PAWL_OK(write_proc(pid, "setgroups", "deny"));
+  PAWL_OK(write_proc(pid, "gid_map", map_line(kInsideUid, identity.outside_gid)));
+  return write_proc(pid, "uid_map", map_line(kInsideUid, identity.outside_uid));
+}
+
+Result<os::UniqueFd> make_idmap_namespace(const Identity& identity) {
+  clone_args args{.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+  const auto child = static_cast<int>(syscall(SYS_clone3, &args, sizeof args));
+  if (child < 0) return fail_errno(errno, "user namespace for idmapped mounts");
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) pause();  // it lives for the moment in which its namespace is opened
+  }
+  auto opened = [&]() -> Result<os::UniqueFd> {
+    PAWL_OK(write_proc(child, "gid_map", map_line(0, identity.outside_gid)));
+    PAWL_OK(write_proc(child, "uid_map", map_line(0, identity.outside_uid)));
+    const std::string path = "/proc/" + std::to_string(child) + "/ns/user";
+    os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return fail_errno(errno, "user namespace for idmapped mounts", path);
+    return fd;
+  }();
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  return opened;
+}
+
+Result<os::UniqueFd> clone_tree_idmapped(const std::string& path, int idmap_namespace) {
+  os::UniqueFd tree(clone_tree(path));
+  if (!tree) return fail_errno(errno, "open_tree", path);
+  mount_attr change{.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = static_cast<std::uint64_t>(idmap_namespace)};
+  if (mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change) != 0)
+    return fail_errno(
+        errno,
+        "idmapped mount (keep .pawl on ext4, xfs, btrfs or, since Linux 6.3, tmpfs; or run as an "
+        "ordinary user)",
+        path);
+  return tree;
+}
+
+}  // namespace pawl::sandbox

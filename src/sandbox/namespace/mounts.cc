@@ -1,0 +1,229 @@
+#include "sandbox/namespace/mounts.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+
+#include "os/file.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using Kind = MountOp::Kind;
+
+// An allowlist, never / minus a few. Of /etc only what programs need to start, resolve names and check
+// certificates.
+constexpr std::array kHostBase = {
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/debian_version",
+    "/etc/java-17-openjdk",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/perl",
+    "/etc/protocols",
+    "/etc/python3",
+    "/etc/python3.11",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+};
+
+// What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks.
+constexpr std::array kMasked = {"acpi",          "asound",     "bus",           "fs",          "interrupts",
+                                "irq",           "kallsyms",   "kcore",         "keys",        "kmsg",
+                                "kpagecount",    "kpageflags", "latency_stats", "sched_debug", "scsi",
+                                "sysrq-trigger", "timer_list", "timer_stats"};
+
+class Builder {
+ public:
+  explicit Builder(MountPlan& plan) : plan_(plan) {}
+
+  void add(Kind kind, std::string target, std::string text = {}) {
+    plan_.ops.push_back({.kind = kind, .target = std::move(target), .text = std::move(text)});
+  }
+  void attach(Source source, std::string target, bool read_only, bool devices = false) {
+    plan_.sources.push_back(std::move(source));
+    plan_.ops.push_back({.kind = Kind::kAttach,
+                         .target = std::move(target),
+                         .source = static_cast<int>(plan_.sources.size()) - 1,
+                         .read_only = read_only,
+                         .devices = devices});
+  }
+  // The folders that lead to `path` inside the new root.
+  void parents(const std::string& path) {
+    for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+      add(Kind::kFolder, root(path.substr(0, slash)));
+  }
+  static std::string root(std::string_view path) { return std::string(kNewRoot) + std::string(path); }
+  static std::string stage(std::string_view name) { return std::string(kStage) + "/" + std::string(name); }
+
+ private:
+  MountPlan& plan_;
+};
+
+void plan_host(Builder& to, const std::vector<HostEntry>& host) {
+  to.add(Kind::kFolder, Builder::root("/etc"));
+  to.add(Kind::kFolder, Builder::root("/etc/ssl"));
+  for (const auto& entry : host) {
+    const std::string target = Builder::root(entry.path);
+    if (!entry.link.empty()) {
+      to.add(Kind::kSymlink, target, entry.link);
+      continue;
+    }
+    to.add(entry.is_folder ? Kind::kFolder : Kind::kFile, target);
+    to.attach({.path = entry.path}, target, true);
+  }
+  to.add(Kind::kFile, Builder::root("/etc/passwd"),
+         "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/tmp:/bin/sh\n"
+         "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
+  to.add(Kind::kFile, Builder::root("/etc/group"), "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n");
+  to.add(Kind::kFile, Builder::root("/etc/hosts"), "127.0.0.1 localhost pawl\n::1 localhost\n");
+  to.add(Kind::kFile, Builder::root("/etc/hostname"), "pawl\n");
+  to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), "");
+}
+
+void plan_devices(Builder& to) {
+  to.add(Kind::kFolder, Builder::root("/dev"));
+  to.add(Kind::kTmpfs, Builder::root("/dev"), "mode=755,size=64k");
+  for (const std::string device : {"null", "zero", "full", "random", "urandom"}) {
+    to.add(Kind::kFile, Builder::root("/dev/" + device));
+    to.attach({.path = "/dev/" + device}, Builder::root("/dev/" + device), false, true);
+  }
+  to.add(Kind::kSymlink, Builder::root("/dev/fd"), "/proc/self/fd");
+  to.add(Kind::kSymlink, Builder::root("/dev/stdin"), "/proc/self/fd/0");
+  to.add(Kind::kSymlink, Builder::root("/dev/stdout"), "/proc/self/fd/1");
+  to.add(Kind::kSymlink, Builder::root("/dev/stderr"), "/proc/self/fd/2");
+  to.add(Kind::kFolder, Builder::root("/dev/pts"));
+  to.add(Kind::kDevpts, Builder::root("/dev/pts"));
+  to.add(Kind::kSymlink, Builder::root("/dev/ptmx"), "pts/ptmx");
+}
+
+void plan_workspace(Builder& to, const Folders& folders, bool copied) {
+  const std::string workspace = Builder::root("/workspace");
+  to.add(Kind::kFolder, workspace);
+  if (copied || folders.lower.empty()) {
+    to.attach({.path = folders.upper, .owned = true}, workspace, false);
+    return;
+  }
+  std::string lower;
+  for (std::size_t i = 0; i < folders.lower.size(); ++i) {
+    const std::string at = Builder::stage("l" + std::to_string(i));
+    to.add(Kind::kFolder, at);
+    to.attach({.path = folders.lower[i], .owned = true}, at, true);
+    lower += (lower.empty() ? "" : ":") + at;
+  }
+  // overlayfs wants upper and work below one mount.
+  to.add(Kind::kFolder, Builder::stage("rw"));
+  to.attach({.path = os::folder_of(folders.upper), .owned = true}, Builder::stage("rw"), false);
+  const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/')); };
+  to.add(Kind::kOverlay, workspace,
+         fmt::format("lowerdir={},upperdir={},workdir={},userxattr", lower,
+                     Builder::stage("rw") + name_of(folders.upper),
+                     Builder::stage("rw") + name_of(folders.work)));
+}
+
+}  // namespace
+
+std::vector<HostEntry> read_host_base() {
+  std::vector<HostEntry> out;
+  for (const char* path : kHostBase) {
+    struct stat status {};
+    if (lstat(path, &status) != 0) continue;
+    HostEntry entry{.path = path, .is_folder = S_ISDIR(status.st_mode)};
+    if (S_ISLNK(status.st_mode)) {
+      std::array<char, PATH_MAX> link{};
+      const ssize_t size = readlink(path, link.data(), link.size());
+      if (size <= 0) continue;
+      entry.link.assign(link.data(), static_cast<std::size_t>(size));
+    } else if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
+      continue;
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<HostEntry>& host,
+                      const std::vector<CopiedIn>& copied_in, bool copied) {
+  MountPlan plan;
+  Builder to(plan);
+  to.add(Kind::kTmpfs, "/tmp", "mode=755,size=16m");
+  to.add(Kind::kFolder, std::string(kNewRoot));
+  to.add(Kind::kFolder, std::string(kStage));
+  to.add(Kind::kTmpfs, std::string(kNewRoot), "mode=755,size=16m");
+  plan_host(to, host);
+  plan_devices(to);
+  // What programs keep in memory file systems counts as memory: never more than both limits allow.
+  const std::int64_t tmp_mib = std::min(spec.disk_limit_mib, spec.memory_limit_mib);
+  for (const std::string folder : {"/tmp", "/dev/shm", "/run"}) {
+    to.add(Kind::kFolder, Builder::root(folder));
+    to.add(Kind::kTmpfs, Builder::root(folder), fmt::format("mode=1777,size={}m", tmp_mib));
+  }
+  to.add(Kind::kFolder, Builder::root("/var"));
+  to.add(Kind::kSymlink, Builder::root("/var/tmp"), "/tmp");
+  to.add(Kind::kFolder, Builder::root("/proc"));
+  to.add(Kind::kProc, Builder::root("/proc"));
+  for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
+  plan_workspace(to, folders, copied);
+  for (std::size_t i = 0; i < spec.copy_in.size(); ++i) {
+    const auto& item = spec.copy_in[i];
+    to.parents(item.dst);
+    to.add(copied_in[i].is_folder ? Kind::kFolder : Kind::kFile, Builder::root(item.dst));
+    to.attach({.path = copied_in[i].path, .owned = true}, Builder::root(item.dst),
+              item.access == Access::kReadOnly);
+  }
+  to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
+  to.add(Kind::kReadOnly, Builder::root("/dev"));
+  to.add(Kind::kReadOnly, std::string(kNewRoot));
+  return plan;
+}
+
+std::string to_text(const MountOp& op, const MountPlan& plan) {
+  switch (op.kind) {
+    case Kind::kTmpfs:
+      return "tmpfs " + op.target + " " + op.text;
+    case Kind::kFolder:
+      return "mkdir " + op.target;
+    case Kind::kFile:
+      return "file " + op.target;
+    case Kind::kSymlink:
+      return "symlink " + op.target + " -> " + op.text;
+    case Kind::kAttach:
+      return fmt::format("attach {} at {}{}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
+                         op.target, op.read_only ? " read-only" : "", op.devices ? " with devices" : "");
+    case Kind::kOverlay:
+      return "overlay " + op.target + " " + op.text;
+    case Kind::kProc:
+      return "proc " + op.target;
+    case Kind::kDevpts:
+      return "devpts " + op.target;
+    case Kind::kMask:
+      return "mask " + op.target;
+    case Kind::kReadOnly:
+      return "read-only " + op.target;
+  }
+  return {};
+}
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,71 @@
+// What the sandbox's file system is made of, as data: a SandboxSpec compiles to a list of operations, one
+// loop in the child applies them in order and names the one that failed. Compiling is pure; tests read the
+// list.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/backend.h"
+
+namespace pawl::sandbox {
+
+// Inside, in a tmpfs that covers /tmp until pivot_root: the new root, and the trees an overlay is made of.
+inline constexpr std::string_view kNewRoot = "/tmp/root";
+inline constexpr std::string_view kStage = "/tmp/stage";
+
+// A tree of the host, cloned as a detached mount (open_tree(2)).
+struct Source {
+  std::string path;
+  // It belongs to the user who runs Pawl and shows as the sandbox's own user inside (an idmapped mount as
+  // root).
+  bool owned = false;
+};
+
+struct MountOp {
+  enum class Kind {
+    kTmpfs,    // options: as mount(2) takes them
+    kFolder,   // mkdir
+    kFile,     // text: content
+    kSymlink,  // text: where it leads
+    kAttach,   // source: index in MountPlan::sources; read_only, devices
+    kOverlay,  // options
+    kProc,
+    kDevpts,
+    kMask,      // hides a file or folder with nothing, when it is there
+    kReadOnly,  // the mount at target, without those below it
+  };
+  Kind kind = Kind::kFolder;
+  std::string target;
+  std::string text;
+  int source = -1;
+  bool read_only = false;
+  bool devices = false;  // device nodes below it work
+};
+
+struct MountPlan {
+  std::vector<Source> sources;
+  std::vector<MountOp> ops;
+};
+
+// One entry of the host that every sandbox sees.
+struct HostEntry {
+  std::string path;
+  std::string link;  // of a symlink: where it leads
+  bool is_folder = false;
+};
+// What of the allowlist is there. Reads the file system.
+std::vector<HostEntry> read_host_base();
+
+// `rw_copies`: for each copy_in with kReadWrite, in order, the folder or file of the host that is its private
+// copy. `copied`: folders.upper is the whole workspace, no overlay.
+struct CopiedIn {
+  std::string path;
+  bool is_folder = false;
+};
+MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<HostEntry>& host,
+                      const std::vector<CopiedIn>& copied_in, bool copied);
+
+std::string to_text(const MountOp& op, const MountPlan& plan);  // one line, for tests and error messages
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,270 @@
+#include "sandbox/namespace/namespace_backend.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/random.h"
+#include "sandbox/namespace/cgroup.h"
+#include "sandbox/namespace/child.h"
+#include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/idmap.h"
+#include "sandbox/namespace/mounts.h"
+#include "sandbox/namespace/watch.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr std::string_view kDefaultPath = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+constexpr std::uint64_t kNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+
+struct Pipe {
+  os::UniqueFd read_end, write_end;
+};
+
+Result<Pipe> make_pipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
+  return Pipe{os::UniqueFd(fds[0]), os::UniqueFd(fds[1])};
+}
+
+void add_default(std::vector<std::string>& env, std::string_view entry) {
+  const auto name = entry.substr(0, entry.find('=') + 1);
+  if (std::ranges::none_of(env, [&](const std::string& each) { return each.starts_with(name); }))
+    env.emplace_back(entry);
+}
+
+// A private copy of each copy_in that may be written; the host's own path of the others.
+Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string& scratch) {
+  std::vector<CopiedIn> out;
+  for (const auto& item : spec.copy_in) {
+    struct stat status {};
+    if (stat(item.src.c_str(), &status) != 0) return fail_errno(errno, "copy_in", item.src);
+    CopiedIn copied{.path = item.src, .is_folder = S_ISDIR(status.st_mode)};
+    if (item.access == Access::kReadWrite) {
+      copied.path = os::join(scratch, "in" + std::to_string(out.size()));
+      PAWL_OK(copy_tree(item.src, copied.path));
+    }
+    out.push_back(std::move(copied));
+  }
+  return out;
+}
+
+// The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
+Result<std::vector<os::UniqueFd>> prepare_mounts(const MountPlan& plan, const Identity& identity) {
+  std::vector<os::UniqueFd> mounts(plan.sources.size());
+  if (!identity.privileged) return mounts;
+  PAWL_TRY(const auto idmap, make_idmap_namespace(identity));
+  for (std::size_t i = 0; i < plan.sources.size(); ++i) {
+    if (!plan.sources[i].owned) continue;
+    PAWL_TRY(mounts[i], clone_tree_idmapped(plan.sources[i].path, idmap.get()));
+  }
+  return mounts;
+}
+
+int clone_child(std::uint64_t flags, int into_cgroup, int& pidfd) {
+  clone_args args{
+      .flags = flags | CLONE_PIDFD, .pidfd = reinterpret_cast<std::uint64_t>(&pidfd), .exit_signal = SIGCHLD};
+  if (into_cgroup >= 0) {
+    args.flags |= CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<std::uint64_t>(into_cgroup);
+  }
+  return static_cast<int>(syscall(SYS_clone3, &args, sizeof args));
+}
+
+class NamespaceBackend final : public Backend {
+ public:
+  std::string name() const override { return "namespace"; }
+  std::string gate_isolation_class() const override { return "shared_kernel"; }
+
+  Execution execute(const SandboxSpec& wanted, const Folders& folders, const Events& events,
+                    const std::string& sandbox_run_id) override {
+    SandboxSpec spec = wanted;
+    add_default(spec.env, kDefaultPath);
+    add_default(spec.env, "HOME=/tmp");
+    const os::SystemClock clock;
+    const MonoTime start = clock.mono();
+    Execution execution;
+    auto& run = execution.run;
+    run.run_id = sandbox_run_id;
+    run.backend = name();
+    run.gate_isolation_class = gate_isolation_class();
+    run.started_at = rfc3339(clock.wall());
+    if (auto status = try_modes(spec, folders, events, execution); !status) {
+      run.outcome = Outcome::kSetupFailed;
+      run.reason = status.error().message;
+    }
+    run.ended_at = rfc3339(clock.wall());
+    run.duration_ms = (clock.mono().micros - start.micros) / 1000;
+    return execution;
+  }
+
+  Health health() override;
+
+  void clean_up(const std::string& sandbox_run_id) override { remove_cgroups(cgroup_home(), sandbox_run_id); }
+
+ private:
+  // An overlay; where the kernel or the file system has none, a copy.
+  Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
+                   Execution& execution) {
+    auto status = run_once(spec, folders, events, false, execution);
+    const bool no_overlay = !status && status.error().message.find("overlay /") != std::string::npos;
+    if (!no_overlay) return status;
+    PAWL_OK(copy_merged(folders.lower, folders.upper));
+    execution.copied = true;
+    return run_once(spec, folders, events, true, execution);
+  }
+
+  Status run_once(const SandboxSpec& spec, const Folders& folders, const Events& events, bool copied,
+                  Execution& execution) {
+    PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
+    const MountPlan plan = plan_mounts(spec, folders, read_host_base(), copied_in, copied);
+    const Identity identity = sandbox_identity();
+    PAWL_TRY(const auto mounts, prepare_mounts(plan, identity));
+    const auto& home = cgroup_home();
+    PAWL_TRY(auto cgroup, Cgroup::create(home, execution.run.run_id,
+                                         {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}));
+    ChildJob job{.spec = &spec, .plan = &plan, .cgroup = &cgroup, .set_groups = identity.privileged};
+    job.limit_by_rlimits = !home.limits("memory") || !home.limits("pids");
+    for (const auto& mount : mounts) job.mounts.push_back(mount.get());
+    auto status = start_and_watch(job, identity, folders, events, execution);
+    cgroup.remove();
+    return status;
+  }
+
+  static Status start_and_watch(ChildJob& job, const Identity& identity, const Folders& folders,
+                                const Events& events, Execution& execution) {
+    PAWL_TRY(auto out, make_pipe());
+    PAWL_TRY(auto err, make_pipe());
+    PAWL_TRY(auto report, make_pipe());
+    int sync[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync) != 0) return fail_errno(errno, "socketpair");
+    os::UniqueFd ours(sync[0]), theirs(sync[1]);
+    job.sync_fd = theirs.get();
+    job.report_fd = report.write_end.get();
+    job.stdout_fd = out.write_end.get();
+    job.stderr_fd = err.write_end.get();
+
+    int pidfd = -1;
+    const int pid = clone_child(kNamespaces, job.cgroup->into_fd(), pidfd);
+    if (pid < 0)
+      return fail_errno(errno, "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)");
+    if (pid == 0) {
+      ours.reset();
+      run_child(job);
+    }
+    Watched watched{.pid = pid,
+                    .pidfd = os::UniqueFd(pidfd),
+                    .stdout_fd = std::move(out.read_end),
+                    .stderr_fd = std::move(err.read_end),
+                    .report_fd = std::move(report.read_end),
+                    .upper = folders.upper,
+                    .watch_memory = job.limit_by_rlimits,
+                    .spec = job.spec,
+                    .events = &events};
+    for (auto* fd : {&theirs, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
+    auto maps = write_id_maps(pid, identity);
+    if (maps && send(ours.get(), "g", 1, MSG_NOSIGNAL) != 1) maps = fail_errno(errno, "start");
+    if (!maps) ours.reset();  // the child reads the end and leaves
+    const Ending ending = watch(watched);
+    PAWL_OK(maps);
+    return conclude(ending, job.cgroup->use(), execution.run);
+  }
+
+  static Status conclude(const Ending& ending, const CgroupUse& use, SandboxRun& run) {
+    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed)
+      return fail_errno(ending.report->value, ending.report->mechanism);
+    run.cpu_ms = ending.cpu_ms;
+    run.max_rss_kib = use.memory_peak_kib > 0 ? use.memory_peak_kib : ending.max_rss_kib;
+    run.reason = ending.stopped ? "cancelled" : "";
+    if (ending.forced) {
+      run.outcome = *ending.forced;
+      run.signal = run.outcome == Outcome::kSignaled ? SIGKILL : 0;
+    } else if (use.oom_kills > 0) {
+      run.outcome = Outcome::kOomKilled;
+    } else if (!ending.report) {
+      run.outcome = Outcome::kSignaled;  // somebody outside killed the init
+      run.signal = SIGKILL;
+    } else if (ending.report->kind == ChildReport::Kind::kExited) {
+      run.outcome = Outcome::kExited;
+      run.exit_code = ending.report->value;
+    } else {
+      // A file that outgrew RLIMIT_FSIZE is the disk limit, said by the kernel.
+      run.outcome = ending.report->value == SIGXFSZ ? Outcome::kDiskLimit : Outcome::kSignaled;
+      run.signal = run.outcome == Outcome::kSignaled ? ending.report->value : 0;
+    }
+    return {};
+  }
+};
+
+std::string_view words(CgroupKind kind) {
+  switch (kind) {
+    case CgroupKind::kV2:
+      return "cgroup v2";
+    case CgroupKind::kV1:
+      return "cgroup v1";
+    case CgroupKind::kNone:
+      return "no cgroup";
+  }
+  return {};
+}
+
+Health NamespaceBackend::health() {
+  Health health{.backend = name(), .gate_isolation_class = gate_isolation_class()};
+  os::SystemRandom random;
+  const std::string id = os::uuid7(os::SystemClock().wall(), random);
+  const std::string root = "/tmp/pawl-health-" + id;
+  const Folders folders{{root + "/lower"}, root + "/rw/upper", root + "/rw/work", root + "/scratch"};
+  Status made;
+  for (const auto& folder : {folders.lower.front(), folders.upper, folders.work, folders.scratch})
+    if (made) made = os::make_folders(folder, 0700);
+  Execution trial;
+  if (made)
+    trial =
+        execute({.cmd = {"true"}, .time_budget_seconds = 10}, folders, {.on_output = [](auto, auto) {}}, id);
+  else
+    trial.run.reason = made.error().message;
+  static_cast<void>(os::remove_tree(root));
+
+  health.usable = succeeded(trial.run);
+  const Identity identity = sandbox_identity();
+  health.mechanisms.push_back({"namespaces", health.usable ? "works" : "missing",
+                               health.usable ? "user, mount, pid, net, ipc, uts, cgroup" : trial.run.reason});
+  health.mechanisms.push_back(
+      {"identity", "works",
+       fmt::format("uid {} inside is uid {} outside", kInsideUid, identity.outside_uid)});
+  health.mechanisms.push_back(
+      {"overlay", trial.copied ? "degraded" : (health.usable ? "works" : "missing"),
+       trial.copied ? "copies of the whole workspace are made instead" : "userxattr"});
+  const auto& home = cgroup_home();
+  for (const std::string controller : {"memory", "pids", "cpu"}) {
+    const bool limited = home.limits(controller);
+    const std::string instead = controller == "memory" ? "RLIMIT_DATA and a watcher of resident memory"
+                                : controller == "pids" ? "RLIMIT_NPROC"
+                                                       : "nothing: the time budget only";
+    health.mechanisms.push_back({controller, limited ? "works" : "degraded",
+                                 limited ? std::string(words(home.kind))
+                                         : instead + "; delegate a cgroup for more (docs/operations.md)"});
+  }
+  health.mechanisms.push_back({"disk", "works", "RLIMIT_FSIZE for one file, a watcher for all"});
+  health.mechanisms.push_back({"network none", health.usable ? "works" : "missing", "loopback only"});
+  return health;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_namespace_backend() { return std::make_unique<NamespaceBackend>(); }
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,12 @@
+// The native backend: Linux namespaces, cgroups and rlimits, without a daemon and without setuid programs.
+#pragma once
+
+#include <memory>
+
+#include "sandbox/backend.h"
+
+namespace pawl::sandbox {
+
+std::unique_ptr<Backend> make_namespace_backend();
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,163 @@
+#include "sandbox/namespace/watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "os/clock.h"
+#include "sandbox/namespace/copy_tree.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr std::int64_t kTickMs = 100;          // how late a limit that is watched may be noticed
+constexpr std::int64_t kMemoryTickMs = 20;     // memory grows faster
+constexpr std::int64_t kDiskPauseFactor = 10;  // watching the disk takes at most a tenth of the time
+constexpr std::size_t kProcessesMax = 4096;    // that the memory watcher follows
+
+std::int64_t private_rss_bytes(int pid) {
+  auto text = os::read_file("/proc/" + std::to_string(pid) + "/statm", 4096);
+  long resident = 0, shared = 0;
+  if (!text || std::sscanf(text->c_str(), "%*d %ld %ld", &resident, &shared) != 2) return 0;
+  return (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
+// Of `init` and everything below it; orphans are below it too.
+std::int64_t sandbox_memory_bytes(int init) {
+  std::vector<int> pids{init};
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < pids.size() && pids.size() < kProcessesMax; ++i) {
+    const std::string process = "/proc/" + std::to_string(pids[i]);
+    bytes += private_rss_bytes(pids[i]);
+    auto threads = os::list_folder(process + "/task");
+    if (!threads) continue;
+    for (const auto& thread : *threads) {
+      auto children = os::read_file(process + "/task/" + thread + "/children", 1 << 20);
+      int pid = 0, used = 0;
+      for (const char* at = children ? children->c_str() : ""; std::sscanf(at, "%d%n", &pid, &used) == 1;
+           at += used)
+        pids.push_back(pid);
+    }
+  }
+  return bytes;
+}
+
+class Watcher {
+ public:
+  explicit Watcher(Watched& sandbox) : sandbox_(sandbox), start_(clock_.mono()) {}
+
+  Ending run() {
+    for (auto* fd : {&sandbox_.stdout_fd, &sandbox_.stderr_fd}) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
+    while (sandbox_.pidfd || sandbox_.stdout_fd || sandbox_.stderr_fd) {
+      wait_for_something();
+      pass_on(sandbox_.stdout_fd, Stream::kStdout);
+      pass_on(sandbox_.stderr_fd, Stream::kStderr);
+      if (sandbox_.pidfd) keep_limits();
+    }
+    ending_.report = read_report();
+    if (!ending_.forced && over_disk_limit()) ending_.forced = Outcome::kDiskLimit;
+    return ending_;
+  }
+
+ private:
+  void wait_for_something() {
+    std::array<pollfd, 3> fds{pollfd{sandbox_.stdout_fd.get(), POLLIN, 0},
+                              pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
+                              pollfd{sandbox_.pidfd.get(), POLLIN, 0}};  // poll(2) ignores -1
+    const std::int64_t left = (deadline() - clock_.mono().micros) / 1000 + 1;
+    const std::int64_t tick = sandbox_.watch_memory ? kMemoryTickMs : kTickMs;
+    poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, tick)));
+    if ((fds[2].revents & POLLIN) != 0) reap();
+  }
+
+  void reap() {
+    int status = 0;
+    rusage use{};
+    pid_t got = 0;
+    do got = wait4(sandbox_.pid, &status, 0, &use);
+    while (got < 0 && errno == EINTR);
+    const auto ms = [](const timeval& time) { return time.tv_sec * 1000 + time.tv_usec / 1000; };
+    ending_.cpu_ms = ms(use.ru_utime) + ms(use.ru_stime);
+    ending_.max_rss_kib = use.ru_maxrss;
+    sandbox_.pidfd.reset();
+  }
+
+  void pass_on(os::UniqueFd& fd, Stream stream) {
+    std::array<char, 64 << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read fills it
+    while (fd) {
+      const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      if (got <= 0) {
+        fd.reset();
+        return;
+      }
+      const auto room = static_cast<std::size_t>(sandbox_.spec->output_limit_bytes - passed_);
+      const std::size_t kept = std::min(static_cast<std::size_t>(got), room);
+      if (kept > 0) sandbox_.events->on_output(stream, {buffer.data(), kept});
+      passed_ += static_cast<std::int64_t>(kept);
+      if (kept < static_cast<std::size_t>(got)) end_for(Outcome::kOutputLimit);
+      if (static_cast<std::size_t>(got) < buffer.size()) return;
+    }
+  }
+
+  std::int64_t deadline() const { return start_.micros + sandbox_.spec->time_budget_seconds * 1'000'000; }
+
+  void keep_limits() {
+    if (ending_.forced) return;
+    const std::int64_t now = clock_.mono().micros;
+    if (now >= deadline()) return end_for(Outcome::kTimedOut);
+    if (sandbox_.events->should_stop && sandbox_.events->should_stop()) {
+      ending_.stopped = true;
+      return end_for(Outcome::kSignaled);
+    }
+    if (sandbox_.watch_memory && now >= next_memory_) {
+      if (sandbox_memory_bytes(sandbox_.pid) > sandbox_.spec->memory_limit_mib << 20)
+        return end_for(Outcome::kOomKilled);
+      next_memory_ = clock_.mono().micros + kMemoryTickMs * 1000;
+    }
+    if (now >= next_disk_) {
+      if (over_disk_limit()) return end_for(Outcome::kDiskLimit);
+      const std::int64_t took = clock_.mono().micros - now;
+      next_disk_ = now + std::max(kTickMs * 1000, took * kDiskPauseFactor);
+    }
+  }
+
+  bool over_disk_limit() const {
+    return disk_use_bytes(sandbox_.upper) - disk_at_start_ > sandbox_.spec->disk_limit_mib << 20;
+  }
+
+  // The init's death is the death of everything in its pid namespace.
+  void end_for(Outcome outcome) {
+    if (ending_.forced || !sandbox_.pidfd) return;
+    ending_.forced = outcome;
+    kill(sandbox_.pid, SIGKILL);
+  }
+
+  std::optional<ChildReport> read_report() {
+    ChildReport report;
+    const ssize_t got = read(sandbox_.report_fd.get(), &report, sizeof report);
+    if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
+    return report;
+  }
+
+  Watched& sandbox_;
+  const os::SystemClock clock_;
+  const MonoTime start_;
+  const std::int64_t disk_at_start_ = disk_use_bytes(sandbox_.upper);  // a copied workspace is there already
+  Ending ending_;
+  std::int64_t passed_ = 0, next_disk_ = start_.micros + kTickMs * 1000, next_memory_ = start_.micros;
+};
+
+}  // namespace
+
+Ending watch(Watched& sandbox) { return Watcher(sandbox).run(); }
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,34 @@
+// The parent's side of a running sandbox: passes output on, keeps the limits, and says how it ended.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "os/file.h"
+#include "sandbox/backend.h"
+#include "sandbox/namespace/cgroup.h"
+#include "sandbox/namespace/child.h"
+
+namespace pawl::sandbox {
+
+struct Watched {
+  int pid = -1;  // init of the sandbox, our child
+  os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
+  std::string upper;          // whose disk use is bounded
+  bool watch_memory = false;  // no cgroup does it
+  const SandboxSpec* spec = nullptr;
+  const Events* events = nullptr;
+};
+
+struct Ending {
+  std::optional<Outcome> forced;  // what the watcher ended it for
+  bool stopped = false;           // by Events::should_stop
+  std::optional<ChildReport> report;
+  std::int64_t cpu_ms = 0, max_rss_kib = 0;
+};
+
+// Returns when every process of the sandbox is gone and all output was passed on.
+Ending watch(Watched& sandbox);
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,225 @@
+#include "sandbox/spec.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/hash.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr std::int64_t kTimeBudgetSecondsMax = 86'400;  // a day: an agent's; the plan holds gates to 600
+constexpr std::int64_t kMemoryMibMin = 4, kMemoryMibMax = 1 << 20;
+constexpr std::int64_t kPidsMax = 1 << 16;
+constexpr std::int64_t kCpuMillisMin = 10, kCpuMillisMax = 1'024'000;
+constexpr std::int64_t kDiskMibMax = 1 << 20;
+constexpr std::int64_t kOutputBytesMax = 1LL << 32;
+
+Status in_range(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return {};
+  return fail(ErrorKind::kInvalid, std::string(field) + ": " + std::to_string(value) + " is not between " +
+                                       std::to_string(least) + " and " + std::to_string(most));
+}
+
+// Where a plan may put something: never over what the sandbox itself is made of.
+Status check_destination(const std::string& dst) {
+  static constexpr std::array kSystem = {"/usr",    "/bin", "/sbin", "/lib",  "/lib32", "/lib64",
+                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   "/workspace"};
+  const auto bad = [&](std::string_view why) {
+    return fail(ErrorKind::kInvalid, "copy_in: dst \"" + dst + "\" " + std::string(why));
+  };
+  if (!dst.starts_with('/') || dst == "/") return bad("is not an absolute path below /");
+  if (dst.find("/../") != std::string::npos || dst.ends_with("/..") || dst.find("//") != std::string::npos ||
+      dst.find("/./") != std::string::npos || dst.find('\0') != std::string::npos)
+    return bad("has an empty, . or .. component");
+  for (const std::string system : kSystem)
+    if (dst == system || dst.starts_with(system + "/")) return bad("is below a folder of the system");
+  return {};
+}
+
+Json copy_in_json(const CopyIn& item, bool with_source) {
+  Json json = {{"dst", item.dst},
+               {"access", item.access == Access::kReadOnly ? "ro" : "rw"},
+               {"content", item.content}};
+  if (with_source) json["src"] = item.src;
+  return json;
+}
+
+Json spec_json(const SandboxSpec& spec, bool for_hash) {
+  Json copy_in = Json::array();
+  for (const auto& item : spec.copy_in) copy_in.push_back(copy_in_json(item, !for_hash));
+  Json json = {{"base_image", spec.base_image},
+               {"workspace", {{"base_id", spec.workspace.base_id}, {"layers", spec.workspace.layers}}},
+               {"copy_in", std::move(copy_in)},
+               {"env", spec.env},
+               {"cmd", spec.cmd},
+               {"network", spec.network == Network::kNone ? "none" : "scoped"},
+               {"egress_allowlist", spec.egress_allowlist},
+               {"enable_trace", spec.enable_trace},
+               {"time_budget_seconds", spec.time_budget_seconds},
+               {"memory_limit_mib", spec.memory_limit_mib},
+               {"pids_limit", spec.pids_limit},
+               {"cpu_limit_millis", spec.cpu_limit_millis},
+               {"disk_limit_mib", spec.disk_limit_mib},
+               {"output_limit_bytes", spec.output_limit_bytes},
+               {"keep_layer", spec.keep_layer},
+               {"copy_out", spec.copy_out}};
+  if (!for_hash) json["label"] = spec.label;
+  return json;
+}
+
+constexpr std::array kOutcomes = {"exited",       "signaled",   "timed_out",   "oom_killed",
+                                  "output_limit", "disk_limit", "setup_failed"};
+
+}  // namespace
+
+Status validate(const SandboxSpec& spec) {
+  if (spec.base_image != "host")
+    return fail(ErrorKind::kInvalid,
+                "base_image: \"" + spec.base_image + "\" is not available yet: use host");
+  if (spec.cmd.empty() || spec.cmd.front().empty())
+    return fail(ErrorKind::kInvalid, "cmd: there is no command to run");
+  for (const auto& word : spec.cmd)
+    if (word.find('\0') != std::string::npos) return fail(ErrorKind::kInvalid, "cmd: an argument has a NUL");
+  for (const auto& entry : spec.env) {
+    const auto equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0 || entry.find('\0') != std::string::npos)
+      return fail(ErrorKind::kInvalid, "env: \"" + entry + "\" is not NAME=value");
+    if (is_denied_env_name(entry.substr(0, equals)))
+      return fail(ErrorKind::kInvalid,
+                  "env: " + entry.substr(0, equals) + " looks like a secret and never passes");
+    if (has_url_credentials(entry.substr(equals + 1)))
+      return fail(ErrorKind::kInvalid, "env: " + entry.substr(0, equals) + " has credentials in a URL");
+  }
+  for (const auto& item : spec.copy_in) PAWL_OK(check_destination(item.dst));
+  if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
+    return fail(ErrorKind::kInvalid, "egress: needs network: scoped");
+  if (spec.network == Network::kScoped)
+    return fail(ErrorKind::kInvalid, "network: scoped is not available yet: use none");
+  if (spec.enable_trace) return fail(ErrorKind::kInvalid, "trace: true is not available yet");
+  PAWL_OK(in_range("time_budget_seconds", spec.time_budget_seconds, 1, kTimeBudgetSecondsMax));
+  PAWL_OK(in_range("memory_limit_mib", spec.memory_limit_mib, kMemoryMibMin, kMemoryMibMax));
+  PAWL_OK(in_range("pids_limit", spec.pids_limit, 1, kPidsMax));
+  PAWL_OK(in_range("cpu_limit_millis", spec.cpu_limit_millis, kCpuMillisMin, kCpuMillisMax));
+  PAWL_OK(in_range("disk_limit_mib", spec.disk_limit_mib, 1, kDiskMibMax));
+  return in_range("output_limit_bytes", spec.output_limit_bytes, 0, kOutputBytesMax);
+}
+
+Json to_json(const SandboxSpec& spec) { return spec_json(spec, false); }
+
+Result<SandboxSpec> spec_from_json(const Json& json) {
+  SandboxSpec spec;
+  try {
+    json.at("base_image").get_to(spec.base_image);
+    json.at("workspace").at("base_id").get_to(spec.workspace.base_id);
+    json.at("workspace").at("layers").get_to(spec.workspace.layers);
+    for (const auto& item : json.at("copy_in"))
+      spec.copy_in.push_back(
+          {.src = item.at("src").get<std::string>(),
+           .dst = item.at("dst").get<std::string>(),
+           .access = item.at("access").get<std::string>() == "ro" ? Access::kReadOnly : Access::kReadWrite,
+           .content = item.at("content").get<std::string>()});
+    json.at("env").get_to(spec.env);
+    json.at("cmd").get_to(spec.cmd);
+    spec.network = json.at("network").get<std::string>() == "none" ? Network::kNone : Network::kScoped;
+    json.at("egress_allowlist").get_to(spec.egress_allowlist);
+    json.at("enable_trace").get_to(spec.enable_trace);
+    json.at("time_budget_seconds").get_to(spec.time_budget_seconds);
+    json.at("memory_limit_mib").get_to(spec.memory_limit_mib);
+    json.at("pids_limit").get_to(spec.pids_limit);
+    json.at("cpu_limit_millis").get_to(spec.cpu_limit_millis);
+    json.at("disk_limit_mib").get_to(spec.disk_limit_mib);
+    json.at("output_limit_bytes").get_to(spec.output_limit_bytes);
+    json.at("keep_layer").get_to(spec.keep_layer);
+    json.at("copy_out").get_to(spec.copy_out);
+    json.at("label").get_to(spec.label);
+  } catch (const Json::exception& error) {
+    return fail(ErrorKind::kCorrupt, std::string("sandbox spec: ") + error.what());
+  }
+  return spec;
+}
+
+std::string spec_hash(const SandboxSpec& spec) { return blake3_hex(canonical(spec_json(spec, true))); }
+
+std::string_view name(Outcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
+
+Result<Outcome> outcome_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kOutcomes, name);
+  if (found == kOutcomes.end()) return fail(ErrorKind::kCorrupt, "no such outcome: " + std::string(name));
+  return static_cast<Outcome>(found - kOutcomes.begin());
+}
+
+bool succeeded(const SandboxRun& run) { return run.outcome == Outcome::kExited && run.exit_code == 0; }
+
+Json to_json(const SandboxRun& run) {
+  return {{"run_id", run.run_id},
+          {"backend", run.backend},
+          {"gate_isolation_class", run.gate_isolation_class},
+          {"started_at", run.started_at},
+          {"ended_at", run.ended_at},
+          {"outcome", name(run.outcome)},
+          {"exit_code", run.exit_code},
+          {"signal", run.signal},
+          {"duration_ms", run.duration_ms},
+          {"cpu_ms", run.cpu_ms},
+          {"max_rss_kib", run.max_rss_kib},
+          {"microvm_milliseconds", run.microvm_milliseconds},
+          {"image_pull_bytes", run.image_pull_bytes},
+          {"build_cache_hit", run.build_cache_hit},
+          {"logs", run.logs},
+          {"logs_bytes", run.logs_bytes},
+          {"layer", run.layer},
+          {"copy_out", run.copy_out},
+          {"reason", run.reason},
+          {"refused", run.refused}};
+}
+
+Result<SandboxRun> run_from_json(const Json& json) {
+  SandboxRun run;
+  try {
+    json.at("run_id").get_to(run.run_id);
+    json.at("backend").get_to(run.backend);
+    json.at("gate_isolation_class").get_to(run.gate_isolation_class);
+    json.at("started_at").get_to(run.started_at);
+    json.at("ended_at").get_to(run.ended_at);
+    PAWL_TRY(run.outcome, outcome_from_name(json.at("outcome").get<std::string>()));
+    json.at("exit_code").get_to(run.exit_code);
+    json.at("signal").get_to(run.signal);
+    json.at("duration_ms").get_to(run.duration_ms);
+    json.at("cpu_ms").get_to(run.cpu_ms);
+    json.at("max_rss_kib").get_to(run.max_rss_kib);
+    json.at("microvm_milliseconds").get_to(run.microvm_milliseconds);
+    json.at("image_pull_bytes").get_to(run.image_pull_bytes);
+    json.at("build_cache_hit").get_to(run.build_cache_hit);
+    json.at("logs").get_to(run.logs);
+    json.at("logs_bytes").get_to(run.logs_bytes);
+    json.at("layer").get_to(run.layer);
+    json.at("copy_out").get_to(run.copy_out);
+    json.at("reason").get_to(run.reason);
+    json.at("refused").get_to(run.refused);
+  } catch (const Json::exception& error) {
+    return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());
+  }
+  return run;
+}
+
+bool is_denied_env_name(std::string_view name) {
+  std::string upper(name);
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  static constexpr std::array kDenied = {"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH", "CREDENTIAL"};
+  return std::ranges::any_of(kDenied,
+                             [&](const char* word) { return upper.find(word) != std::string::npos; });
+}
+
+bool has_url_credentials(std::string_view value) {
+  for (auto start = value.find("://"); start != std::string_view::npos;
+       start = value.find("://", start + 3)) {
+    const auto authority = value.substr(start + 3, value.find_first_of("/?# ", start + 3) - (start + 3));
+    if (authority.find('@') != std::string_view::npos) return true;  // RFC 3986, section 3.2.1: userinfo
+  }
+  return false;
+}
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,100 @@
+// What a step may do, and how it ended: plain values. The words are those of the plan, the ledger and
+// `inspect`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace pawl::sandbox {
+
+enum class Network { kNone, kScoped };
+enum class Access { kReadOnly, kReadWrite };
+
+// A file or folder of the host that the sandbox sees at `dst` (an absolute path inside). kReadWrite gets a
+// private copy: the host's never changes.
+struct CopyIn {
+  std::string src;  // absolute; not part of the hash
+  std::string dst;
+  Access access = Access::kReadOnly;
+  std::string content;  // the manifest hash of what is at src: this is what the hash binds
+};
+
+// The workspace at /workspace: an overlay of the layers (first: the topmost) over the base, by content.
+struct WorkspaceSpec {
+  std::string base_id;              // empty: an empty workspace
+  std::vector<std::string> layers;  // ids, topmost first
+};
+
+struct SandboxSpec {
+  std::string base_image = "host";
+  WorkspaceSpec workspace;
+  std::vector<CopyIn> copy_in;
+  std::vector<std::string> env;  // "NAME=value", already through the allowlist, sorted
+  std::vector<std::string> cmd;  // argv; looked up in PATH of `env`
+  Network network = Network::kNone;
+  std::vector<std::string> egress_allowlist;
+  bool enable_trace = false;
+  std::int64_t time_budget_seconds = 600;
+  std::int64_t memory_limit_mib = 2048;
+  std::int64_t pids_limit = 512;
+  std::int64_t cpu_limit_millis = 2000;
+  std::int64_t disk_limit_mib = 4096;
+  std::int64_t output_limit_bytes = 67108864;
+  bool keep_layer = true;             // whether what it changed is kept as a layer
+  std::vector<std::string> copy_out;  // patterns of files it made that are kept even without a layer
+  std::string label;                  // <phase>.<gate>.<step>.attempt<N>
+};
+
+// kInvalid, naming the field: budgets and limits out of range, an empty cmd, a dst that is not absolute or is
+// under a system folder, egress with network none, ... (design, section 6).
+Status validate(const SandboxSpec& spec);
+
+Json to_json(const SandboxSpec& spec);  // everything, with src
+Result<SandboxSpec> spec_from_json(const Json& json);
+// BLAKE3 of the canonical JSON without the src paths and without the label: the same work has the same hash.
+std::string spec_hash(const SandboxSpec& spec);
+
+enum class Outcome { kExited, kSignaled, kTimedOut, kOomKilled, kOutputLimit, kDiskLimit, kSetupFailed };
+std::string_view name(
+    Outcome outcome);  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
+Result<Outcome> outcome_from_name(std::string_view name);
+
+struct SandboxRun {
+  std::string run_id;  // = sandbox_run_id of the marker
+  std::string backend;
+  std::string gate_isolation_class;  // shared_kernel | microvm
+  std::string started_at, ended_at;  // RFC 3339
+  Outcome outcome = Outcome::kSetupFailed;
+  std::int64_t exit_code = -1;  // of kExited; else -1
+  std::int64_t signal = 0;      // of kSignaled; else 0
+  std::int64_t duration_ms = 0;
+  std::int64_t cpu_ms = 0;
+  std::int64_t max_rss_kib = 0;
+  std::int64_t microvm_milliseconds = 0;
+  std::int64_t image_pull_bytes = 0;
+  bool build_cache_hit = false;
+  std::string logs;  // object id of stdout and stderr, interleaved; "" when nothing was printed
+  std::int64_t logs_bytes = 0;
+  std::string layer;     // layer id; "" when nothing changed or no layer was asked for
+  std::string copy_out;  // layer id of what matched copy_out; "" when nothing did
+  std::string reason;  // of kSetupFailed: the mechanism and its errno; else what a person should know, or ""
+  std::vector<std::string>
+      refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100
+};
+
+// exited with 0.
+bool succeeded(const SandboxRun& run);
+Json to_json(const SandboxRun& run);
+Result<SandboxRun> run_from_json(
+    const Json& json);  // of our own spool or database: kCorrupt when it does not fit
+
+// Names that never pass from the host into a sandbox: they contain KEY, TOKEN, SECRET, PASSWORD, AUTH or
+// CREDENTIAL (any case); and values that are URLs with credentials in them.
+bool is_denied_env_name(std::string_view name);
+bool has_url_credentials(std::string_view value);
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,29 @@
+// What each ledger row says (design, section 5), before the sealer adds seq, at, prev_hash and hash. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "store/store.h"
+
+namespace pawl::store {
+
+Json run_started_row(const NewRun& run);
+Json pre_execute_row(const StepRow& step);
+Json executed_row(const StepRow& step, const Json& sandbox_run);
+Json attempt_row(const AttemptRow& attempt);
+Json resume_row(const std::string& attempt_id, const ResumeDecision& decision);
+Json operator_row(const std::string& action, const Operator& who, const PhaseRow& before, PhaseState after);
+Json phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head);
+
+struct ChainHead {
+  std::string chain;
+  std::int64_t rows = 0;
+  std::string head;  // hash of the last row; kZeroHash of an empty chain
+};
+Json run_sealed_row(RunState state, const std::vector<ChainHead>& phases);
+// What is signed: canonical JSON.
+std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains);
+
+}  // namespace pawl::store

@@ -1,0 +1,110 @@
+#include "store/rows.h"
+
+#include <array>
+
+namespace pawl::store {
+namespace {
+
+template <typename T, std::size_t N>
+Result<T> find_name(const std::array<T, N>& values, std::string_view text, const char* what) {
+  for (const T value : values)
+    if (name(value) == text) return value;
+  return fail(ErrorKind::kCorrupt, std::string("not a ") + what + ": '" + std::string(text) + "'");
+}
+
+}  // namespace
+
+std::string_view name(PhaseState state) {
+  switch (state) {
+    case PhaseState::kQueued:
+      return "QUEUED";
+    case PhaseState::kExecuting:
+      return "EXECUTING";
+    case PhaseState::kComplete:
+      return "COMPLETE";
+    case PhaseState::kFailed:
+      return "FAILED";
+    case PhaseState::kSkipped:
+      return "SKIPPED";
+    case PhaseState::kCancelled:
+      return "CANCELLED";
+  }
+  return "";
+}
+
+std::string_view name(PhaseOutcome outcome) {
+  switch (outcome) {
+    case PhaseOutcome::kNone:
+      return "";
+    case PhaseOutcome::kPassed:
+      return "passed";
+    case PhaseOutcome::kEscalate:
+      return "escalate";
+    case PhaseOutcome::kFailedUnrecoverable:
+      return "failed_unrecoverable";
+    case PhaseOutcome::kSkipped:
+      return "skipped";
+    case PhaseOutcome::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+std::string_view name(RunState state) {
+  switch (state) {
+    case RunState::kExecuting:
+      return "EXECUTING";
+    case RunState::kComplete:
+      return "COMPLETE";
+    case RunState::kFailed:
+      return "FAILED";
+    case RunState::kCancelled:
+      return "CANCELLED";
+  }
+  return "";
+}
+
+std::string_view name(StepState state) {
+  switch (state) {
+    case StepState::kOpen:
+      return "open";
+    case StepState::kDone:
+      return "done";
+    case StepState::kLost:
+      return "lost";
+  }
+  return "";
+}
+
+Result<PhaseState> phase_state_from_name(std::string_view text) {
+  using enum PhaseState;
+  return find_name(std::array{kQueued, kExecuting, kComplete, kFailed, kSkipped, kCancelled}, text,
+                   "phase state");
+}
+
+Result<PhaseOutcome> phase_outcome_from_name(std::string_view text) {
+  using enum PhaseOutcome;
+  return find_name(std::array{kNone, kPassed, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled}, text,
+                   "phase outcome");
+}
+
+Result<RunState> run_state_from_name(std::string_view text) {
+  using enum RunState;
+  return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
+}
+
+bool is_terminal(PhaseState state) {
+  switch (state) {
+    case PhaseState::kQueued:
+    case PhaseState::kExecuting:
+      return false;
+    case PhaseState::kComplete:
+    case PhaseState::kFailed:
+    case PhaseState::kSkipped:
+    case PhaseState::kCancelled:
+      return true;
+  }
+  return true;
+}
+
+}  // namespace pawl::store

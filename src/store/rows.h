@@ -1,0 +1,114 @@
+// The rows of the store as values. Column names, JSON keys and C++ names are the same words everywhere.
+// Times are RFC 3339 text (base/time.h), "" when absent; ids are text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace pawl::store {
+
+enum class PhaseState { kQueued, kExecuting, kComplete, kFailed, kSkipped, kCancelled };
+enum class PhaseOutcome { kNone, kPassed, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled };
+enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
+
+std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
+std::string_view name(
+    PhaseOutcome outcome);              // "", passed, escalate, failed_unrecoverable, skipped, cancelled
+std::string_view name(RunState state);  // EXECUTING, COMPLETE, FAILED, CANCELLED
+Result<PhaseState> phase_state_from_name(std::string_view name);
+Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
+Result<RunState> run_state_from_name(std::string_view name);
+bool is_terminal(PhaseState state);
+
+struct PhaseRow {  // the columns of design section 3
+  std::string run_id, phase_id;
+  std::int64_t tier_index = 0, phase_index = 0;
+  PhaseState state = PhaseState::kQueued;
+  PhaseOutcome outcome = PhaseOutcome::kNone;
+  std::int64_t attempts_used = 0, max_attempts = 5;
+  std::string last_attempt_timestamp, last_failure_reason, not_before;
+  std::string lease_owner, lease_expires_at;
+  std::int64_t fence = 0, revision = 0, attempts_total = 0;
+  std::int64_t escalation_level = 0, doctor_calls = 0, replans = 0;
+};
+
+struct TierRow {
+  std::int64_t tier_index = 0;
+  std::string name;
+  bool stop_on_failure = true;
+  bool parallel = false;
+};
+
+struct RunRow {
+  std::string run_id, workflow_id;
+  RunState state = RunState::kExecuting;
+  std::string plan_text;     // the plan as it was read: a run never changes its plan
+  std::string plan_file;     // where it was, for people
+  std::string plan_content;  // base id of the plan's folder, mounted at /plan
+  std::string source_path;   // absolute
+  std::string base_id, base_commit;
+  std::string backend;  // picked once
+  std::string created_at, ended_at;
+};
+
+// One try. `finished` is false from its reservation (claim) to its finish.
+struct AttemptRow {
+  std::string run_id, phase_id;
+  std::string attempt_id;   // "<phase_id>.<number>", unique in the run
+  std::int64_t number = 0;  // = attempts_total when it was reserved; N of labels
+  std::int64_t revision = 0;
+  std::string model;
+  std::vector<std::string>
+      base_layers;          // accepted layers that it works on, topmost first; fixed at the reservation
+  std::string agent_layer;  // what its agent changed; "" before, or when nothing
+  std::string started_at, ended_at;
+  bool finished = false;
+  // of a finished attempt:
+  std::string verdict;  // passed | failed_retryable | failed_unrecoverable | escalate | cancelled
+  std::string signals;  // canonical JSON array
+  std::vector<std::string> failing_signals;
+  std::string summary;   // at most 4096 bytes
+  std::string feedback;  // canonical JSON object for the next agent; "" when it passed
+  std::string executor, build;
+};
+
+enum class StepState { kOpen, kDone, kLost };
+std::string_view name(StepState state);  // open, done, lost
+
+// A marker and what became of it.
+struct StepRow {
+  std::string sandbox_run_id, run_id, phase_id, attempt_id;
+  std::int64_t step_index = 0;  // position in the attempt's list of steps (the agent is 0)
+  std::string gate_id;          // the gate, or "agent"
+  std::string step_name;
+  std::string label;
+  std::int64_t execution = 1;  // 1..3
+  std::string sandbox_spec_hash;
+  StepState state = StepState::kOpen;
+  std::string started_at, ended_at;
+  std::string run;  // canonical JSON of SandboxRun when done, else ""
+};
+
+struct LedgerRow {
+  std::string chain;     // a phase_id, or "" for the run's chain
+  std::int64_t seq = 0;  // from 1
+  std::string hash;
+  std::string line;  // the whole line without the newline
+};
+
+struct Head {                         // the newest signed head of a run
+  std::string body;                   // canonical JSON: run_id, signed_at, chains: {chain: {rows, head}}
+  std::string public_key, signature;  // hexadecimal; Ed25519 over body
+};
+
+struct LayerRow {  // an accepted layer
+  std::string phase_id, layer_id;
+  std::int64_t merge_seq = 0;  // order of acceptance, from 1
+};
+
+}  // namespace pawl::store

@@ -1,0 +1,229 @@
+#include <algorithm>
+
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+namespace {
+
+constexpr std::int64_t kRunsAtOnce = 64;  // of the open runs, looked at before the next page is read
+
+bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request, const std::string& now) {
+  if (phase.lease_owner.empty() || phase.lease_expires_at <= now) return false;
+  return !request.owner_is_dead || !request.owner_is_dead(phase.lease_owner);
+}
+
+}  // namespace
+
+Result<SqliteStore::Candidate> SqliteStore::candidate_of(const std::string& run_id,
+                                                         const ClaimRequest& request) {
+  const std::string now = rfc3339(request.now);
+  Candidate out;
+  bool parallel = false;
+  std::int64_t open_tier = -1;
+  PAWL_TRY(auto open, connection_->query("open_phases"));
+  open.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool row, open.next());
+    if (!row) break;
+    PAWL_TRY(auto phase, read_phase(open));
+    if (open_tier < 0) {
+      open_tier = phase.tier_index;
+      PAWL_TRY(const TierRow tier_row, tier(run_id, open_tier));
+      parallel = tier_row.parallel;
+    }
+    if (phase.tier_index != open_tier) break;  // a barrier: later tiers wait
+    if (lease_is_live(phase, request, now)) {
+      out.nothing = Nothing::kWaiting;
+      out.waits_for =
+          "phase " + phase.phase_id + " is held by " + phase.lease_owner + " until " + phase.lease_expires_at;
+    } else if (phase.not_before > now) {
+      out.nothing = Nothing::kWaiting;
+      out.waits_for = "phase " + phase.phase_id + " is not to start before " + phase.not_before;
+    } else {
+      // The last attempt may be unfinished: a crash during it must not strand the phase.
+      PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
+      unfinished.bind(run_id).bind(phase.phase_id);
+      PAWL_TRY(const bool goes_on, unfinished.next());
+      if (goes_on || phase.attempts_used < phase.max_attempts) {
+        out.phase = std::move(phase);
+        return out;
+      }
+      if (out.nothing == Nothing::kAllTerminal) {
+        out.nothing = Nothing::kStalled;
+        out.waits_for =
+            "phase " + phase.phase_id + " is " + std::string(name(phase.state)) + " with no attempt left";
+      }
+    }
+    if (!parallel) break;  // one at a time: the later phases of the tier wait for this one
+  }
+  return out;
+}
+
+Result<SqliteStore::Candidate> SqliteStore::find_candidate(const ClaimRequest& request) {
+  Candidate best;
+  const auto look_at = [&](const std::string& run_id) -> Result<bool> {
+    PAWL_TRY(auto found, candidate_of(run_id, request));
+    // Waiting somewhere is better news than being stalled elsewhere, and that than that all is over.
+    const bool news = found.nothing == Nothing::kWaiting ||
+                      (found.nothing == Nothing::kStalled && best.nothing == Nothing::kAllTerminal);
+    if (found.phase || news) best = std::move(found);
+    return best.phase.has_value();
+  };
+  if (!request.run_ids.empty()) {
+    for (const auto& run_id : request.run_ids) {
+      PAWL_TRY(const bool found, look_at(run_id));
+      if (found) break;
+    }
+    return best;
+  }
+  std::string after;
+  for (;;) {
+    std::vector<std::string> page;
+    {
+      PAWL_TRY(auto query, connection_->query("open_runs_after"));
+      query.bind(after).bind(kRunsAtOnce);
+      for (;;) {
+        PAWL_TRY(const bool row, query.next());
+        if (!row) break;
+        page.push_back(query.text(0));
+      }
+    }
+    if (page.empty()) return best;
+    for (const auto& run_id : page) {
+      PAWL_TRY(const bool found, look_at(run_id));
+      if (found) return best;
+    }
+    after = page.back();
+  }
+}
+
+Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& phase) {
+  PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
+  bool own_tier = !tier_row.parallel;
+  if (tier_row.parallel) {
+    // Phases of a parallel tier start from the same base; one that was sent back for an overlap starts from
+    // what is accepted by now, or it would overlap for ever.
+    PAWL_TRY(auto previous, connection_->query("newest_finished_attempt"));
+    previous.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool row, previous.next());
+    if (row) {
+      PAWL_TRY(const auto attempt, read_attempt(previous));
+      own_tier = std::ranges::any_of(attempt.failing_signals,
+                                     [](const auto& key) { return key.ends_with(".merge"); });
+    }
+  }
+  std::vector<std::string> layers;
+  PAWL_TRY(auto query, connection_->query("accepted_layers_newest_first"));
+  query.bind(phase.run_id);
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return layers;
+    if (own_tier || query.number(1) < phase.tier_index) layers.push_back(query.text(0));
+  }
+}
+
+Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const RunRow& run_row, const ClaimRequest& request) {
+  phase.attempts_used += 1;
+  phase.attempts_total += 1;
+  phase.last_attempt_timestamp = rfc3339(request.now);
+  // The level of the ladder never goes down, whatever attempts_used is reset to.
+  phase.escalation_level = std::max(phase.escalation_level, phase.attempts_used - 1);
+  AttemptRow attempt;
+  attempt.run_id = phase.run_id;
+  attempt.phase_id = phase.phase_id;
+  attempt.number = phase.attempts_total;
+  attempt.attempt_id = phase.phase_id + "." + std::to_string(attempt.number);
+  attempt.revision = phase.revision;
+  if (request.model_of_attempt) attempt.model = request.model_of_attempt(run_row, phase.escalation_level + 1);
+  PAWL_TRY(attempt.base_layers, base_layers_for(phase));
+  attempt.started_at = rfc3339(request.now);
+  attempt.executor = request.owner;
+  const std::string layers = canonical(Json(attempt.base_layers));
+  PAWL_TRY(auto insert, connection_->query("insert_attempt"));
+  insert.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.attempt_id);
+  insert.bind(attempt.revision)
+      .bind(attempt.model)
+      .bind(layers)
+      .bind(attempt.started_at)
+      .bind(attempt.executor);
+  PAWL_OK(insert.run());
+  return attempt;
+}
+
+Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
+  Claim claim;
+  PAWL_TRY(claim.run, run(phase.run_id));
+  PAWL_TRY(const auto transition, apply(phase, PhaseEvent::kClaim));
+  phase.state = transition.state;
+  phase.lease_owner = request.owner;
+  phase.lease_expires_at = rfc3339(request.now.plus_ms(request.lease_ms));
+  phase.fence += 1;
+  phase.not_before.clear();
+  {
+    PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(claim.continued, query.next());
+    if (claim.continued) {
+      PAWL_TRY(claim.attempt, read_attempt(query));
+    }
+  }
+  if (!claim.continued) {
+    PAWL_TRY(claim.attempt, reserve(phase, claim.run, request));
+  }
+  PAWL_OK(write_phase(phase));
+  {
+    PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool row, query.next());
+    if (row) {
+      PAWL_TRY(claim.previous, read_attempt(query));
+    }
+  }
+  if (claim.continued) {
+    PAWL_TRY(auto all, steps(phase.run_id, phase.phase_id));
+    for (auto& row : all)
+      if (row.attempt_id == claim.attempt.attempt_id) claim.steps.push_back(std::move(row));
+    std::ranges::sort(claim.steps, {},
+                      [](const StepRow& row) { return std::pair(row.step_index, row.execution); });
+  }
+  claim.lease = {.run_id = phase.run_id,
+                 .phase_id = phase.phase_id,
+                 .owner = phase.lease_owner,
+                 .fence = phase.fence,
+                 .expires_at = phase.lease_expires_at};
+  claim.phase = std::move(phase);
+  return claim;
+}
+
+Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "claim"));
+  PAWL_TRY(auto found, find_candidate(request));
+  ClaimResult out{.nothing = found.nothing, .waits_for = std::move(found.waits_for)};
+  if (!found.phase) return out;
+  PAWL_TRY(out.claim, take(*std::move(found.phase), request));
+  PAWL_OK(transaction.commit());
+  return out;
+}
+
+Status SqliteStore::heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "heartbeat"));
+  const std::string until = rfc3339(now.plus_ms(lease_ms));
+  {
+    PAWL_TRY(auto query, connection_->query("extend_lease"));
+    PAWL_OK(query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).bind(until).run());
+    if (connection_->changes() == 0)
+      return fail(ErrorKind::kConflict, "the lease on " + lease.phase_id + " is lost");
+  }
+  return transaction.commit();
+}
+
+Status SqliteStore::release(const Lease& lease) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "release"));
+  {
+    PAWL_TRY(auto query, connection_->query("release_lease"));
+    PAWL_OK(query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).run());
+  }
+  return transaction.commit();
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,177 @@
+#include "store/sqlite/connection.h"
+
+#include <fmt/format.h>
+
+#include "embedded/sql.h"
+#include "os/crash_point.h"
+
+namespace pawl::store::sqlite {
+namespace {
+
+constexpr std::string_view kMark = "-- name: ";
+
+void add_statements(std::string_view file, std::map<std::string_view, std::string_view>& out) {
+  for (auto at = file.find(kMark); at != std::string_view::npos;) {
+    const auto name_end = file.find('\n', at);
+    const auto name = file.substr(at + kMark.size(), name_end - at - kMark.size());
+    const auto next = file.find(kMark, name_end);
+    out[name] = file.substr(name_end + 1, next == std::string_view::npos ? next : next - name_end - 1);
+    at = next;
+  }
+}
+
+ErrorKind kind_of(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return ErrorKind::kUnavailable;
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
+      return ErrorKind::kExhausted;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_CANTOPEN:
+      return ErrorKind::kDenied;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return ErrorKind::kCorrupt;
+    case SQLITE_CONSTRAINT:
+      return ErrorKind::kConflict;
+    default:
+      return ErrorKind::kIndeterminate;
+  }
+}
+
+std::string_view advice(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+      return "; another process holds it for long: try again";
+    case SQLITE_FULL:
+      return "; free some space, then go on with `pawl resume`";
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+      return "; check that the folder is there and writable";
+    case SQLITE_NOTADB:
+      return "; this file is not a Pawl database: move it away, or name another with --store";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::map<std::string_view, std::string_view> all_statements() {
+  std::map<std::string_view, std::string_view> out;
+  for (const auto file : {sql::claim, sql::steps, sql::finish, sql::operators, sql::reading, sql::schema})
+    add_statements(file, out);
+  return out;
+}
+
+std::string_view statement_text(std::string_view name) {
+  static const auto statements = all_statements();
+  const auto found = statements.find(name);
+  PAWL_CHECK(found != statements.end());
+  return found->second;
+}
+
+std::unexpected<Error> Connection::failure(int code, sqlite3* database, const std::string& path) {
+  // In a full file system SQLite says IOERR for some writes (the WAL index); errno tells.
+  const int system_errno = database == nullptr ? 0 : sqlite3_system_errno(database);
+  const bool full = (code & 0xFF) == SQLITE_IOERR && (system_errno == ENOSPC || system_errno == EDQUOT);
+  Error error{.kind = full ? ErrorKind::kExhausted : kind_of(code), .path = path, .sys_errno = system_errno};
+  error.message = fmt::format("database {}: {}{}", path,
+                              database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database),
+                              advice(full ? SQLITE_FULL : code));
+  return std::unexpected(std::move(error));
+}
+
+Query& Query::bind(std::string_view text) {
+  sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+  return *this;
+}
+
+Query& Query::bind(std::int64_t number) {
+  sqlite3_bind_int64(statement_, ++bound_, number);
+  return *this;
+}
+
+Result<bool> Query::next() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return Connection::failure(sqlite3_extended_errcode(sqlite3_db_handle(statement_)),
+                             sqlite3_db_handle(statement_), *path_);
+}
+
+Status Query::run() {
+  PAWL_TRY(const bool row, next());
+  PAWL_CHECK(!row);
+  return {};
+}
+
+std::string Query::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (bytes == nullptr) return "";
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path) {
+  auto connection = std::unique_ptr<Connection>(new Connection(path));
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2(
+      path.c_str(), &database,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  connection->database_.reset(database);
+  if (code != SQLITE_OK) return failure(code, database, path);
+  PAWL_OK(connection->configure());
+  return connection;
+}
+
+Status Connection::configure() {
+  sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
+  return run_script(statement_text("configure"));
+}
+
+Status Connection::run_script(std::string_view text) {
+  const int code = sqlite3_exec(handle(), std::string(text).c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return failure(code, handle(), path_);
+  return {};
+}
+
+Result<Query> Connection::query(std::string_view name) {
+  auto found = statements_.find(name);
+  if (found == statements_.end()) {
+    const std::string_view text = statement_text(name);
+    sqlite3_stmt* statement = nullptr;
+    const int code = sqlite3_prepare_v3(handle(), text.data(), static_cast<int>(text.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) return failure(code, handle(), path_);
+    found = statements_.emplace(std::string(name), statement).first;
+  }
+  return Query(found->second.get(), path_);
+}
+
+Result<Transaction> Transaction::begin(Connection& connection, std::string_view verb) {
+  PAWL_TRY(auto begin, connection.query("begin"));
+  PAWL_OK(begin.run());
+  return Transaction(connection, verb);
+}
+
+Transaction::~Transaction() {
+  if (connection_ == nullptr) return;
+  // A failed ROLLBACK means that SQLite has rolled back already (sqlite.org/lang_transaction.html).
+  if (auto rollback = connection_->query("rollback")) static_cast<void>(rollback->run());
+}
+
+Status Transaction::commit() {
+  const std::string label = "store." + std::string(verb_);
+  os::crash_point(label + ".before_commit");
+  PAWL_TRY(auto commit, connection_->query("commit"));
+  PAWL_OK(commit.run());
+  connection_ = nullptr;
+  os::crash_point(label + ".after_commit");
+  return {};
+}
+
+}  // namespace pawl::store::sqlite

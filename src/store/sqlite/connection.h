@@ -1,0 +1,104 @@
+// SQLite behind RAII: one connection, its prepared statements by name, transactions. A detail of this room.
+//
+// Statements are the blocks `-- name: NAME` of sql/*.sql. Not thread-safe: one connection, one thread.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace pawl::store::sqlite {
+
+constexpr int kBusyTimeoutMs = 30'000;               // longer than any transaction of ours on a slow disk
+constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": tells our file from any other SQLite database
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+// A prepared statement in use; reset when it goes away. Parameters are bound in order, columns read by
+// number.
+class Query {
+ public:
+  Query(sqlite3_stmt* statement, const std::string& path) : statement_(statement), path_(&path) {}
+  Query(Query&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)), path_(other.path_) {}
+  Query& operator=(Query&&) = delete;
+  ~Query() {
+    if (statement_ == nullptr) return;
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
+
+  // The text must outlive the Query.
+  Query& bind(std::string_view text);
+  Query& bind(std::int64_t number);
+
+  Result<bool> next();  // true: a row is there
+  Status run();         // for statements without rows
+
+  std::string text(int column) const;
+  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+
+ private:
+  sqlite3_stmt* statement_;
+  const std::string* path_;  // the connection's
+  int bound_ = 0;
+};
+
+class Connection {
+ public:
+  // Opens or creates, and sets what every connection needs (WAL, synchronous=FULL, foreign keys, busy
+  // timeout). kCorrupt: not a database, or not one of ours.
+  static Result<std::unique_ptr<Connection>> open(const std::string& path);
+
+  Result<Query> query(std::string_view name);
+  Status run_script(std::string_view sql);
+  const std::string& path() const { return path_; }
+  sqlite3* handle() { return database_.get(); }
+  std::int64_t changes() { return sqlite3_changes64(database_.get()); }
+
+  // What a SQLite result code means for the caller.
+  static std::unexpected<Error> failure(int code, sqlite3* database, const std::string& path);
+
+ private:
+  explicit Connection(std::string path) : path_(std::move(path)) {}
+  Status configure();
+
+  const std::string path_;
+  std::unique_ptr<sqlite3, CloseDatabase> database_;
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, FinalizeStatement>, std::less<>> statements_;
+};
+
+// BEGIN IMMEDIATE ... COMMIT; rolls back when it goes away without commit(). `verb` labels the crash points
+// "store.<verb>.before_commit" and ".after_commit".
+class Transaction {
+ public:
+  static Result<Transaction> begin(Connection& connection, std::string_view verb);
+  Transaction(Transaction&& other) noexcept
+      : connection_(std::exchange(other.connection_, nullptr)), verb_(other.verb_) {}
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+  // Durable when it returns. kIndeterminate: it may have happened.
+  Status commit();
+
+ private:
+  Transaction(Connection& connection, std::string_view verb) : connection_(&connection), verb_(verb) {}
+  Connection* connection_;
+  std::string_view verb_;
+};
+
+// The text of a named statement; aborts on an unknown name, which only a programmer can write.
+std::string_view statement_text(std::string_view name);
+// Every name, for the test that explains them all.
+std::map<std::string_view, std::string_view> all_statements();
+
+}  // namespace pawl::store::sqlite

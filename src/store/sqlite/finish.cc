@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+namespace {
+
+PhaseEvent event_of(std::string_view verdict) {
+  if (verdict == "passed") return PhaseEvent::kAttemptPassed;
+  if (verdict == "failed_retryable") return PhaseEvent::kAttemptRetryable;
+  if (verdict == "failed_unrecoverable") return PhaseEvent::kAttemptUnrecoverable;
+  PAWL_CHECK(verdict == "escalate");
+  return PhaseEvent::kAttemptEscalate;
+}
+
+std::string stopped_by(const std::string& phase_id) { return "stopped: " + phase_id + " failed"; }
+
+}  // namespace
+
+Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
+  const std::string failing = canonical(Json(attempt.failing_signals));
+  PAWL_TRY(auto query, connection_->query("finish_attempt"));
+  query.bind(attempt.run_id).bind(attempt.attempt_id).bind(attempt.ended_at).bind(attempt.verdict);
+  query.bind(attempt.signals).bind(failing).bind(attempt.summary).bind(attempt.feedback);
+  return query.bind(attempt.executor).bind(attempt.build).run();
+}
+
+Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
+  PAWL_TRY(const auto head, chain_head(phase.run_id, phase.phase_id));
+  return append_row(phase.run_id, "", phase_sealed_row(phase, head.rows, head.head), now);
+}
+
+Status SqliteStore::set_run_state(const std::string& run_id, RunState state, std::string_view ended_at) {
+  const std::string_view word = name(state);
+  PAWL_TRY(auto query, connection_->query("set_run_state"));
+  return query.bind(run_id).bind(word).bind(ended_at).run();
+}
+
+Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime now) {
+  {
+    PAWL_TRY(auto query, connection_->query("any_open_phase"));
+    query.bind(run_id);
+    PAWL_TRY(const bool open, query.next());
+    if (open) return false;
+  }
+  PAWL_TRY(const auto all, phases(run_id));
+  const RunState state = run_state_of(all);
+  std::vector<ChainHead> heads;
+  for (const auto& row : all) {
+    PAWL_TRY(auto head, chain_head(run_id, row.phase_id));
+    heads.push_back(std::move(head));
+  }
+  PAWL_OK(append_row(run_id, "", run_sealed_row(state, heads), now));
+  PAWL_OK(set_run_state(run_id, state, rfc3339(now)));
+  return true;
+}
+
+// on_failure: stop. Nothing that has not begun begins any more.
+Status SqliteStore::stop_queued(const PhaseRow& failed, WallTime now) {
+  std::vector<PhaseRow> queued;
+  {
+    PAWL_TRY(auto query, connection_->query("queued_phases"));
+    query.bind(failed.run_id);
+    for (;;) {
+      PAWL_TRY(const bool row, query.next());
+      if (!row) break;
+      PAWL_TRY(auto phase_row, read_phase(query));
+      queued.push_back(std::move(phase_row));
+    }
+  }
+  for (auto& phase_row : queued) {
+    PAWL_TRY(const auto transition, apply(phase_row, PhaseEvent::kTierStopped));
+    phase_row.state = transition.state;
+    phase_row.outcome = transition.outcome;
+    phase_row.last_failure_reason = stopped_by(failed.phase_id);
+    PAWL_OK(write_phase(phase_row));
+    PAWL_OK(seal_phase(phase_row, now));
+  }
+  return {};
+}
+
+Result<std::optional<LayerRow>> SqliteStore::overlapping_layer(
+    const PhaseRow& phase, const AttemptRow& attempt, const std::string& layer,
+    const std::function<bool(const std::string&, const std::string&)>& overlaps) {
+  PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
+  if (!tier_row.parallel || layer.empty()) return std::optional<LayerRow>();
+  PAWL_TRY(auto query, connection_->query("accepted_in_tier"));
+  query.bind(phase.run_id).bind(phase.tier_index);
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return std::optional<LayerRow>();
+    LayerRow other{.phase_id = query.text(0), .layer_id = query.text(1), .merge_seq = query.number(2)};
+    const bool built_upon =
+        std::ranges::find(attempt.base_layers, other.layer_id) != attempt.base_layers.end();
+    if (!other.layer_id.empty() && !built_upon && overlaps(layer, other.layer_id)) return other;
+  }
+}
+
+Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer) {
+  std::int64_t merge_seq = 0;
+  {
+    PAWL_TRY(auto query, connection_->query("next_merge_seq"));
+    query.bind(phase.run_id);
+    PAWL_TRY(const bool row, query.next());
+    PAWL_CHECK(row);
+    merge_seq = query.number(0);
+  }
+  PAWL_TRY(auto query, connection_->query("insert_accepted"));
+  return query.bind(phase.run_id).bind(merge_seq).bind(phase.phase_id).bind(layer).run();
+}
+
+Result<Finished> SqliteStore::finish(
+    const Lease& lease, const std::optional<StepEnd>& last, const std::optional<ResumeDecision>& resume,
+    const AttemptEnd& end, const std::function<bool(const std::string&, const std::string&)>& overlaps,
+    WallTime now) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "finish"));
+  PAWL_TRY(auto phase_row, phase_under(lease));
+  PAWL_TRY(auto attempt, unfinished_attempt(phase_row));
+  PAWL_TRY(const auto transition, apply(phase_row, event_of(end.verdict)));
+  Finished out{.state = transition.state, .outcome = transition.outcome};
+  if (transition.state == PhaseState::kComplete) {
+    PAWL_TRY(out.overlapping, overlapping_layer(phase_row, attempt, end.accepted_layer, overlaps));
+    if (out.overlapping) return out;
+  }
+  PAWL_OK(record_endings(phase_row, last, resume, now));
+
+  attempt.finished = true;
+  attempt.ended_at = rfc3339(now);
+  attempt.verdict = end.verdict;
+  attempt.signals = canonical(end.signals);
+  attempt.failing_signals = end.failing_signals;
+  attempt.summary = end.summary;
+  attempt.feedback = end.feedback.is_null() ? "" : canonical(end.feedback);
+  attempt.executor = lease.owner;
+  attempt.build = end.build;
+  PAWL_OK(finish_attempt(attempt));
+  PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt), now));
+
+  phase_row.state = transition.state;
+  phase_row.outcome = transition.outcome;
+  phase_row.last_failure_reason = end.reason;
+  phase_row.lease_owner.clear();
+  phase_row.lease_expires_at.clear();
+  PAWL_OK(write_phase(phase_row));
+  if (is_terminal(phase_row.state)) {
+    if (phase_row.state == PhaseState::kComplete) PAWL_OK(accept_layer(phase_row, end.accepted_layer));
+    PAWL_OK(seal_phase(phase_row, now));
+    PAWL_TRY(const TierRow tier_row, tier(lease.run_id, phase_row.tier_index));
+    if (phase_row.state == PhaseState::kFailed && tier_row.stop_on_failure)
+      PAWL_OK(stop_queued(phase_row, now));
+    PAWL_TRY(out.run_ended, seal_run_if_over(lease.run_id, now));
+  }
+  PAWL_OK(sign_head(lease.run_id, now));
+  PAWL_OK(transaction.commit());
+  return out;
+}
+
+}  // namespace pawl::store::sqlite

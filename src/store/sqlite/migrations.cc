@@ -1,0 +1,93 @@
+#include "store/sqlite/migrations.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ctime>
+
+#include "embedded/sql.h"
+#include "os/clock.h"
+
+namespace pawl::store::sqlite {
+namespace {
+
+struct Migration {
+  std::string_view name, up, down;
+};
+
+// In order; a migration's version is its place, from 1.
+const std::array<Migration, 1>& migrations() {
+  static const std::array<Migration, 1> all = {{{"first", sql::m0001_first_up, sql::m0001_first_down}}};
+  return all;
+}
+
+Result<std::int64_t> number(Connection& connection, std::string_view statement) {
+  PAWL_TRY(auto query, connection.query(statement));
+  PAWL_TRY(const bool row, query.next());
+  return row ? query.number(0) : 0;
+}
+
+Status set_version(Connection& connection, std::size_t version) {
+  // PRAGMA takes no parameters; both are numbers of ours.
+  return connection.run_script(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, version));
+}
+
+}  // namespace
+
+Result<SchemaStatus> status_of(Connection& connection) {
+  PAWL_TRY(const std::int64_t application, number(connection, "application_id"));
+  PAWL_TRY(const std::int64_t tables, number(connection, "count_tables"));
+  if (application != kApplicationId && tables > 0) {
+    Error error{.kind = ErrorKind::kCorrupt, .path = connection.path()};
+    error.message = "database " + connection.path() + " is not Pawl's; name another with --store";
+    return std::unexpected(std::move(error));
+  }
+  SchemaStatus status;
+  PAWL_TRY(status.database, number(connection, "user_version"));
+  status.program = static_cast<std::int64_t>(migrations().size());
+  for (auto version = status.database; version < status.program; ++version)
+    status.pending.emplace_back(migrations()[static_cast<std::size_t>(version)].name);
+  return status;
+}
+
+Status apply_pending(Connection& connection, const SchemaStatus& status) {
+  for (auto done = static_cast<std::size_t>(status.database); done < migrations().size(); ++done) {
+    const Migration& migration = migrations()[done];
+    PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+    // Somebody else may have been first; then there is nothing left to do for us.
+    PAWL_TRY(const std::int64_t now, number(connection, "user_version"));
+    if (now > static_cast<std::int64_t>(done)) continue;
+    PAWL_OK(connection.run_script(migration.up));
+    const std::string at = rfc3339(os::SystemClock().wall());
+    {
+      PAWL_TRY(auto insert, connection.query("insert_migration"));
+      PAWL_OK(insert.bind(static_cast<std::int64_t>(done + 1)).bind(migration.name).bind(at).run());
+    }
+    PAWL_OK(set_version(connection, done + 1));
+    PAWL_OK(transaction.commit());
+  }
+  return {};
+}
+
+Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data) {
+  if (status.database == 0)
+    return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
+  if (!destroy_data) {
+    PAWL_TRY(const std::int64_t runs, number(connection, "count_runs"));
+    if (runs > 0)
+      return fail(ErrorKind::kDenied,
+                  fmt::format("{} run(s) would be lost; export them, then say --destroy-data", runs));
+  }
+  const auto version = static_cast<std::size_t>(status.database);
+  PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+  if (version > 1) {
+    PAWL_TRY(auto forget, connection.query("delete_migration"));
+    PAWL_OK(forget.bind(status.database).run());
+  }
+  PAWL_OK(connection.run_script(migrations()[version - 1].down));
+  PAWL_OK(set_version(connection, version - 1));
+  return transaction.commit();
+}
+
+}  // namespace pawl::store::sqlite

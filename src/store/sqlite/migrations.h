@@ -1,0 +1,15 @@
+// The schema's versions. A detail of this room.
+#pragma once
+
+#include "store/sqlite/connection.h"
+#include "store/store.h"
+
+namespace pawl::store::sqlite {
+
+// kCorrupt when the file is a database of somebody else.
+Result<SchemaStatus> status_of(Connection& connection);
+// Applies what is pending, each migration in one transaction.
+Status apply_pending(Connection& connection, const SchemaStatus& status);
+Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data);
+
+}  // namespace pawl::store::sqlite

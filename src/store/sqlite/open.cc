@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "os/file.h"
+#include "store/sqlite/migrations.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store {
+namespace {
+
+Result<std::string> path_of(const std::string& location) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  if (location.starts_with("postgres"))
+    return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
+  const std::string path = location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
+  if (path.empty()) return fail(ErrorKind::kInvalid, "--store: expected sqlite:PATH");
+  if (!os::is_folder(os::folder_of(path)))
+    return fail(ErrorKind::kNotFound, "--store: no folder " + os::folder_of(path));
+  return path;
+}
+
+Result<std::unique_ptr<sqlite::Connection>> connect(const std::string& location) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::Connection::open(path);
+}
+
+Status check_version(const SchemaStatus& status, const std::string& path) {
+  if (status.database > status.program)
+    return fail(ErrorKind::kInvalid,
+                fmt::format("database {}: its schema is version {}, this pawl knows {}; use a newer pawl",
+                            path, status.database, status.program));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const std::string& location,
+                                          std::shared_ptr<const RowSealer> sealer) {
+  PAWL_TRY(auto connection, connect(location));
+  PAWL_TRY(const auto status, sqlite::status_of(*connection));
+  PAWL_OK(check_version(status, connection->path()));
+  if (status.database == 0) {
+    PAWL_OK(sqlite::apply_pending(*connection, status));
+  } else if (status.database < status.program) {
+    return fail(
+        ErrorKind::kInvalid,
+        fmt::format("database {}: its schema is version {}, this pawl needs {}; run `pawl migrate up`",
+                    connection->path(), status.database, status.program));
+  }
+  return std::make_unique<sqlite::SqliteStore>(std::move(connection), std::move(sealer));
+}
+
+Result<SchemaStatus> schema_status(const std::string& location) {
+  PAWL_TRY(auto connection, connect(location));
+  return sqlite::status_of(*connection);
+}
+
+Result<SchemaStatus> migrate_up(const std::string& location) {
+  PAWL_TRY(auto connection, connect(location));
+  PAWL_TRY(const auto status, sqlite::status_of(*connection));
+  PAWL_OK(check_version(status, connection->path()));
+  PAWL_OK(sqlite::apply_pending(*connection, status));
+  return sqlite::status_of(*connection);
+}
+
+Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data) {
+  PAWL_TRY(auto connection, connect(location));
+  PAWL_TRY(const auto status, sqlite::status_of(*connection));
+  PAWL_OK(check_version(status, connection->path()));
+  PAWL_OK(sqlite::take_back_newest(*connection, status, destroy_data));
+  return sqlite::status_of(*connection);
+}
+
+}  // namespace pawl::store

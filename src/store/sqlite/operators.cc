@@ -1,0 +1,184 @@
+#include <algorithm>
+
+#include "store/cost_row.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+
+Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
+  const RunRow& row = run_input.run;
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "create_run"));
+  {
+    PAWL_TRY(auto query, connection_->query("insert_run"));
+    query.bind(row.run_id)
+        .bind(row.workflow_id)
+        .bind(row.plan_text)
+        .bind(row.plan_file)
+        .bind(row.plan_content);
+    query.bind(row.source_path)
+        .bind(row.base_id)
+        .bind(row.base_commit)
+        .bind(row.backend)
+        .bind(row.created_at);
+    PAWL_OK(query.run());
+  }
+  for (const auto& tier_row : run_input.tiers) {
+    PAWL_TRY(auto query, connection_->query("insert_tier"));
+    query.bind(row.run_id).bind(tier_row.tier_index).bind(tier_row.name);
+    PAWL_OK(query.bind(std::int64_t{tier_row.stop_on_failure}).bind(std::int64_t{tier_row.parallel}).run());
+  }
+  for (const auto& phase_row : run_input.phases) {
+    PAWL_TRY(auto query, connection_->query("insert_phase"));
+    query.bind(row.run_id).bind(phase_row.phase_id).bind(phase_row.tier_index).bind(phase_row.phase_index);
+    PAWL_OK(query.bind(phase_row.max_attempts).run());
+  }
+  PAWL_OK(append_row(row.run_id, "", run_started_row(run_input), now));
+  PAWL_OK(sign_head(row.run_id, now));
+  return transaction.commit();
+}
+
+// The attempt and the open step of a phase that an operator ends: neither may be finished later.
+Status SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
+  std::optional<AttemptRow> attempt;
+  {
+    PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
+    query.bind(phase_row.run_id).bind(phase_row.phase_id);
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return {};
+    PAWL_TRY(attempt, read_attempt(query));
+  }
+  std::optional<StepRow> open;
+  {
+    PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
+    query.bind(phase_row.run_id).bind(phase_row.phase_id);
+    PAWL_TRY(const bool row, query.next());
+    if (row) {
+      PAWL_TRY(open, read_step(query));
+    }
+  }
+  if (open) {
+    PAWL_TRY(const auto run_row, run(phase_row.run_id));
+    const std::string cost = cost_row({.workflow_id = run_row.workflow_id,
+                                       .run_id = run_row.run_id,
+                                       .gate_id = open->gate_id,
+                                       .sandbox_run_id = open->sandbox_run_id,
+                                       .backend = run_row.backend,
+                                       .gate_isolation_class = "shared_kernel",
+                                       .emitted_at = now});
+    const ResumeDecision decision{.sandbox_run_id = open->sandbox_run_id,
+                                  .label = open->label,
+                                  .found = "operator",
+                                  .decision = "skip",
+                                  .lost_cost_row = cost};
+    PAWL_OK(close_lost_step(phase_row, decision, now));
+  }
+  attempt->finished = true;
+  attempt->ended_at = rfc3339(now);
+  attempt->verdict = "cancelled";
+  attempt->signals = "[]";
+  PAWL_OK(finish_attempt(*attempt));
+  return append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt), now);
+}
+
+Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id, const std::string& phase_id,
+                                                      PhaseEvent event, std::string_view action,
+                                                      const Operator& who, WallTime now) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, action));
+  PAWL_TRY(const auto run_row, run(run_id));
+  std::vector<PhaseRow> targets;
+  if (phase_id.empty()) {
+    PAWL_TRY(const auto all, phases(run_id));
+    std::ranges::copy_if(all, std::back_inserter(targets),
+                         [&](const PhaseRow& row) { return apply(row, event).has_value(); });
+    if (targets.empty())
+      return fail(ErrorKind::kInvalid, "no phase of run " + run_id + " is in a state to " +
+                                           std::string(action) + "; see `pawl status " + run_id + "`");
+  } else {
+    PAWL_TRY(auto row, phase(run_id, phase_id));
+    targets.push_back(std::move(row));
+  }
+  if (event == PhaseEvent::kOperatorRetry && !phase_id.empty()) {
+    // What was stopped because this one failed has its chance again too.
+    const std::string cause = "stopped: " + phase_id + " failed";
+    PAWL_TRY(auto query, connection_->query("phases_stopped_by"));
+    query.bind(run_id).bind(cause);
+    for (;;) {
+      PAWL_TRY(const bool more, query.next());
+      if (!more) break;
+      PAWL_TRY(auto row, read_phase(query));
+      targets.push_back(std::move(row));
+    }
+  }
+  std::vector<std::string> changed;
+  for (auto& row : targets) {
+    PAWL_TRY(const auto transition, apply(row, event));
+    if (row.state == PhaseState::kExecuting) PAWL_OK(end_work_of(row, now));
+    PAWL_OK(
+        append_row(run_id, row.phase_id, operator_row(std::string(action), who, row, transition.state), now));
+    row.state = transition.state;
+    row.outcome = transition.outcome;
+    row.lease_owner.clear();
+    row.lease_expires_at.clear();
+    row.fence += 1;
+    if (event == PhaseEvent::kOperatorRetry) {
+      row.attempts_used = 0;
+      row.revision += 1;
+      row.last_failure_reason.clear();
+    } else {
+      row.last_failure_reason = std::string(action) + " by uid " + std::to_string(who.uid) +
+                                (who.reason.empty() ? "" : ": " + who.reason);
+    }
+    PAWL_OK(write_phase(row));
+    if (is_terminal(row.state)) PAWL_OK(seal_phase(row, now));
+    changed.push_back(row.phase_id);
+  }
+  if (event == PhaseEvent::kOperatorRetry) {
+    PAWL_OK(set_run_state(run_id, RunState::kExecuting, ""));
+  } else if (run_row.state == RunState::kExecuting) {
+    PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));
+  } else {
+    // A FAILED phase of a run that was over: what the run came to may be another state now.
+    PAWL_OK(set_run_state(run_id, RunState::kExecuting, ""));
+    PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));
+  }
+  PAWL_OK(sign_head(run_id, now));
+  PAWL_OK(transaction.commit());
+  return changed;
+}
+
+Result<std::vector<std::string>> SqliteStore::operator_retry(const std::string& run_id,
+                                                             const std::string& phase_id, const Operator& who,
+                                                             WallTime now) {
+  return operate(run_id, phase_id, PhaseEvent::kOperatorRetry, "retry", who, now);
+}
+
+Result<std::vector<std::string>> SqliteStore::operator_skip(const std::string& run_id,
+                                                            const std::string& phase_id, const Operator& who,
+                                                            WallTime now) {
+  return operate(run_id, phase_id, PhaseEvent::kOperatorSkip, "skip", who, now);
+}
+
+Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string& run_id,
+                                                              const std::string& phase_id,
+                                                              const Operator& who, WallTime now) {
+  return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, "cancel", who, now);
+}
+
+Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
+                                          const Operator& who, WallTime now) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "max_attempts"));
+  PAWL_TRY(const auto all, phases(run_id));
+  for (auto row : all) {
+    if (is_terminal(row.state) || row.max_attempts == max_attempts) continue;
+    PAWL_OK(append_row(run_id, row.phase_id,
+                       operator_row("max_attempts " + std::to_string(max_attempts), who, row, row.state),
+                       now));
+    // What is spent is spent: a lower limit than that only means that no attempt is left.
+    row.max_attempts = std::max(max_attempts, row.attempts_used);
+    PAWL_OK(write_phase(row));
+  }
+  PAWL_OK(sign_head(run_id, now));
+  return transaction.commit();
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,251 @@
+#include <algorithm>
+
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+namespace {
+
+Result<std::vector<std::string>> strings_of(const std::string& text) {
+  PAWL_TRY(const Json json, parse_json(text));
+  std::vector<std::string> out;
+  for (const auto& item : json) {
+    if (!item.is_string())
+      return fail(ErrorKind::kCorrupt, "a list of strings in the database holds something else");
+    out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+// Reads every row of `query` with `read`.
+template <typename T, typename Read>
+Result<std::vector<T>> all_rows(Query& query, Read read) {
+  std::vector<T> out;
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return out;
+    PAWL_TRY(auto value, read(query));
+    out.push_back(std::move(value));
+  }
+}
+
+Result<TierRow> read_tier(const Query& query) {
+  return TierRow{.tier_index = query.number(0),
+                 .name = query.text(1),
+                 .stop_on_failure = query.number(2) != 0,
+                 .parallel = query.number(3) != 0};
+}
+
+}  // namespace
+
+Result<PhaseRow> read_phase(const Query& query) {
+  PhaseRow row;
+  row.run_id = query.text(0);
+  row.phase_id = query.text(1);
+  row.tier_index = query.number(2);
+  row.phase_index = query.number(3);
+  PAWL_TRY(row.state, phase_state_from_name(query.text(4)));
+  PAWL_TRY(row.outcome, phase_outcome_from_name(query.text(5)));
+  row.attempts_used = query.number(6);
+  row.max_attempts = query.number(7);
+  row.last_attempt_timestamp = query.text(8);
+  row.last_failure_reason = query.text(9);
+  row.not_before = query.text(10);
+  row.lease_owner = query.text(11);
+  row.lease_expires_at = query.text(12);
+  row.fence = query.number(13);
+  row.revision = query.number(14);
+  row.attempts_total = query.number(15);
+  row.escalation_level = query.number(16);
+  row.doctor_calls = query.number(17);
+  row.replans = query.number(18);
+  return row;
+}
+
+Result<AttemptRow> read_attempt(const Query& query) {
+  AttemptRow row;
+  row.run_id = query.text(0);
+  row.phase_id = query.text(1);
+  row.number = query.number(2);
+  row.attempt_id = query.text(3);
+  row.revision = query.number(4);
+  row.model = query.text(5);
+  PAWL_TRY(row.base_layers, strings_of(query.text(6)));
+  row.agent_layer = query.text(7);
+  row.started_at = query.text(8);
+  row.ended_at = query.text(9);
+  row.finished = query.number(10) != 0;
+  row.verdict = query.text(11);
+  row.signals = query.text(12);
+  PAWL_TRY(row.failing_signals, strings_of(query.text(13)));
+  row.summary = query.text(14);
+  row.feedback = query.text(15);
+  row.executor = query.text(16);
+  row.build = query.text(17);
+  return row;
+}
+
+Result<StepRow> read_step(const Query& query) {
+  StepRow row;
+  row.sandbox_run_id = query.text(0);
+  row.run_id = query.text(1);
+  row.phase_id = query.text(2);
+  row.attempt_id = query.text(3);
+  row.step_index = query.number(4);
+  row.gate_id = query.text(5);
+  row.step_name = query.text(6);
+  row.label = query.text(7);
+  row.execution = query.number(8);
+  row.sandbox_spec_hash = query.text(9);
+  const std::string state = query.text(10);
+  row.state = state == "done" ? StepState::kDone : state == "lost" ? StepState::kLost : StepState::kOpen;
+  row.started_at = query.text(11);
+  row.ended_at = query.text(12);
+  row.run = query.text(13);
+  return row;
+}
+
+Result<RunRow> read_run(const Query& query) {
+  RunRow row;
+  row.run_id = query.text(0);
+  row.workflow_id = query.text(1);
+  PAWL_TRY(row.state, run_state_from_name(query.text(2)));
+  row.plan_text = query.text(3);
+  row.plan_file = query.text(4);
+  row.plan_content = query.text(5);
+  row.source_path = query.text(6);
+  row.base_id = query.text(7);
+  row.base_commit = query.text(8);
+  row.backend = query.text(9);
+  row.created_at = query.text(10);
+  row.ended_at = query.text(11);
+  return row;
+}
+
+Result<RunRow> SqliteStore::run(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("select_run"));
+  query.bind(run_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
+  return read_run(query);
+}
+
+Result<std::vector<RunRow>> SqliteStore::runs(std::size_t most) {
+  PAWL_TRY(auto query, connection_->query("newest_runs"));
+  query.bind(static_cast<std::int64_t>(most));
+  return all_rows<RunRow>(query, read_run);
+}
+
+Result<std::string> SqliteStore::resolve_run(const std::string& text) {
+  if (text == "last") {
+    PAWL_TRY(const auto newest, runs(1));
+    if (newest.empty()) return fail(ErrorKind::kNotFound, "no runs yet; start one with: pawl run plan.yaml");
+    return newest.front().run_id;
+  }
+  constexpr std::size_t kShortest = 4;
+  if (text.size() < kShortest)
+    return fail(ErrorKind::kInvalid, "'" + text + "': give at least 4 characters of a run's id, or `last`");
+  PAWL_TRY(auto query, connection_->query("run_ids_like"));
+  query.bind(text);
+  PAWL_TRY(const auto found,
+           all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); }));
+  if (found.empty()) return fail(ErrorKind::kNotFound, "no run " + text + "; `pawl status` lists them");
+  if (found.size() > 1)
+    return fail(ErrorKind::kInvalid, "several runs match " + text + "; give more of the id");
+  return found.front();
+}
+
+Result<std::vector<TierRow>> SqliteStore::tiers(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("tiers_of_run"));
+  query.bind(run_id);
+  return all_rows<TierRow>(query, read_tier);
+}
+
+Result<TierRow> SqliteStore::tier(const std::string& run_id, std::int64_t tier_index) {
+  PAWL_TRY(auto query, connection_->query("select_tier"));
+  query.bind(run_id).bind(tier_index);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return fail(ErrorKind::kCorrupt, "run " + run_id + " lacks a tier");
+  return read_tier(query);
+}
+
+Result<std::vector<PhaseRow>> SqliteStore::phases(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("phases_of_run"));
+  query.bind(run_id);
+  return all_rows<PhaseRow>(query, read_phase);
+}
+
+Result<std::vector<AttemptRow>> SqliteStore::attempts(const std::string& run_id,
+                                                      const std::string& phase_id) {
+  PAWL_TRY(auto query, connection_->query("attempts_of_phase"));
+  query.bind(run_id).bind(phase_id);
+  return all_rows<AttemptRow>(query, read_attempt);
+}
+
+Result<std::vector<StepRow>> SqliteStore::steps(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, connection_->query("steps_of_phase"));
+  query.bind(run_id).bind(phase_id);
+  return all_rows<StepRow>(query, read_step);
+}
+
+Result<std::vector<StepRow>> SqliteStore::open_steps() {
+  PAWL_TRY(auto query, connection_->query("all_open_steps"));
+  return all_rows<StepRow>(query, read_step);
+}
+
+Result<std::vector<LayerRow>> SqliteStore::accepted_layers(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("layers_of_run"));
+  query.bind(run_id);
+  return all_rows<LayerRow>(query, [](const Query& row) -> Result<LayerRow> {
+    return LayerRow{.phase_id = row.text(0), .layer_id = row.text(1), .merge_seq = row.number(2)};
+  });
+}
+
+Result<std::vector<std::string>> SqliteStore::chains(const std::string& run_id) {
+  std::vector<std::string> out = {""};
+  PAWL_TRY(const auto all, phases(run_id));
+  for (const auto& phase : all) out.push_back(phase.phase_id);
+  return out;
+}
+
+Result<std::vector<LedgerRow>> SqliteStore::ledger(const std::string& run_id, const std::string& chain,
+                                                   std::int64_t first_seq, std::size_t most) {
+  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  query.bind(run_id).bind(chain).bind(first_seq).bind(static_cast<std::int64_t>(most));
+  return all_rows<LedgerRow>(query, [](const Query& row) -> Result<LedgerRow> {
+    return LedgerRow{.chain = row.text(0), .seq = row.number(1), .hash = row.text(2), .line = row.text(3)};
+  });
+}
+
+Result<std::optional<Head>> SqliteStore::head(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("select_head"));
+  query.bind(run_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return std::optional<Head>();
+  return Head{.body = query.text(0), .public_key = query.text(1), .signature = query.text(2)};
+}
+
+Result<std::vector<std::string>> SqliteStore::cost_rows(const std::string& run_id, std::int64_t skip) {
+  PAWL_TRY(auto query, connection_->query(run_id.empty() ? "cost_of_all" : "cost_of_run"));
+  if (!run_id.empty()) query.bind(run_id);
+  query.bind(skip);
+  return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
+}
+
+Result<std::optional<std::string>> SqliteStore::inventory(const std::string& key) {
+  PAWL_TRY(auto query, connection_->query("select_inventory"));
+  query.bind(key);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return std::optional<std::string>();
+  return query.text(0);
+}
+
+Status SqliteStore::put_inventory(const std::string& key, const std::string& names) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "put_inventory"));
+  {
+    PAWL_TRY(auto query, connection_->query("upsert_inventory"));
+    PAWL_OK(query.bind(key).bind(names).run());
+  }
+  return transaction.commit();
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,37 @@
+-- name: open_runs_after
+SELECT run_id FROM runs WHERE state = 'EXECUTING' AND run_id > ?1 ORDER BY run_id LIMIT ?2;
+-- name: open_phases
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+FROM phases WHERE run_id = ?1 AND state IN ('QUEUED', 'EXECUTING')
+ORDER BY tier_index, phase_index;
+-- name: select_phase
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+FROM phases WHERE run_id = ?1 AND phase_id = ?2;
+-- name: update_phase
+UPDATE phases SET state = ?3, outcome = ?4, attempts_used = ?5, max_attempts = ?6, last_attempt_timestamp = ?7,
+  last_failure_reason = ?8, not_before = ?9, lease_owner = ?10, lease_expires_at = ?11, fence = ?12, revision = ?13,
+  attempts_total = ?14, escalation_level = ?15, doctor_calls = ?16, replans = ?17
+WHERE run_id = ?1 AND phase_id = ?2;
+-- name: extend_lease
+UPDATE phases SET lease_expires_at = ?4
+WHERE run_id = ?1 AND phase_id = ?2 AND fence = ?3 AND state = 'EXECUTING' AND lease_owner <> '';
+-- name: release_lease
+UPDATE phases SET lease_owner = '', lease_expires_at = ''
+WHERE run_id = ?1 AND phase_id = ?2 AND fence = ?3 AND state = 'EXECUTING';
+-- name: unfinished_attempt
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
+FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
+-- name: newest_finished_attempt
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
+FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 1 ORDER BY number DESC LIMIT 1;
+-- name: insert_attempt
+INSERT INTO attempts (run_id, phase_id, number, attempt_id, revision, model, base_layers, started_at, executor)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+-- name: select_tier
+SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 AND tier_index = ?2;
+-- name: accepted_layers_newest_first
+SELECT accepted_layers.layer_id, phases.tier_index
+FROM accepted_layers JOIN phases
+  ON phases.run_id = accepted_layers.run_id AND phases.phase_id = accepted_layers.phase_id
+WHERE accepted_layers.run_id = ?1 AND accepted_layers.layer_id <> ''
+ORDER BY accepted_layers.merge_seq DESC;

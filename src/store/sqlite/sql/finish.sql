@@ -1,0 +1,21 @@
+-- name: finish_attempt
+UPDATE attempts SET ended_at = ?3, finished = 1, verdict = ?4, signals = ?5, failing_signals = ?6, summary = ?7,
+  feedback = ?8, executor = ?9, build = ?10
+WHERE run_id = ?1 AND attempt_id = ?2 AND finished = 0;
+-- name: queued_phases
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+FROM phases WHERE run_id = ?1 AND state = 'QUEUED' ORDER BY tier_index, phase_index;
+-- name: any_open_phase
+SELECT 1 FROM phases WHERE run_id = ?1 AND state IN ('QUEUED', 'EXECUTING') LIMIT 1;
+-- name: set_run_state
+UPDATE runs SET state = ?2, ended_at = ?3 WHERE run_id = ?1;
+-- name: accepted_in_tier
+SELECT accepted_layers.phase_id, accepted_layers.layer_id, accepted_layers.merge_seq
+FROM accepted_layers JOIN phases
+  ON phases.run_id = accepted_layers.run_id AND phases.phase_id = accepted_layers.phase_id
+WHERE accepted_layers.run_id = ?1 AND phases.tier_index = ?2
+ORDER BY accepted_layers.merge_seq;
+-- name: next_merge_seq
+SELECT COALESCE(MAX(merge_seq), 0) + 1 FROM accepted_layers WHERE run_id = ?1;
+-- name: insert_accepted
+INSERT INTO accepted_layers (run_id, merge_seq, phase_id, layer_id) VALUES (?1, ?2, ?3, ?4);

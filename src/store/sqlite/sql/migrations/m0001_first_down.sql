@@ -1,0 +1,11 @@
+DROP TABLE inventories;
+DROP TABLE cost;
+DROP TABLE heads;
+DROP TABLE ledger;
+DROP TABLE accepted_layers;
+DROP TABLE steps;
+DROP TABLE attempts;
+DROP TABLE phases;
+DROP TABLE tiers;
+DROP TABLE runs;
+DROP TABLE schema_migrations;

@@ -1,0 +1,13 @@
+-- name: phases_stopped_by
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+FROM phases WHERE run_id = ?1 AND state = 'SKIPPED' AND last_failure_reason = ?2 ORDER BY tier_index, phase_index;
+-- name: insert_run
+INSERT INTO runs (run_id, workflow_id, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend,
+  created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+-- name: insert_tier
+INSERT INTO tiers (run_id, tier_index, name, stop_on_failure, parallel) VALUES (?1, ?2, ?3, ?4, ?5);
+-- name: insert_phase
+INSERT INTO phases (run_id, phase_id, tier_index, phase_index, max_attempts) VALUES (?1, ?2, ?3, ?4, ?5);
+-- name: upsert_inventory
+INSERT INTO inventories (key, names) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING;

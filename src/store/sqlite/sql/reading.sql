@@ -1,0 +1,35 @@
+-- name: select_run
+SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at
+FROM runs WHERE run_id = ?1;
+-- name: newest_runs
+SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at
+FROM runs ORDER BY run_id DESC LIMIT ?1;
+-- name: run_ids_like
+SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1 LIMIT 2;
+-- name: tiers_of_run
+SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 ORDER BY tier_index;
+-- name: phases_of_run
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
+-- name: attempts_of_phase
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
+FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
+-- name: steps_of_phase
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run
+FROM steps WHERE run_id = ?1 AND phase_id = ?2 ORDER BY started_at, sandbox_run_id;
+-- name: all_open_steps
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run
+FROM steps WHERE state = 'open';
+-- name: layers_of_run
+SELECT phase_id, layer_id, merge_seq FROM accepted_layers WHERE run_id = ?1 ORDER BY merge_seq;
+-- name: ledger_rows
+SELECT chain, seq, hash, line FROM ledger WHERE run_id = ?1 AND chain = ?2 AND seq >= ?3 ORDER BY seq LIMIT ?4;
+-- name: select_head
+SELECT body, public_key, signature FROM heads WHERE run_id = ?1;
+-- name: cost_of_run
+SELECT line FROM cost WHERE run_id = ?1 ORDER BY cost_seq LIMIT -1 OFFSET ?2;
+-- name: cost_of_all
+-- Rows are never deleted: cost_seq counts them from 1.
+SELECT line FROM cost WHERE cost_seq > ?1 ORDER BY cost_seq;
+-- name: select_inventory
+SELECT names FROM inventories WHERE key = ?1;

@@ -1,0 +1,23 @@
+-- name: configure
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA temp_store = MEMORY;
+-- name: begin
+BEGIN IMMEDIATE;
+-- name: commit
+COMMIT;
+-- name: rollback
+ROLLBACK;
+-- name: application_id
+PRAGMA application_id;
+-- name: user_version
+PRAGMA user_version;
+-- name: count_tables
+SELECT COUNT(*) FROM sqlite_schema;
+-- name: count_runs
+SELECT COUNT(*) FROM runs;
+-- name: insert_migration
+INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
+-- name: delete_migration
+DELETE FROM schema_migrations WHERE version = ?1;

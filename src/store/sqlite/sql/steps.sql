@@ -1,0 +1,23 @@
+-- name: insert_step
+INSERT INTO steps (sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution,
+  sandbox_spec_hash, started_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+-- name: select_step
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run
+FROM steps WHERE sandbox_run_id = ?1;
+-- name: open_step_of_phase
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run
+FROM steps WHERE run_id = ?1 AND phase_id = ?2 AND state = 'open';
+-- name: end_step
+UPDATE steps SET state = ?2, run = ?3, ended_at = ?4 WHERE sandbox_run_id = ?1 AND state = 'open';
+-- name: set_agent_layer
+UPDATE attempts SET agent_layer = ?3 WHERE run_id = ?1 AND attempt_id = ?2;
+-- name: insert_cost
+INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);
+-- name: insert_ledger
+INSERT INTO ledger (run_id, chain, seq, hash, line) VALUES (?1, ?2, ?3, ?4, ?5);
+-- name: last_ledger
+SELECT seq, hash FROM ledger WHERE run_id = ?1 AND chain = ?2 ORDER BY seq DESC LIMIT 1;
+-- name: upsert_head
+INSERT INTO heads (run_id, body, public_key, signature) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (run_id) DO UPDATE SET body = excluded.body, public_key = excluded.public_key, signature = excluded.signature;

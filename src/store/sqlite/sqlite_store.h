@@ -1,0 +1,117 @@
+// Store over one SQLite file. See store/store.h for what each verb promises. A detail of this room.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/ledger_rows.h"
+#include "store/sqlite/connection.h"
+#include "store/store.h"
+#include "store/transition.h"
+
+namespace pawl::store::sqlite {
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
+      : connection_(std::move(connection)), sealer_(std::move(sealer)) {}
+
+  Status create_run(const NewRun& run, WallTime now) override;
+  Result<ClaimResult> claim(const ClaimRequest& request) override;
+  Status begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
+                    const std::optional<ResumeDecision>& resume, WallTime now) override;
+  Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
+  Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
+                          const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+                          const std::function<bool(const std::string&, const std::string&)>& overlaps,
+                          WallTime now) override;
+  Status heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) override;
+  Status release(const Lease& lease) override;
+
+  Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
+                                                  const Operator& who, WallTime now) override;
+  Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
+                                                 const Operator& who, WallTime now) override;
+  Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
+                                                   const Operator& who, WallTime now) override;
+  Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
+                               WallTime now) override;
+
+  Result<RunRow> run(const std::string& run_id) override;
+  Result<std::vector<RunRow>> runs(std::size_t most) override;
+  Result<std::string> resolve_run(const std::string& text) override;
+  Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
+  Result<std::vector<PhaseRow>> phases(const std::string& run_id) override;
+  Result<std::vector<AttemptRow>> attempts(const std::string& run_id, const std::string& phase_id) override;
+  Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) override;
+  Result<std::vector<StepRow>> open_steps() override;
+  Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) override;
+  Result<std::vector<std::string>> chains(const std::string& run_id) override;
+  Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
+                                        std::int64_t first_seq, std::size_t most) override;
+  Result<std::optional<Head>> head(const std::string& run_id) override;
+  Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override;
+  Result<std::optional<std::string>> inventory(const std::string& key) override;
+  Status put_inventory(const std::string& key, const std::string& names) override;
+
+ private:
+  // --- shared by the verbs; all inside the caller's transaction
+  Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id);
+  Result<PhaseRow> phase_under(const Lease& lease);  // kConflict when the fence is another
+  Result<AttemptRow> unfinished_attempt(const PhaseRow& phase);
+  Status write_phase(const PhaseRow& phase);
+  Status append_row(const std::string& run_id, const std::string& chain, Json content, WallTime now);
+  Result<ChainHead> chain_head(const std::string& run_id, const std::string& chain);
+  Status sign_head(const std::string& run_id, WallTime now);
+  Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
+  Status end_step(const PhaseRow& phase, const StepEnd& end, WallTime now);
+  Status close_lost_step(const PhaseRow& phase, const ResumeDecision& resume, WallTime now);
+  Status record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
+                        const std::optional<ResumeDecision>& resume, WallTime now);
+  Status finish_attempt(const AttemptRow& attempt);
+  Result<StepRow> step(const std::string& sandbox_run_id);
+  Status set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
+                        WallTime now);
+  Status seal_phase(const PhaseRow& phase, WallTime now);
+  Result<bool> seal_run_if_over(const std::string& run_id, WallTime now);
+  Status set_run_state(const std::string& run_id, RunState state, std::string_view ended_at);
+  Status stop_queued(const PhaseRow& failed, WallTime now);
+
+  // --- claim
+  struct Candidate {
+    std::optional<PhaseRow> phase;
+    Nothing nothing = Nothing::kAllTerminal;
+    std::string waits_for;
+  };
+  Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
+  Result<Candidate> find_candidate(const ClaimRequest& request);
+  Result<Claim> take(PhaseRow phase, const ClaimRequest& request);
+  Result<AttemptRow> reserve(PhaseRow& phase, const RunRow& run, const ClaimRequest& request);
+  Result<std::vector<std::string>> base_layers_for(const PhaseRow& phase);
+  Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
+
+  // --- finish
+  Result<std::optional<LayerRow>> overlapping_layer(
+      const PhaseRow& phase, const AttemptRow& attempt, const std::string& layer,
+      const std::function<bool(const std::string&, const std::string&)>& overlaps);
+  Status accept_layer(const PhaseRow& phase, const std::string& layer);
+
+  // --- operators
+  Result<std::vector<std::string>> operate(const std::string& run_id, const std::string& phase_id,
+                                           PhaseEvent event, std::string_view action, const Operator& who,
+                                           WallTime now);
+  Status end_work_of(const PhaseRow& phase, WallTime now);
+
+  std::unique_ptr<Connection> connection_;
+  std::shared_ptr<const RowSealer> sealer_;
+};
+
+// A row of the statement's columns, in the order of the phases table (attempts, steps, runs alike).
+Result<PhaseRow> read_phase(const Query& query);
+Result<AttemptRow> read_attempt(const Query& query);
+Result<StepRow> read_step(const Query& query);
+Result<RunRow> read_run(const Query& query);
+
+}  // namespace pawl::store::sqlite

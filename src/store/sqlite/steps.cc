@@ -1,0 +1,166 @@
+// Steps, the ledger and the cost rows: what every transaction of a lease holder is made of.
+#include "base/hash.h"
+#include "store/cost_row.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+
+Result<PhaseRow> SqliteStore::phase(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, connection_->query("select_phase"));
+  query.bind(run_id).bind(phase_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return fail(ErrorKind::kNotFound, "run " + run_id + " has no phase " + phase_id);
+  return read_phase(query);
+}
+
+Result<PhaseRow> SqliteStore::phase_under(const Lease& lease) {
+  PAWL_TRY(auto row, phase(lease.run_id, lease.phase_id));
+  if (row.fence != lease.fence || row.state != PhaseState::kExecuting || row.lease_owner.empty())
+    return fail(ErrorKind::kConflict,
+                "the lease on " + lease.phase_id + " is lost: somebody else has the phase, or it is over");
+  return row;
+}
+
+Result<AttemptRow> SqliteStore::unfinished_attempt(const PhaseRow& phase) {
+  PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
+  query.bind(phase.run_id).bind(phase.phase_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row)
+    return fail(ErrorKind::kCorrupt, "phase " + phase.phase_id + " is leased without an unfinished attempt");
+  return read_attempt(query);
+}
+
+Status SqliteStore::write_phase(const PhaseRow& phase) {
+  const std::string_view state = name(phase.state);
+  const std::string_view outcome = name(phase.outcome);
+  PAWL_TRY(auto query, connection_->query("update_phase"));
+  query.bind(phase.run_id).bind(phase.phase_id).bind(state).bind(outcome);
+  query.bind(phase.attempts_used).bind(phase.max_attempts).bind(phase.last_attempt_timestamp);
+  query.bind(phase.last_failure_reason)
+      .bind(phase.not_before)
+      .bind(phase.lease_owner)
+      .bind(phase.lease_expires_at);
+  query.bind(phase.fence).bind(phase.revision).bind(phase.attempts_total).bind(phase.escalation_level);
+  query.bind(phase.doctor_calls).bind(phase.replans);
+  return query.run();
+}
+
+Result<ChainHead> SqliteStore::chain_head(const std::string& run_id, const std::string& chain) {
+  PAWL_TRY(auto query, connection_->query("last_ledger"));
+  query.bind(run_id).bind(chain);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return ChainHead{.chain = chain, .rows = 0, .head = std::string(kZeroHash)};
+  return ChainHead{.chain = chain, .rows = query.number(0), .head = query.text(1)};
+}
+
+Status SqliteStore::append_row(const std::string& run_id, const std::string& chain, Json content,
+                               WallTime now) {
+  PAWL_TRY(const auto last, chain_head(run_id, chain));
+  const auto sealed = sealer_->seal(std::move(content), last.rows + 1, now, last.head);
+  PAWL_TRY(auto query, connection_->query("insert_ledger"));
+  return query.bind(run_id).bind(chain).bind(last.rows + 1).bind(sealed.hash).bind(sealed.line).run();
+}
+
+Status SqliteStore::sign_head(const std::string& run_id, WallTime now) {
+  PAWL_TRY(const auto names, chains(run_id));
+  std::vector<ChainHead> heads;
+  for (const auto& chain : names) {
+    PAWL_TRY(auto head, chain_head(run_id, chain));
+    if (head.rows > 0) heads.push_back(std::move(head));
+  }
+  const Head head = sealer_->sign(head_body(run_id, now, heads));
+  PAWL_TRY(auto query, connection_->query("upsert_head"));
+  return query.bind(run_id).bind(head.body).bind(head.public_key).bind(head.signature).run();
+}
+
+Status SqliteStore::put_cost(const std::string& run_id, const std::string& sandbox_run_id,
+                             const std::string& line) {
+  PAWL_TRY(auto query, connection_->query("insert_cost"));
+  return query.bind(run_id).bind(sandbox_run_id).bind(line).run();
+}
+
+Result<StepRow> SqliteStore::step(const std::string& sandbox_run_id) {
+  PAWL_TRY(auto query, connection_->query("select_step"));
+  query.bind(sandbox_run_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return fail(ErrorKind::kInvalid, "no marker " + sandbox_run_id);
+  return read_step(query);
+}
+
+Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
+                                   WallTime now) {
+  const std::string at = rfc3339(now);
+  const std::string_view word = name(state);
+  PAWL_TRY(auto query, connection_->query("end_step"));
+  PAWL_OK(query.bind(sandbox_run_id).bind(word).bind(run).bind(at).run());
+  // A result that is recorded already, or was given up, is never recorded again.
+  if (connection_->changes() == 0)
+    return fail(ErrorKind::kConflict, "the marker " + sandbox_run_id + " is not open");
+  return {};
+}
+
+Status SqliteStore::end_step(const PhaseRow& phase, const StepEnd& end, WallTime now) {
+  PAWL_TRY(const auto row, step(end.sandbox_run_id));
+  const std::string run_text = canonical(end.run);
+  PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, run_text, now));
+  if (!end.agent_layer.empty()) {
+    PAWL_TRY(auto query, connection_->query("set_agent_layer"));
+    PAWL_OK(query.bind(phase.run_id).bind(row.attempt_id).bind(end.agent_layer).run());
+  }
+  PAWL_OK(put_cost(phase.run_id, end.sandbox_run_id, end.cost_row));
+  return append_row(phase.run_id, phase.phase_id, executed_row(row, end.run), now);
+}
+
+Status SqliteStore::close_lost_step(const PhaseRow& phase, const ResumeDecision& resume, WallTime now) {
+  PAWL_TRY(const auto row, step(resume.sandbox_run_id));
+  PAWL_OK(set_step_state(resume.sandbox_run_id, StepState::kLost, "", now));
+  PAWL_OK(put_cost(phase.run_id, resume.sandbox_run_id, resume.lost_cost_row));
+  return append_row(phase.run_id, phase.phase_id, resume_row(row.attempt_id, resume), now);
+}
+
+Status SqliteStore::record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
+                                   const std::optional<ResumeDecision>& resume, WallTime now) {
+  if (last) PAWL_OK(end_step(phase, *last, now));
+  if (resume) PAWL_OK(close_lost_step(phase, *resume, now));
+  return {};
+}
+
+Status SqliteStore::begin_step(const Lease& lease, const StepStart& start,
+                               const std::optional<StepEnd>& previous,
+                               const std::optional<ResumeDecision>& resume, WallTime now) {
+  if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
+    return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "begin_step"));
+  PAWL_TRY(const auto phase_row, phase_under(lease));
+  PAWL_TRY(const auto attempt, unfinished_attempt(phase_row));
+  PAWL_OK(record_endings(phase_row, previous, resume, now));
+  StepRow row;
+  row.sandbox_run_id = start.sandbox_run_id;
+  row.attempt_id = attempt.attempt_id;
+  row.label = start.label;
+  row.execution = start.execution;
+  row.sandbox_spec_hash = start.sandbox_spec_hash;
+  row.started_at = rfc3339(now);
+  {
+    PAWL_TRY(auto query, connection_->query("insert_step"));
+    query.bind(start.sandbox_run_id).bind(lease.run_id).bind(lease.phase_id).bind(attempt.attempt_id);
+    query.bind(start.step_index)
+        .bind(start.gate_id)
+        .bind(start.step_name)
+        .bind(start.label)
+        .bind(start.execution);
+    PAWL_OK(query.bind(start.sandbox_spec_hash).bind(row.started_at).run());
+  }
+  PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row), now));
+  return transaction.commit();
+}
+
+Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "note_resume"));
+  PAWL_TRY(const auto phase_row, phase_under(lease));
+  PAWL_TRY(const auto row, step(resume.sandbox_run_id));
+  PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, resume_row(row.attempt_id, resume), now));
+  return transaction.commit();
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,246 @@
+// The one truth: runs, phases, attempts, markers, ledger, cost. The room's door.
+//
+// Verbs are named for what happens, and each is ONE transaction: all of it is durable when the verb returns,
+// or nothing happened (kIndeterminate: ask again, by reading). Every verb that a lease holder calls checks
+// the lease's fence: kConflict means that somebody else holds the phase now (or it is terminal) and nothing
+// was written. Ledger rows are appended inside these transactions, sealed by a RowSealer, so that state and
+// evidence can't differ. Other errors: kUnavailable (busy for too long: nothing happened), kExhausted (disk
+// full: nothing happened), kDenied (read-only), kCorrupt (not a database, or contradicting itself), kInvalid
+// (illegal transition).
+//
+// Thread safety: one Store object is for one thread; any number of threads and processes may each open their
+// own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/time.h"
+#include "store/rows.h"
+
+namespace pawl::store {
+
+constexpr std::int64_t kExecutionsPerStepMax =
+    3;  // markers of one step; then the attempt failed (crash_loop)
+
+// Turns a row's content into its line. The ledger room implements it; see ledger/ledger.h.
+class RowSealer {  // thread-safe
+ public:
+  virtual ~RowSealer() = default;
+  struct Sealed {
+    std::string line, hash;
+  };
+  // `content` has no seq, at, prev_hash, hash: they are added here.
+  virtual Sealed seal(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) const = 0;
+  // Signs a head body.
+  virtual Head sign(std::string body) const = 0;
+};
+
+struct NewRun {
+  RunRow run;
+  std::vector<TierRow> tiers;
+  std::vector<PhaseRow> phases;  // state, counters and lease are set by the store
+};
+
+struct Lease {
+  std::string run_id, phase_id, owner;
+  std::int64_t fence = 0;
+  std::string expires_at;
+};
+
+struct ClaimRequest {
+  std::vector<std::string> run_ids;  // empty: any open run
+  std::string owner;                 // os::to_text(identity) plus "/worker"
+  WallTime now;
+  std::int64_t lease_ms = 30'000;
+  // Whether the owner of a live lease is known to be dead (this host, boot id, pid, start time).
+  std::function<bool(std::string_view owner)> owner_is_dead;
+  // PAWL_MODEL for attempt `number` of a new attempt, by the run's plan; called inside the transaction: must
+  // be pure.
+  std::function<std::string(const RunRow& run, std::int64_t number)> model_of_attempt;
+};
+
+struct Claim {
+  Lease lease;
+  RunRow run;
+  PhaseRow phase;                      // as it is after the claim
+  AttemptRow attempt;                  // reserved now, or the unfinished one that goes on
+  bool continued = false;              // the attempt was there already: a crash, or an executor that left
+  std::vector<StepRow> steps;          // of this attempt, by step_index, execution
+  std::optional<AttemptRow> previous;  // the newest finished attempt of this phase, for its feedback
+};
+
+// Why there was nothing to claim.
+enum class Nothing {
+  kAllTerminal,  // every phase of every run asked for is terminal
+  kWaiting,      // live leases of others, or not_before: try later
+  kStalled,      // not terminal, and nothing that could ever move it: an error with a name
+};
+
+struct ClaimResult {
+  std::optional<Claim> claim;
+  Nothing nothing = Nothing::kAllTerminal;  // meaningful without a claim
+  std::string waits_for;                    // one sentence for people
+};
+
+struct StepStart {  // the marker
+  std::string sandbox_run_id;
+  std::int64_t step_index = 0;
+  std::string gate_id, step_name, label;
+  std::string sandbox_spec_hash;
+  std::int64_t execution = 1;
+};
+
+struct StepEnd {  // the result of an open step
+  std::string sandbox_run_id;
+  Json run;              // SandboxRun; its keys outcome, exit_code, duration_ms, layer go into the ledger row
+  std::string cost_row;  // the line for cost/sandbox.jsonl
+  std::string agent_layer;  // of the agent's step: becomes the attempt's
+};
+
+struct ResumeDecision {  // what was done with an open marker found at claim (design, section 4)
+  std::string sandbox_run_id, label;
+  std::string found;     // supervisor_alive | result_spooled | nothing
+  std::string decision;  // reattach | adopt | re_execute | skip | escalate | probed
+  std::string
+      lost_cost_row;  // for re_execute, skip, escalate: the open step ends as lost, and this is its cost row
+};
+
+struct AttemptEnd {
+  std::string verdict;  // passed | failed_retryable | failed_unrecoverable | escalate
+  Json signals;         // array
+  std::vector<std::string> failing_signals;
+  std::string summary;         // UTF-8, at most 4096 bytes
+  Json feedback;               // object; null when passed
+  std::string reason;          // last_failure_reason: one line; "" when passed
+  std::string accepted_layer;  // of a passed attempt: what becomes part of the run ("" when nothing changed)
+  std::string build;           // Pawl's version
+};
+
+struct Finished {
+  PhaseState state;  // after
+  PhaseOutcome outcome;
+  bool run_ended = false;
+  // A passed attempt of a parallel tier whose layer overlaps one accepted meanwhile is not accepted: nothing
+  // was written, and the caller decides again with what changed.
+  std::optional<LayerRow> overlapping;
+};
+
+struct Operator {
+  std::int64_t uid = 0;
+  std::string reason;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // --- the life of a run
+  // Rows: run_started in the run's chain.
+  virtual Status create_run(const NewRun& run, WallTime now) = 0;
+
+  // 1. Takes the lowest executable phase (design, section 3). A new attempt is reserved (attempts_used + 1,
+  //    attempts_total + 1, attempt row) before anything runs; an unfinished attempt goes on without a
+  //    reservation. ENSURES: lease.fence is greater than every fence ever issued for the phase.
+  virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
+
+  // 2. The marker of the next step, with the result of the previous one and, when the marker repeats a lost
+  // step, the
+  //    decision that closes the lost one. Rows: [executed], [resume], pre_execute. kExhausted: execution > 3.
+  virtual Status begin_step(const Lease& lease, const StepStart& start,
+                            const std::optional<StepEnd>& previous,
+                            const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+  // Records reattach and adopt. Row: resume.
+  virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
+
+  // 3. The end of the attempt: result of the last step, signals, cost, phase state, seals; and when the phase
+  // was
+  //    the last open one, the end of the run. A failed attempt with attempts left leaves the phase EXECUTING
+  //    without a lease; the last one makes it FAILED here. FAILED in a tier with on_failure stop makes every
+  //    QUEUED phase SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain
+  //    phase_sealed (when the phase is terminal), run_sealed (when the run ended). The head is signed.
+  //    `overlaps(a, b)`: whether two layers touch the same path; must be pure.
+  virtual Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
+                                  const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+                                  const std::function<bool(const std::string&, const std::string&)>& overlaps,
+                                  WallTime now) = 0;
+
+  // Extends the lease. kConflict: it is lost; stop working.
+  virtual Status heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) = 0;
+  // Gives the phase back as it is. A lost lease is not an error.
+  virtual Status release(const Lease& lease) = 0;
+
+  // --- operators: guarded transitions; each is a ledger row `operator` in the phase's chain (and the run's,
+  // for a
+  //     run). `phase_id` empty: every phase to which it can apply. They return the phases that changed;
+  //     kInvalid when none can (the message says in which state they are and what to do instead).
+  // FAILED, SKIPPED or CANCELLED -> QUEUED with attempts_used 0 and one more revision; attempts_total stays.
+  // Phases that were SKIPPED because this one failed come back too. The run opens again.
+  virtual Result<std::vector<std::string>> operator_retry(const std::string& run_id,
+                                                          const std::string& phase_id, const Operator& who,
+                                                          WallTime now) = 0;
+  // A phase that is not terminal, or FAILED -> SKIPPED.
+  virtual Result<std::vector<std::string>> operator_skip(const std::string& run_id,
+                                                         const std::string& phase_id, const Operator& who,
+                                                         WallTime now) = 0;
+  // Not terminal -> CANCELLED; the lease is gone, so a late result is refused.
+  virtual Result<std::vector<std::string>> operator_cancel(const std::string& run_id,
+                                                           const std::string& phase_id, const Operator& who,
+                                                           WallTime now) = 0;
+  // --max-attempts with --operator-ack: new max_attempts for every phase that is not terminal.
+  virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
+                                       const Operator& who, WallTime now) = 0;
+
+  // --- reading
+  virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound
+  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;  // newest first
+  // Full id, or a unique prefix or suffix of at least 4 characters, or "last". kNotFound, kInvalid when
+  // ambiguous.
+  virtual Result<std::string> resolve_run(const std::string& text) = 0;
+  virtual Result<std::vector<TierRow>> tiers(const std::string& run_id) = 0;
+  virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
+  virtual Result<std::vector<AttemptRow>> attempts(const std::string& run_id,
+                                                   const std::string& phase_id) = 0;
+  virtual Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) = 0;
+  virtual Result<std::vector<StepRow>> open_steps() = 0;  // of all runs: what gc must not touch
+  virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
+  virtual Result<std::vector<std::string>> chains(
+      const std::string& run_id) = 0;  // "" first, then by phase order
+  // Rows of one chain in order, at most `most`, from `first_seq`.
+  virtual Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
+                                                std::int64_t first_seq, std::size_t most) = 0;
+  virtual Result<std::optional<Head>> head(const std::string& run_id) = 0;
+  // Lines of cost/sandbox.jsonl, in order; run_id empty: of all runs, without the first `skip`.
+  virtual Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) = 0;
+
+  // --- what is known by content
+  virtual Result<std::optional<std::string>> inventory(
+      const std::string& key) = 0;  // JSON array of test names
+  virtual Status put_inventory(const std::string& key, const std::string& names) = 0;
+};
+
+// The schema's version that this program needs.
+struct SchemaStatus {
+  std::int64_t database = 0;  // 0: no schema yet
+  std::int64_t program = 0;
+  std::vector<std::string> pending;  // names of migrations not applied
+};
+
+// `location`: "sqlite:PATH", or a bare path. "postgresql://" is refused as not available yet.
+// open_store migrates an empty database, and refuses one that is older ("run pawl migrate up") or newer than
+// this program (kInvalid, naming both versions), and a file that is no database (kCorrupt).
+Result<std::unique_ptr<Store>> open_store(const std::string& location,
+                                          std::shared_ptr<const RowSealer> sealer);
+Result<SchemaStatus> schema_status(const std::string& location);
+Result<SchemaStatus> migrate_up(const std::string& location);
+// Takes back the newest migration. kDenied when runs are there and `destroy_data` is false.
+Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data);
+
+}  // namespace pawl::store

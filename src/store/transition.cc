@@ -1,0 +1,66 @@
+#include "store/transition.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace pawl::store {
+namespace {
+
+using enum PhaseState;
+using enum PhaseEvent;
+
+struct Rule {
+  PhaseEvent event;
+  std::array<bool, 6> from;  // QUEUED, EXECUTING, COMPLETE, FAILED, SKIPPED, CANCELLED
+  Transition to;
+  std::string_view word;
+};
+
+// The table. kAttemptRetryable is the one event whose target depends on a counter; see apply().
+constexpr std::array<Rule, 9> kRules = {{
+    {kClaim, {true, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "claim"},
+    {kAttemptPassed, {false, true, false, false, false, false}, {kComplete, PhaseOutcome::kPassed}, "pass"},
+    {kAttemptRetryable, {false, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "fail"},
+    {kAttemptUnrecoverable,
+     {false, true, false, false, false, false},
+     {kFailed, PhaseOutcome::kFailedUnrecoverable},
+     "fail for good"},
+    {kAttemptEscalate,
+     {false, true, false, false, false, false},
+     {kFailed, PhaseOutcome::kEscalate},
+     "escalate"},
+    {kTierStopped, {true, false, false, false, false, false}, {kSkipped, PhaseOutcome::kSkipped}, "stop"},
+    {kOperatorRetry, {false, false, false, true, true, true}, {kQueued, PhaseOutcome::kNone}, "retry"},
+    {kOperatorSkip, {true, true, false, true, false, false}, {kSkipped, PhaseOutcome::kSkipped}, "skip"},
+    {kOperatorCancel,
+     {true, true, false, false, false, false},
+     {kCancelled, PhaseOutcome::kCancelled},
+     "cancel"},
+}};
+
+}  // namespace
+
+Result<Transition> apply(const PhaseRow& phase, PhaseEvent event) {
+  const auto* rule = std::ranges::find(kRules, event, &Rule::event);
+  PAWL_CHECK(rule != kRules.end());
+  if (!rule->from[static_cast<std::size_t>(phase.state)]) {
+    return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " is " + std::string(name(phase.state)) +
+                                         ": it is too late, or too early, to " + std::string(rule->word) +
+                                         " it");
+  }
+  if (event == kAttemptRetryable && phase.attempts_used >= phase.max_attempts)
+    return Transition{kFailed, PhaseOutcome::kEscalate};
+  return rule->to;
+}
+
+RunState run_state_of(const std::vector<PhaseRow>& phases) {
+  PAWL_CHECK(std::ranges::all_of(phases, [](const auto& phase) { return is_terminal(phase.state); }));
+  const auto any = [&](PhaseState state) {
+    return std::ranges::find(phases, state, &PhaseRow::state) != phases.end();
+  };
+  if (any(kFailed)) return RunState::kFailed;
+  return any(kCancelled) ? RunState::kCancelled : RunState::kComplete;
+}
+
+}  // namespace pawl::store

@@ -1,0 +1,132 @@
+#include <map>
+#include <mutex>
+
+#include "os/clock.h"
+#include "supervisor/spool.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::supervisor {
+namespace {
+
+constexpr std::int64_t kAskEveryMs = 200;  // how often `stop` is asked while waiting
+constexpr std::int64_t kKillPatienceMs =
+    10'000;  // SIGKILL to a process in an uninterruptible wait can take this long
+
+// What a supervisor may know of our environment: nothing that a person keeps secret.
+std::vector<std::string> supervisor_environment() {
+  std::vector<std::string> out;
+  for (const auto& entry : os::environment()) {
+    const std::string name = entry.substr(0, entry.find('='));
+    const bool wanted = name == "PATH" || name == "LANG" || name == "TZ" || name == "HOME" ||
+                        name == "TMPDIR" || name.starts_with("PAWL_CRASH_") || name.ends_with("SAN_OPTIONS");
+    if (wanted) out.push_back(entry);
+  }
+  return out;
+}
+
+class Client final : public sandbox::SandboxClient {
+ public:
+  Client(std::string folder, std::string executable, std::string backend)
+      : folder_(std::move(folder)), executable_(std::move(executable)), backend_(std::move(backend)) {}
+
+  Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec) override {
+    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    PAWL_OK(os::make_folders(spool.folder(), 0700));
+    PAWL_OK(spool.write_job({.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec}));
+    PAWL_TRY(const std::int64_t pid,
+             os::spawn_detached({executable_, "__supervise", spool.folder()}, supervisor_environment(),
+                                spool.path("supervisor.log")));
+    const std::lock_guard guard(mutex_);
+    children_[sandbox_run_id] = pid;
+    return {};
+  }
+
+  Result<sandbox::Found> find(const std::string& sandbox_run_id) override {
+    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    if (!os::is_folder(spool.folder())) return sandbox::Found::kNothing;
+    PAWL_TRY(const auto lock, os::FileLock::try_lock(spool.path("lock")));
+    if (!lock) return sandbox::Found::kRunning;
+    return spool.has_result() ? sandbox::Found::kSpooled : sandbox::Found::kNothing;
+  }
+
+  Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override {
+    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    for (;;) {
+      if (gone_within(sandbox_run_id, spool, kAskEveryMs)) return {};
+      if (stop())
+        return fail(ErrorKind::kCancelled, "stopped waiting; the step goes on under its supervisor");
+    }
+  }
+
+  Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
+                                      const std::string& spec_hash) override {
+    return Spool(spool_folder(folder_, sandbox_run_id)).read_result(spec_hash);
+  }
+
+  Status abandon(const std::string& sandbox_run_id) override {
+    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    PAWL_OK(os::make_folders(spool.folder(), 0700));
+    if (const auto identity = spool.identity()) os::kill_process(*identity, kKillPatienceMs);
+    // Waits for a living holder to be gone; a supervisor that was started and has not begun comes after us,
+    // and sees what we leave.
+    PAWL_TRY(const auto lock, os::FileLock::lock(spool.path("lock")));
+    if (!spool.abandoned()) PAWL_OK(spool.write_abandoned());
+    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
+    backend->clean_up(sandbox_run_id);
+    return os::remove_tree(os::join(os::join(folder_, "work"), sandbox_run_id));
+  }
+
+  void forget(const std::string& sandbox_run_id) override {
+    const std::string folder = spool_folder(folder_, sandbox_run_id);
+    // What can't be removed now is found by gc: its marker is not open any more.
+    static_cast<void>(os::remove_tree(folder));
+    const std::lock_guard guard(mutex_);
+    children_.erase(sandbox_run_id);
+  }
+
+  Result<sandbox::Health> health() override {
+    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
+    return backend->health();
+  }
+
+ private:
+  // True when no supervisor of this id runs (any more).
+  bool gone_within(const std::string& sandbox_run_id, const Spool& spool, std::int64_t timeout_ms) {
+    std::int64_t child = 0;
+    {
+      const std::lock_guard guard(mutex_);
+      if (const auto found = children_.find(sandbox_run_id); found != children_.end()) child = found->second;
+    }
+    if (child != 0) return os::wait_for_exit(child, timeout_ms);
+    if (const auto identity = spool.identity()) {
+      if (os::liveness(*identity) != os::Liveness::kAlive) return true;
+      return os::wait_for_exit(identity->pid, timeout_ms);
+    }
+    // It holds the lock and has not written who it is yet: a matter of microseconds.
+    const auto found = find(sandbox_run_id);
+    if (found && *found != sandbox::Found::kRunning) return true;
+    os::SystemClock().sleep_ms(5);
+    return false;
+  }
+
+  const std::string folder_, executable_, backend_;
+  std::mutex mutex_;
+  std::map<std::string, std::int64_t> children_;  // pids by sandbox_run_id; guarded by mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
+                                                    std::string backend) {
+  return std::make_unique<Client>(std::move(folder), std::move(executable), std::move(backend));
+}
+
+std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id) {
+  return os::join(os::join(folder, "spool"), sandbox_run_id);
+}
+
+std::string output_path(const std::string& folder, const std::string& sandbox_run_id) {
+  return os::join(spool_folder(folder, sandbox_run_id), "output");
+}
+
+}  // namespace pawl::supervisor

@@ -1,0 +1,58 @@
+#include "supervisor/spool.h"
+
+namespace pawl::supervisor {
+
+std::string Spool::pawl_folder() const { return os::folder_of(os::folder_of(folder_)); }
+
+std::string Spool::id() const { return folder_.substr(folder_.rfind('/') + 1); }
+
+Status Spool::write_job(const Job& job) const {
+  const Json json = {
+      {"sandbox_run_id", job.sandbox_run_id}, {"backend", job.backend}, {"spec", to_json(job.spec)}};
+  // Not durable on purpose: after a power loss there is no supervisor either, and the marker tells what was
+  // begun.
+  return os::write_atomically(path("job.json"), canonical(json), 0600);
+}
+
+Result<Job> Spool::read_job() const {
+  PAWL_TRY(const std::string text, os::read_file(path("job.json"), kSpoolFileBytesMax));
+  PAWL_TRY(const Json json, parse_json(text));
+  if (!json.is_object() || !json.contains("spec"))
+    return fail(ErrorKind::kCorrupt, path("job.json") + ": no spec");
+  Job job;
+  PAWL_TRY(job.spec, sandbox::spec_from_json(json["spec"]));
+  job.sandbox_run_id = json.value("sandbox_run_id", "");
+  job.backend = json.value("backend", "");
+  return job;
+}
+
+Status Spool::write_identity(const os::ProcessIdentity& identity) const {
+  return os::write_atomically(path("supervisor"), os::to_text(identity), 0600);
+}
+
+std::optional<os::ProcessIdentity> Spool::identity() const {
+  auto text = os::read_file(path("supervisor"), 4096);
+  if (!text) return std::nullopt;
+  return os::parse_identity(*text);
+}
+
+Status Spool::write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const {
+  const Json json = {{"spec_hash", spec_hash}, {"run", to_json(run)}};
+  return os::write_durably("spool.result", path("result.json"), canonical(json), 0600);
+}
+
+Result<sandbox::SandboxRun> Spool::read_result(const std::string& spec_hash) const {
+  PAWL_TRY(const std::string text, os::read_file(path("result.json"), kSpoolFileBytesMax));
+  auto json = parse_json(text);
+  if (!json || !json->is_object() || !json->contains("run"))
+    return fail(ErrorKind::kCorrupt, path("result.json") + ": not a spooled result");
+  if (json->value("spec_hash", "") != spec_hash)
+    return fail(ErrorKind::kCorrupt, path("result.json") + ": the result of another spec");
+  return sandbox::run_from_json((*json)["run"]);
+}
+
+Status Spool::write_abandoned() const {
+  return os::write_durably("spool.abandoned", path("abandoned"), "", 0600);
+}
+
+}  // namespace pawl::supervisor

@@ -1,0 +1,55 @@
+// The files of one step's folder, and who may do what with them. A detail of this room.
+//
+// The lock decides everything: who holds it is the only one that may run the step or give it up. A supervisor
+// waits for the lock, so that somebody who only looks can't make it give up.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "sandbox/spec.h"
+
+namespace pawl::supervisor {
+
+constexpr std::uint64_t kSpoolFileBytesMax =
+    16 << 20;  // job.json and result.json: a spec or a run, never output
+
+struct Job {
+  std::string sandbox_run_id, backend;
+  sandbox::SandboxSpec spec;
+};
+
+class Spool {
+ public:
+  explicit Spool(std::string folder) : folder_(std::move(folder)) {}
+
+  const std::string& folder() const { return folder_; }
+  std::string pawl_folder() const;  // .pawl
+  std::string id() const;           // the sandbox_run_id: the folder's name
+  std::string path(std::string_view name) const { return os::join(folder_, name); }
+
+  Status write_job(const Job& job) const;
+  Result<Job> read_job() const;
+
+  Status write_identity(const os::ProcessIdentity& identity) const;
+  std::optional<os::ProcessIdentity> identity() const;  // of the supervisor that began; empty before
+
+  // Durable when it returns.
+  Status write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const;
+  bool has_result() const { return os::exists(path("result.json")); }
+  // kNotFound, or kCorrupt when it does not parse or has another spec hash.
+  Result<sandbox::SandboxRun> read_result(const std::string& spec_hash) const;
+
+  // Durable when it returns. REQUIRES: the caller holds the lock.
+  Status write_abandoned() const;
+  bool abandoned() const { return os::exists(path("abandoned")); }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace pawl::supervisor

@@ -1,0 +1,137 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "os/crash_point.h"
+#include "os/process.h"
+#include "sandbox/backend.h"
+#include "supervisor/spool.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::supervisor {
+namespace {
+
+// Appends output as it comes, so that `pawl logs -f` can follow it.
+class OutputFile {
+ public:
+  static Result<OutputFile> create(const std::string& path) {
+    os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd) return fail_errno(errno, "create output", path);
+    return OutputFile(std::move(fd), path);
+  }
+  void append(std::string_view bytes) {
+    while (!bytes.empty() && error_ == 0) {
+      const ssize_t written = write(fd_.get(), bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        error_ = errno;  // remembered: a log with a hole must not pass for a whole one
+        return;
+      }
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+      size_ += written;
+    }
+  }
+  Status status() const {
+    if (error_ != 0) return fail_errno(error_, "write output", path_);
+    return {};
+  }
+  std::int64_t size() const { return size_; }
+
+ private:
+  OutputFile(os::UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  os::UniqueFd fd_;
+  std::string path_;
+  int error_ = 0;
+  std::int64_t size_ = 0;
+};
+
+struct WorkFolders {
+  std::string root;
+  sandbox::Folders folders;
+};
+
+Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::WorkspaceSpec& spec,
+                                      const workspace::Workspaces& workspaces) {
+  WorkFolders work;
+  work.root = os::join(os::join(spool.pawl_folder(), "work"), spool.id());
+  work.folders.upper = os::join(work.root, "upper");
+  work.folders.work = os::join(work.root, "work");
+  work.folders.scratch = os::join(work.root, "scratch");
+  for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
+    PAWL_OK(os::make_folders(folder));
+  for (const auto& layer : spec.layers) work.folders.lower.push_back(workspaces.layer_tree(layer));
+  if (!spec.base_id.empty()) work.folders.lower.push_back(workspaces.base_tree(spec.base_id));
+  return work;
+}
+
+// What the step changed becomes objects; their ids go into the run.
+Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
+                       workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
+  if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
+  std::string made = work.folders.upper;
+  if (copied) {
+    // The upper is the whole tree: only the differences are what the step made.
+    PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true));
+    run.refused = layer.refused;
+    if (job.spec.keep_layer) run.layer = layer.layer_id;
+    if (layer.layer_id.empty()) return {};
+    made = workspaces.layer_tree(layer.layer_id);
+  }
+  if (!job.spec.copy_out.empty()) {
+    PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out));
+    run.copy_out = matching.layer_id;
+  }
+  if (copied || !job.spec.keep_layer) return {};
+  PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, false));
+  run.layer = layer.layer_id;
+  run.refused = layer.refused;
+  return {};
+}
+
+Status run_job(const Spool& spool) {
+  PAWL_TRY(const Job job, spool.read_job());
+  PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
+  PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
+  PAWL_TRY(const WorkFolders work, make_work_folders(spool, job.spec.workspace, workspaces));
+  PAWL_TRY(auto output, OutputFile::create(spool.path("output")));
+
+  sandbox::Events events;
+  events.on_output = [&](sandbox::Stream, std::string_view bytes) { output.append(bytes); };
+  auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
+  os::crash_point("supervisor.executed");
+  auto& run = execution.run;
+
+  PAWL_OK(output.status());
+  PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
+  run.logs_bytes = output.size();
+  if (output.size() > 0) {
+    PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
+  }
+  PAWL_OK(spool.write_result(spec_hash(job.spec), run));
+  // A crash from here on leaves files only, which gc finds by their names.
+  return os::remove_tree(work.root);
+}
+
+}  // namespace
+
+int supervise(const std::string& spool_folder) {
+  os::set_crash_role("supervisor");
+  const Spool spool(spool_folder);
+  // Waits: whoever looks at this step holds the lock for a moment only.
+  auto lock = os::FileLock::lock(spool.path("lock"));
+  if (!lock) {
+    std::fprintf(stderr, "pawl supervisor: %s\n", lock.error().message.c_str());
+    return 1;
+  }
+  // Given up by a recovery, or begun by another supervisor before: this id must never run (again).
+  if (spool.abandoned() || spool.has_result() || spool.identity()) return 0;
+  auto status = spool.write_identity(os::this_process());
+  if (status) status = run_job(spool);
+  if (status) return 0;
+  std::fprintf(stderr, "pawl supervisor: %s\n", status.error().message.c_str());
+  return 1;
+}
+
+}  // namespace pawl::supervisor

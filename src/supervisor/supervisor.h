@@ -1,0 +1,34 @@
+// The process that hosts one step, and the client that talks to it. The room's door.
+//
+// One folder a step, `.pawl/spool/<sandbox_run_id>/`:
+//   job.json     what to do (written durably before the supervisor starts)
+//   lock         flock(2) held by the supervisor while it lives
+//   supervisor   its process identity (os::to_text)
+//   output       stdout and stderr of the step, as they come; supervisor.log: the supervisor's own words
+//   result.json  {"spec_hash", "run"}: written, fsynced, renamed, folder fsynced, before the supervisor exits
+//   abandoned    written under the lock by a recovery that gave the step up: a late supervisor exits at once
+// A supervisor outlives the executor (its own session, no pipes to it) and dies with everything in its
+// sandbox.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sandbox/client.h"
+#include "workspace/workspace.h"
+
+namespace pawl::supervisor {
+
+// `folder` is .pawl, `executable` runs this program, `backend` a name for sandbox::make_backend. The
+// supervisor is started as `executable __supervise <spool folder>`.
+std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
+                                                    std::string backend);
+
+// main() of `pawl __supervise`: 0 when a result was spooled, 0 too when the step was abandoned, else 1.
+int supervise(const std::string& spool_folder);
+
+std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id);
+// Where the output of a step that still runs grows.
+std::string output_path(const std::string& folder, const std::string& sandbox_run_id);
+
+}  // namespace pawl::supervisor

@@ -1,0 +1,105 @@
+#include "workspace/changes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/file.h"
+#include "workspace/objects.h"
+
+namespace pawl::workspace {
+namespace {
+
+void erase_below(Changes& changes, const std::string& path) {
+  const std::string prefix = path + "/";
+  auto at = changes.lower_bound(prefix);
+  while (at != changes.end() && at->first.starts_with(prefix)) at = changes.erase(at);
+}
+
+bool is_folder_in(const View& view, const std::string& path) {
+  const auto full = view.find(path);
+  struct stat status {};
+  return full && lstat(full->c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void apply_entry(const View& base, const Entry& entry, const std::string& tree, Changes& changes) {
+  const auto before = changes.find(entry.path);
+  const bool hidden = before != changes.end() && before->second.entry.type != EntryType::kFolder;
+  if (entry.type != EntryType::kFolder) erase_below(changes, entry.path);
+  if (entry.type == EntryType::kDeleted && !base.find(entry.path)) {
+    changes.erase(entry.path);  // made by a layer, and gone again
+    return;
+  }
+  changes[entry.path] = {.entry = entry, .tree = tree};
+  if (entry.type != EntryType::kFolder || !hidden || !is_folder_in(base, entry.path)) return;
+  for (const auto& name : base.names(entry.path)) {
+    const std::string path = child(entry.path, name);
+    changes[path] = {.entry = {.path = path, .type = EntryType::kDeleted}, .tree = tree};
+  }
+}
+
+// The folders that lead to `path`, with the permissions they have in the tree that the change comes from.
+Status make_parents(const std::string& root, const Change& change) {
+  const std::string& path = change.entry.path;
+  for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string folder = path.substr(0, slash);
+    struct stat status {};
+    const bool known = lstat(os::join(change.tree, folder).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const std::string made = os::join(root, folder);
+    if (mkdir(made.c_str(), 0755) != 0 && errno == EEXIST) continue;
+    if (known && chmod(made.c_str(), status.st_mode & 0777U) != 0)
+      return fail_errno(errno, "make folder", made);
+  }
+  return {};
+}
+
+Status put(const std::string& root, const Change& change) {
+  PAWL_OK(make_parents(root, change));
+  const std::string to = os::join(root, change.entry.path);
+  const std::string from = os::join(change.tree, change.entry.path);
+  const auto made = [&](int result) -> Status {
+    if (result != 0) return fail_errno(errno, "make layer", to);
+    return {};
+  };
+  switch (change.entry.type) {
+    case EntryType::kFile:
+      return made(link(from.c_str(), to.c_str()));
+    case EntryType::kSymlink:
+      return made(symlink(change.entry.content.c_str(), to.c_str()));
+    case EntryType::kDeleted:
+      return made(mknod(to.c_str(), S_IFCHR, 0));
+    case EntryType::kFolder:
+      if (mkdir(to.c_str(), 0755) != 0 && errno != EEXIST) return fail_errno(errno, "make layer", to);
+      return made(chmod(to.c_str(), change.entry.mode));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
+                           const std::vector<std::string>& layers) {
+  Changes changes;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    PAWL_TRY(const auto entries, workspaces.manifest(*layer));
+    const std::string tree = workspaces.layer_tree(*layer);
+    for (const auto& entry : entries) apply_entry(base, entry, tree, changes);
+  }
+  return changes;
+}
+
+Result<std::string> keep_changes(const std::string& folder, const Changes& changes) {
+  if (changes.empty()) return std::string();
+  PAWL_TRY(const std::string temporary, make_temporary(folder));
+  const std::string root = os::join(temporary, "tree");
+  PAWL_OK(os::make_folders(root));
+  std::vector<Entry> entries;
+  for (const auto& [path, change] : changes) {
+    PAWL_OK(put(root, change));
+    entries.push_back(change.entry);
+  }
+  return keep_object(folder, "layers", temporary, std::move(entries));
+}
+
+}  // namespace pawl::workspace

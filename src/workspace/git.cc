@@ -1,0 +1,62 @@
+#include "workspace/git.h"
+
+#include "os/file.h"
+
+namespace pawl::workspace {
+
+void git_start() {
+  static const bool started = [] {
+    git_libgit2_init();
+    // What a commit refers to is on disk before the branch is.
+    git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+    // Whose repository it is does not matter: nothing of it is ever run (git's safe.directory is about
+    // hooks).
+    git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+    return true;
+  }();
+  static_cast<void>(started);
+}
+
+std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what) {
+  const git_error* error = git_error_last();
+  return fail(
+      kind, what + (error != nullptr && error->message != nullptr ? std::string(": ") + error->message : ""));
+}
+
+Result<FoundRepository> find_repository(const std::string& path) {
+  git_start();
+  git_repository* repository = nullptr;
+  if (git_repository_open_ext(&repository, path.c_str(), 0, nullptr) != 0)
+    return fail(ErrorKind::kInvalid,
+                path +
+                    " is in no git repository; leave out source.ref to take the folder as it "
+                    "is, or run `git init` and commit");
+  FoundRepository found{.repository = GitRepository(repository)};
+  const char* workdir = git_repository_workdir(repository);
+  if (workdir == nullptr) return found;  // bare: the whole tree
+  PAWL_TRY(const std::string root, os::absolute_path(workdir));
+  PAWL_TRY(const std::string inside, os::absolute_path(path));
+  if (inside.size() > root.size()) found.prefix = inside.substr(root.size() + 1) + "/";
+  return found;
+}
+
+Result<GitCommit> find_commit(git_repository& repository, const std::string& ref) {
+  git_object* object = nullptr;
+  if (git_revparse_single(&object, &repository, ref.c_str()) != 0)
+    return git_failure(ErrorKind::kInvalid, "source.ref: there is no \"" + ref + "\" in " +
+                                                git_repository_path(&repository) +
+                                                " (a branch, tag or commit; `git branch -a` lists branches)");
+  const GitObject found(object);
+  git_object* commit = nullptr;
+  if (git_object_peel(&commit, object, GIT_OBJECT_COMMIT) != 0)
+    return git_failure(ErrorKind::kInvalid, "source.ref: \"" + ref + "\" is no commit");
+  return GitCommit(reinterpret_cast<git_commit*>(commit));
+}
+
+std::string text_of(const git_oid& id) {
+  std::string text(GIT_OID_HEXSZ, '0');
+  git_oid_fmt(text.data(), &id);
+  return text;
+}
+
+}  // namespace pawl::workspace

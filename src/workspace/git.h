@@ -1,0 +1,49 @@
+// libgit2, with owners and errors as values. A detail of this room. No hook, filter or command of a
+// repository runs: only its objects and references are read and written.
+#pragma once
+
+#include <git2.h>
+
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+
+namespace pawl::workspace {
+
+template <auto Free>
+struct GitDeleter {
+  template <typename T>
+  void operator()(T* object) const {
+    Free(object);
+  }
+};
+template <typename T, auto Free>
+using GitOwner = std::unique_ptr<T, GitDeleter<Free>>;
+
+using GitRepository = GitOwner<git_repository, git_repository_free>;
+using GitObject = GitOwner<git_object, git_object_free>;
+using GitCommit = GitOwner<git_commit, git_commit_free>;
+using GitTree = GitOwner<git_tree, git_tree_free>;
+using GitTreeEntry = GitOwner<git_tree_entry, git_tree_entry_free>;
+using GitBlob = GitOwner<git_blob, git_blob_free>;
+using GitIndex = GitOwner<git_index, git_index_free>;
+using GitDiff = GitOwner<git_diff, git_diff_free>;
+using GitReference = GitOwner<git_reference, git_reference_free>;
+using GitSignature = GitOwner<git_signature, git_signature_free>;
+
+void git_start();  // once a process; every function of this room that uses git calls it
+
+// The message of libgit2's last error in front of what was tried.
+std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
+
+struct FoundRepository {
+  GitRepository repository;
+  std::string prefix;  // of the path inside the work tree: "" or "a/b/"
+};
+// The repository at or above `path`. kInvalid: there is none.
+Result<FoundRepository> find_repository(const std::string& path);
+Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
+std::string text_of(const git_oid& id);
+
+}  // namespace pawl::workspace

@@ -1,0 +1,91 @@
+// Layers as wholes: merging, what is protected, what two have in common.
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/glob.h"
+#include "workspace/changes.h"
+#include "workspace/objects.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+bool is_protected(const std::vector<std::string>& protect, std::string_view path) {
+  return std::ranges::any_of(protect, [&](const auto& pattern) { return glob_matches(pattern, path); });
+}
+
+// What an entry that is not a folder takes away from below.
+std::vector<std::string> hidden_protected(const View& view, const std::vector<std::string>& protect,
+                                          const std::string& path) {
+  std::vector<std::string> out;
+  view.each_file(path, [&](const std::string& below) {
+    if (is_protected(protect, below)) out.push_back(below);
+  });
+  return out;
+}
+
+bool touch(const Entry& a, const Entry& b) {
+  if (a.path == b.path) return !(a == b && a.type == EntryType::kFolder);
+  const bool a_above = b.path.starts_with(a.path + "/"), b_above = a.path.starts_with(b.path + "/");
+  return (a_above && a.type != EntryType::kFolder) || (b_above && b.type != EntryType::kFolder);
+}
+
+}  // namespace
+
+Result<Workspaces::Filtered> Workspaces::without_protected(const std::string& layer_id,
+                                                           const std::vector<std::string>& lower,
+                                                           const std::vector<std::string>& protect) {
+  PAWL_TRY(const auto entries, manifest(layer_id));
+  const View view(lower);
+  Changes kept;
+  std::vector<std::string> taken;
+  for (const auto& entry : entries) {
+    std::vector<std::string> hits;
+    if (is_protected(protect, entry.path))
+      hits.push_back(entry.path);
+    else if (entry.type != EntryType::kFolder)
+      hits = hidden_protected(view, protect, entry.path);
+    if (hits.empty()) kept[entry.path] = {.entry = entry, .tree = layer_tree(layer_id)};
+    taken.insert(taken.end(), hits.begin(), hits.end());
+  }
+  if (taken.empty()) return Filtered{.layer_id = layer_id};
+  PAWL_TRY(const std::string id, keep_changes(folder_, kept));
+  return Filtered{.layer_id = id, .protected_changes = std::move(taken)};
+}
+
+Result<std::string> Workspaces::merge(const std::string& base_id, const std::vector<std::string>& layers) {
+  if (layers.size() < 2) return layers.empty() ? std::string() : layers.front();
+  PAWL_TRY(const auto changes, changes_of(*this, View({base_tree(base_id)}), layers));
+  return keep_changes(folder_, changes);
+}
+
+Result<std::vector<std::string>> Workspaces::overlap(const std::string& a, const std::string& b,
+                                                     std::size_t most) const {
+  std::vector<std::string> out;
+  if (a.empty() || b.empty()) return out;
+  PAWL_TRY(const auto first, manifest(a));
+  PAWL_TRY(const auto second, manifest(b));
+  std::map<std::string_view, const Entry*> by_path;
+  for (const auto& entry : second) by_path[entry.path] = &entry;
+  for (const auto& entry : first) {
+    bool hit = false;
+    // The same path, or something at or above it in the other one.
+    for (auto end = entry.path.find('/'); !hit; end = entry.path.find('/', end + 1)) {
+      const auto found = by_path.find(std::string_view(entry.path).substr(0, end));
+      hit = found != by_path.end() && touch(entry, *found->second);
+      if (end == std::string::npos) break;
+    }
+    // Something below what this one replaces or deletes.
+    if (!hit && entry.type != EntryType::kFolder) {
+      const std::string prefix = entry.path + "/";
+      const auto below = by_path.lower_bound(prefix);
+      hit = below != by_path.end() && below->first.starts_with(prefix);
+    }
+    if (hit) out.push_back(entry.path);
+    if (out.size() >= most) break;
+  }
+  return out;
+}
+
+}  // namespace pawl::workspace

@@ -1,0 +1,170 @@
+// Opening the store of objects, blobs, and housekeeping.
+#include "workspace/objects.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <unordered_set>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "os/file.h"
+#include "workspace/tree.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
+constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobody who still works on them
+
+std::int64_t bytes_of(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return 0;
+  std::int64_t bytes = static_cast<std::int64_t>(status.st_blocks) * 512;
+  if (!S_ISDIR(status.st_mode)) return bytes;
+  const auto names = os::list_folder(path);
+  if (!names) return bytes;
+  for (const auto& name : *names) bytes += bytes_of(os::join(path, name));
+  return bytes;
+}
+
+Status remove_counted(const std::string& path, std::int64_t& freed) {
+  freed += bytes_of(path);
+  return os::remove_tree(path);
+}
+
+// Durable: the folder's own name is, too.
+Status make_shard(const std::string& path) {
+  if (os::is_folder(path)) return {};
+  PAWL_OK(os::make_folders(path));
+  return os::fsync_folder("objects.shard", os::folder_of(path));
+}
+
+}  // namespace
+
+std::string object_folder(const std::string& folder, std::string_view kind) {
+  return os::join(os::join(folder, "objects"), kind);
+}
+
+Result<std::string> make_temporary(const std::string& folder) {
+  std::string path = os::join(object_folder(folder, "tmp"), "XXXXXX");
+  if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0755) != 0)
+    return fail_errno(errno, "create temporary folder", path);
+  return path;
+}
+
+Result<std::string> keep_object(const std::string& folder, std::string_view kind,
+                                const std::string& temporary, std::vector<Entry> entries) {
+  std::ranges::sort(entries, {}, &Entry::path);
+  const std::string manifest = manifest_of(entries);
+  const std::string id = blake3_hex(manifest);
+  const std::string target = os::join(object_folder(folder, kind), id);
+  if (os::exists(target)) {
+    PAWL_OK(os::remove_tree(temporary));
+    return id;
+  }
+  PAWL_OK(os::write_atomically(os::join(temporary, "manifest.jsonl"), manifest));
+  PAWL_OK(sync_tree(kind, temporary, entries.size()));
+  auto renamed = os::rename_durably(kind, temporary, target);
+  // Another process kept the same content a moment ago.
+  if (!renamed && !os::exists(target)) return std::unexpected(renamed.error());
+  if (!renamed) PAWL_OK(os::remove_tree(temporary));
+  return id;
+}
+
+Result<std::vector<Entry>> read_manifest(const std::string& folder, std::string_view kind,
+                                         const std::string& id) {
+  const std::string path = os::join(os::join(object_folder(folder, kind), id), "manifest.jsonl");
+  PAWL_TRY(const std::string text, os::read_file(path, kManifestBytesMax));
+  if (blake3_hex(text) != id)
+    return fail(ErrorKind::kCorrupt, path + ": does not have the content of its name");
+  return parse_manifest(text);
+}
+
+Result<Workspaces> Workspaces::open(std::string folder) {
+  const std::string ignore = os::join(folder, ".gitignore");
+  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "tmp"))) {
+    for (const std::string_view kind : {"blobs", "bases", "layers", "git", "tmp"})
+      PAWL_OK(os::make_folders(object_folder(folder, kind)));
+    PAWL_OK(os::write_atomically(ignore, "*\n"));
+  }
+  return Workspaces(std::move(folder));
+}
+
+std::string Workspaces::blob_path(const std::string& id) const {
+  return os::join(object_folder(folder_, "blobs"),
+                  id.substr(0, 2) + "/" + id.substr(std::min<std::size_t>(2, id.size())));
+}
+
+Result<std::string> Workspaces::put_blob(std::string_view bytes) {
+  const std::string id = blake3_hex(bytes);
+  const std::string path = blob_path(id);
+  if (os::exists(path)) return id;
+  PAWL_OK(make_shard(os::folder_of(path)));
+  PAWL_OK(os::write_durably("blob", path, bytes, 0600));
+  return id;
+}
+
+Result<std::string> Workspaces::put_blob_file(const std::string& path) {
+  PAWL_TRY(const std::string id, hash_of_file(path));
+  const std::string target = blob_path(id);
+  if (os::exists(target)) {
+    PAWL_OK(os::remove_tree(path));
+    return id;
+  }
+  PAWL_OK(make_shard(os::folder_of(target)));
+  PAWL_OK(os::fsync_file("blob", path));
+  PAWL_OK(os::rename_durably("blob", path, target));
+  return id;
+}
+
+Result<std::string> Workspaces::get_blob(const std::string& id, std::uint64_t bytes_max) const {
+  if (!is_hash(id)) return fail(ErrorKind::kInvalid, "not an object id: " + id);
+  return os::read_file(blob_path(id), bytes_max);
+}
+
+std::string Workspaces::base_tree(const std::string& base_id) const {
+  return os::join(os::join(object_folder(folder_, "bases"), base_id), "tree");
+}
+
+std::string Workspaces::layer_tree(const std::string& layer_id) const {
+  return os::join(os::join(object_folder(folder_, "layers"), layer_id), "tree");
+}
+
+Result<std::vector<Entry>> Workspaces::manifest(const std::string& layer_id) const {
+  return read_manifest(folder_, "layers", layer_id);
+}
+
+Result<std::int64_t> Workspaces::collect_garbage(const std::vector<std::string>& keep) {
+  const std::unordered_set<std::string> kept(keep.begin(), keep.end());
+  std::int64_t freed = 0;
+  for (const std::string_view kind : {"bases", "layers"}) {
+    const std::string folder = object_folder(folder_, kind);
+    PAWL_TRY(const auto ids, os::list_folder(folder));
+    for (const auto& id : ids)
+      if (!kept.contains(id)) PAWL_OK(remove_counted(os::join(folder, id), freed));
+  }
+  const std::string blobs = object_folder(folder_, "blobs");
+  PAWL_TRY(const auto shards, os::list_folder(blobs));
+  for (const auto& shard : shards) {
+    PAWL_TRY(const auto rests, os::list_folder(os::join(blobs, shard)));
+    for (const auto& rest : rests)
+      if (!kept.contains(shard + rest))
+        PAWL_OK(remove_counted(os::join(os::join(blobs, shard), rest), freed));
+  }
+  const std::string temporaries = object_folder(folder_, "tmp");
+  PAWL_TRY(const auto names, os::list_folder(temporaries));
+  for (const auto& name : names) {
+    const std::string path = os::join(temporaries, name);
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kTemporaryAgeSeconds)
+      PAWL_OK(remove_counted(path, freed));
+  }
+  return freed;
+}
+
+}  // namespace pawl::workspace

@@ -1,0 +1,24 @@
+// Where objects lie, and how one comes into being: made below tmp/, synced, renamed to its id. A detail of
+// this room.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+
+std::string object_folder(const std::string& folder,
+                          std::string_view kind);  // blobs, bases, layers, git, tmp
+
+// A new folder below tmp/; whoever makes it puts the object's files into `tree/` below.
+Result<std::string> make_temporary(const std::string& folder);
+// Durable when it returns. Consumes `temporary`; returns the id: BLAKE3 of the manifest.
+Result<std::string> keep_object(const std::string& folder, std::string_view kind,
+                                const std::string& temporary, std::vector<Entry> entries);
+Result<std::vector<Entry>> read_manifest(const std::string& folder, std::string_view kind,
+                                         const std::string& id);
+
+}  // namespace pawl::workspace

@@ -1,0 +1,195 @@
+#include "workspace/tree.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "os/file.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::size_t kReadAtOnceBytes = 1 << 20;
+constexpr std::size_t kSyncEachMax = 64;  // above it one syncfs(2) is cheaper than an fsync a file
+
+constexpr std::array kTypeNames = {"file", "folder", "symlink", "deleted"};
+
+Status sync_each(std::string_view label, const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "fsync", path);
+  if (S_ISREG(status.st_mode)) return os::fsync_file(label, path);
+  if (!S_ISDIR(status.st_mode)) return {};
+  PAWL_TRY(const auto names, os::list_folder(path));
+  for (const auto& name : names) PAWL_OK(sync_each(label, os::join(path, name)));
+  return os::fsync_folder(label, path);
+}
+
+}  // namespace
+
+bool is_whiteout(const struct stat& status) { return S_ISCHR(status.st_mode) && status.st_rdev == 0; }
+
+bool is_kept_name(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // "git~1" is .git to a file system with 8.3 names; libgit2 refuses it for that.
+  return lower != ".git" && lower != "git~1" && name != ".pawl" && os::is_safe_relative_path(name) &&
+         valid_utf8(name) == name;
+}
+
+bool link_stays_inside(std::string_view path, std::string_view target) {
+  if (target.empty() || target.starts_with('/')) return false;
+  auto depth = std::ranges::count(path, '/');
+  for (std::size_t start = 0; start <= target.size();) {
+    const auto end = std::min(target.find('/', start), target.size());
+    const auto part = target.substr(start, end - start);
+    if (part == "..")
+      --depth;
+    else if (!part.empty() && part != ".")
+      ++depth;
+    if (depth < 0) return false;
+    start = end + 1;
+  }
+  return true;
+}
+
+std::string line_of(const Entry& entry) {
+  Json json = {{"path", entry.path}, {"type", kTypeNames.at(static_cast<std::size_t>(entry.type))}};
+  if (entry.mode != 0) json["mode"] = entry.mode;
+  if (entry.type == EntryType::kFile) json["size"] = entry.size;
+  if (!entry.content.empty()) json["content"] = valid_utf8(entry.content);
+  return canonical(json);
+}
+
+std::string manifest_of(const std::vector<Entry>& sorted) {
+  std::string out;
+  for (const auto& entry : sorted) out += line_of(entry) + "\n";
+  return out;
+}
+
+Result<std::vector<Entry>> parse_manifest(std::string_view text) {
+  std::vector<Entry> out;
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    PAWL_TRY(const Json json, parse_json(text.substr(start, end - start)));
+    start = end + 1;
+    const auto type = std::ranges::find(kTypeNames, json.value("type", ""));
+    if (type == kTypeNames.end()) return fail(ErrorKind::kCorrupt, "manifest: no such type of entry");
+    out.push_back({.path = json.value("path", ""),
+                   .type = static_cast<EntryType>(type - kTypeNames.begin()),
+                   .mode = json.value("mode", 0U),
+                   .size = json.value("size", std::int64_t{0}),
+                   .content = json.value("content", "")});
+  }
+  return out;
+}
+
+Result<std::string> hash_of_file(const std::string& path) {
+  const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) return fail_errno(errno, "read", path);
+  Hasher hasher;
+  std::string buffer(kReadAtOnceBytes, '\0');
+  for (;;) {
+    const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, "read", path);
+    if (got == 0) return hasher.hex();
+    hasher.update({buffer.data(), static_cast<std::size_t>(got)});
+  }
+}
+
+Result<std::string> target_of_link(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t size = readlink(path.c_str(), target.data(), target.size());
+  if (size < 0) return fail_errno(errno, "read link", path);
+  return std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+Result<Entry> entry_of(const std::string& full, std::string path) {
+  struct stat status {};
+  if (lstat(full.c_str(), &status) != 0) return fail_errno(errno, "look at", full);
+  Entry entry{.path = std::move(path), .mode = status.st_mode & 0777U};
+  if (S_ISREG(status.st_mode)) {
+    entry.size = status.st_size;
+    PAWL_TRY(entry.content, hash_of_file(full));
+  } else if (S_ISDIR(status.st_mode)) {
+    entry.type = EntryType::kFolder;
+  } else if (S_ISLNK(status.st_mode)) {
+    entry.type = EntryType::kSymlink;
+    entry.mode = 0;
+    PAWL_TRY(entry.content, target_of_link(full));
+  } else {
+    return fail(ErrorKind::kInvalid, full + " is no file, folder or symbolic link");
+  }
+  return entry;
+}
+
+Status sync_tree(std::string_view label, const std::string& tree, std::size_t entries) {
+  if (entries <= kSyncEachMax) return sync_each(label, tree);
+  const os::UniqueFd fd(open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || syncfs(fd.get()) != 0) return fail_errno(errno, "syncfs", tree);
+  return {};
+}
+
+std::string child(const std::string& folder, std::string_view name) {
+  return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
+}
+
+std::optional<std::string> View::find(const std::string& path) const {
+  for (const auto& tree : trees_) {
+    struct stat status {};
+    bool lower_may_have_it = true;
+    for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+      const std::string full = os::join(tree, path.substr(0, end));
+      if (lstat(full.c_str(), &status) != 0) break;  // not in this tree
+      const bool last = end == std::string::npos;
+      if (is_whiteout(status) || (!last && !S_ISDIR(status.st_mode))) lower_may_have_it = false;
+      if (!lower_may_have_it) break;
+      if (last) return full;
+    }
+    if (!lower_may_have_it) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::set<std::string> View::names(const std::string& folder) const {
+  std::set<std::string> seen, hidden;
+  for (std::size_t i = 0; i < trees_.size(); ++i) {
+    // What this tree alone, with those above it taken away, shows of the folder.
+    const View below({trees_.begin() + static_cast<std::ptrdiff_t>(i), trees_.end()});
+    if (!folder.empty() && !below.find(folder)) break;
+    const std::string full = folder.empty() ? trees_[i] : os::join(trees_[i], folder);
+    struct stat status {};
+    if (lstat(full.c_str(), &status) != 0) continue;
+    if (!S_ISDIR(status.st_mode)) break;
+    const auto names = os::list_folder(full);
+    if (!names) continue;
+    for (const auto& name : *names) {
+      if (hidden.contains(name) || seen.contains(name)) continue;
+      if (lstat(os::join(full, name).c_str(), &status) == 0 && is_whiteout(status))
+        hidden.insert(name);
+      else
+        seen.insert(name);
+    }
+  }
+  return seen;
+}
+
+void View::each_file(const std::string& path, const std::function<void(const std::string&)>& visit) const {
+  const auto full = path.empty() ? std::optional<std::string>() : find(path);
+  if (!path.empty() && !full) return;
+  struct stat status {};
+  if (full && (lstat(full->c_str(), &status) != 0 || !S_ISDIR(status.st_mode))) {
+    visit(path);
+    return;
+  }
+  for (const auto& name : names(path)) each_file(child(path, name), visit);
+}
+
+}  // namespace pawl::workspace

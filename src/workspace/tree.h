@@ -1,0 +1,56 @@
+// Trees of files as Pawl keeps them: entries, manifests, and the view of several trees on top of each other.
+// A detail of this room. Trees may come from a sandbox that is gone: nobody changes them any more, but
+// nothing in them is believed, and no symlink is ever followed.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+
+// Longer ones do not fit behind our own folders in PATH_MAX.
+constexpr std::size_t kPathBytesMax = 3000;
+
+bool is_whiteout(const struct stat& status);  // overlayfs: a character device 0:0
+// A name that a tree of ours may hold: no .git or .pawl (in any case), valid UTF-8, no control characters.
+bool is_kept_name(std::string_view name);
+// Whether the link `path` -> `target` stays inside its tree. Absolute ones do not.
+bool link_stays_inside(std::string_view path, std::string_view target);
+
+std::string line_of(const Entry& entry);  // canonical JSON
+Result<std::vector<Entry>> parse_manifest(std::string_view text);
+std::string manifest_of(const std::vector<Entry>& sorted);
+
+Result<std::string> hash_of_file(const std::string& path);
+Result<std::string> target_of_link(const std::string& path);
+// Entry of what is at `full`. kInvalid for other types than file, folder, symlink.
+Result<Entry> entry_of(const std::string& full, std::string path);
+
+// Makes everything below `tree` durable: file by file when they are few, else the whole file system at once.
+Status sync_tree(std::string_view label, const std::string& tree, std::size_t entries);
+
+// The view of `trees` (topmost first, overlayfs form without opaque folders) as overlayfs shows it.
+class View {
+ public:
+  explicit View(std::vector<std::string> trees) : trees_(std::move(trees)) {}
+
+  // Where `path` comes from (the full path in its tree), or nothing.
+  std::optional<std::string> find(const std::string& path) const;
+  std::set<std::string> names(const std::string& folder) const;  // of a folder; "" is the root
+  // Every file and symlink at or below `path`.
+  void each_file(const std::string& path, const std::function<void(const std::string&)>& visit) const;
+
+ private:
+  std::vector<std::string> trees_;
+};
+
+std::string child(const std::string& folder, std::string_view name);  // "name" in ""
+
+}  // namespace pawl::workspace

@@ -1,0 +1,136 @@
+// What a step works on: base snapshots, the layers on top, and what comes out as a patch or as commits.
+//
+// Everything is kept by content below one folder, the object store (`.pawl/objects`):
+//   blobs/<ab>/<rest of 64 hex>     bytes: logs, reports
+//   bases/<id>/{manifest.jsonl,tree/}   a snapshot; id = BLAKE3 of the manifest
+//   layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0 devices);
+//                                       id = BLAKE3 of the manifest
+//   git/<tree>                      a cache: the base of a git tree that was taken before
+// Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,
+// so nothing in them is believed and no symlink is followed. Functions here are thread-safe and safe between
+// processes unless they say otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace pawl::workspace {
+
+constexpr std::int64_t kEntriesMax = 1'000'000;     // of one base or layer
+constexpr std::int64_t kTreeBytesMax = 64LL << 30;  // of one base or layer
+
+enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
+
+// One line of a manifest, sorted by path. A folder that replaces what was below (opaque in overlayfs) is
+// written as kDeleted entries of what it hides, so that a manifest means the same over any lower tree.
+struct Entry {
+  std::string path;  // relative, safe
+  EntryType type = EntryType::kFile;
+  unsigned mode = 0;      // permission bits; 0 for symlinks and deletions
+  std::int64_t size = 0;  // of a file
+  std::string content;    // BLAKE3 of a file's bytes; the target of a symlink
+  bool operator==(const Entry&) const = default;
+};
+
+struct Base {
+  std::string base_id;
+  std::string git_commit;  // the commit that the ref named; for a directory without ref inside a repository,
+                           // HEAD; or ""
+};
+
+struct Collected {
+  std::string layer_id;  // "" when nothing changed
+  std::vector<std::string>
+      refused;  // not kept: devices, FIFOs, sockets, unsafe names, links that lead outside
+};
+
+// One accepted phase, for diff and apply.
+struct AppliedPhase {
+  std::string phase_id;
+  std::string goal;
+  std::string layer_id;
+};
+
+class Workspaces {
+ public:
+  // `folder` is .pawl; created when absent, with a .gitignore that hides it from git. kDenied, kExhausted: as
+  // the file system says.
+  static Result<Workspaces> open(std::string folder);
+
+  const std::string& folder() const { return folder_; }
+
+  // --- blobs: durable when put returns
+  Result<std::string> put_blob(std::string_view bytes);
+  Result<std::string> put_blob_file(const std::string& path);  // moves the file in
+  Result<std::string> get_blob(const std::string& id, std::uint64_t bytes_max) const;
+  std::string blob_path(const std::string& id) const;
+
+  // --- bases: durable when they return; a snapshot already there costs no copy
+  // The tree of `ref` in the repository at or above `path`; the working tree, index and hooks are never
+  // touched. kInvalid: no repository, or no such ref (the message says which and what to write instead).
+  Result<Base> snapshot_git(const std::string& path, const std::string& ref);
+  // The directory as it is, without any entry named .git or .pawl at any depth, and without the folders in
+  // `exclude` (absolute; the plan's folder is taken without the source that may lie inside it).
+  Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {});
+  std::string base_tree(const std::string& base_id) const;  // the folder to use as the lowest lower
+  std::string layer_tree(const std::string& layer_id) const;
+
+  // --- layers
+  // Turns what a sandbox left in `upper` into a layer, durably: normalises (opaque folders, whiteouts of what
+  // was not there), drops what may not be kept, hashes, moves the tree. `lower` is what the sandbox saw,
+  // topmost first. `copied`: upper is the whole tree (no overlay); only differences to lower become the
+  // layer. `upper` is consumed.
+  Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied);
+  // Of what is in `upper`, only files that match one of `patterns`. Leaves upper as it is. "" when none
+  // matches.
+  Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns);
+  Result<std::vector<Entry>> manifest(const std::string& layer_id) const;
+  // The layer without any change at, below or above (shadowing) paths that `is_protected` names, in the view
+  // of `lower`; and the paths it left out. layer_id "" when nothing is left.
+  struct Filtered {
+    std::string layer_id;
+    std::vector<std::string> protected_changes;
+  };
+  Result<Filtered> without_protected(const std::string& layer_id, const std::vector<std::string>& lower,
+                                     const std::vector<std::string>& protect);
+  // One layer that has the effect of `layers` (topmost first) on the base. With fewer than two it is that
+  // layer or "".
+  Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers);
+  // Paths that both layers change (also a folder of one that the other replaces), sorted, at most `most`.
+  Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
+                                           std::size_t most) const;
+  // Content id of any file or folder of the host, as a base id is computed: what a spec hash binds. Nothing
+  // is kept.
+  Result<std::string> content_id(const std::string& path) const;
+
+  // --- what comes out
+  // A patch for `git apply` from base + `before` to base + `after` (layers, topmost first; `before` is
+  // usually empty, else a suffix of `after`); "" when they are equal.
+  Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
+                           const std::vector<std::string>& after) const;
+  // One commit a phase on a new branch `branch` of the repository at or above `source`, on top of
+  // `git_commit`. `message(phase)` gives each commit's message. Touches neither working tree, index nor HEAD.
+  // kConflict: the branch is there with other content, or a changed path differs between the commit and the
+  // base snapshot. Returns the id of the last commit. Applying the same again gives the same branch
+  // (committer time is `when_seconds`).
+  Result<std::string> apply(const std::string& source, const std::string& branch, const Base& base,
+                            const std::vector<AppliedPhase>& phases,
+                            const std::function<std::string(const AppliedPhase&)>& message,
+                            std::int64_t when_seconds);
+
+  // --- housekeeping: removes objects and trees that none of `keep` (ids of blobs, bases, layers) names, and
+  // temporaries older than an hour. Returns the bytes freed.
+  Result<std::int64_t> collect_garbage(const std::vector<std::string>& keep);
+
+ private:
+  explicit Workspaces(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
+};
+
+}  // namespace pawl::workspace

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""A crash at EVERY commit, fsync and rename of the executor and of the supervisors, not at a sample of them.
+
+A first run counts the points (os/crash_point.h); then one run a point crashes there and is resumed. What remains of
+the ledger, timestamps and ids aside, is that of the run that never crashed.
+"""
+
+import collections
+import os
+import pathlib
+import shutil
+import unittest
+
+from pawl_testing import PawlTest
+
+PLAN = """\
+version: 1
+workflow: enumerated
+source: {path: source}
+max_attempts: 4
+gates:
+  check:
+    steps:
+      - {name: build, run: "test -s built"}
+      - {name: unit, run: "mkdir -p reports && cp cases.xml reports/unit.xml && ! grep -q wrong cases.xml", reports: {junit: ["reports/*.xml"]}}
+    signals: [build, tests]
+tiers:
+  - phases:
+      - {id: mend, goal: "the second attempt mends", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
+  - phases:
+      - {id: add, goal: "one more file", agent: {run: "echo more > more"}, gates: [check]}
+"""
+
+AGENT = """\
+echo built > built
+if [ -s "$PAWL_FEEDBACK" ]; then sed -i 's/ wrong=""//' cases.xml; fi
+"""
+
+CASES = '<testsuite name="s"><testcase classname="c" name="one" wrong=""/><testcase classname="c" name="two"/></testsuite>\n'
+
+# What differs between any two runs: when, who, which ids, how long.
+VOLATILE = {"seq", "at", "prev_hash", "hash", "sandbox_run_id", "started_at", "ended_at", "executor", "duration_ms",
+            "run_id", "sandbox_spec_hash", "head", "rows", "execution", "phases", "created_at", "summary"}
+
+
+def essence(chains):
+    """The rows of each chain without what is volatile, and without what a crash may add: decisions and lost steps."""
+    out = {}
+    for chain, rows in chains.items():
+        kept = []
+        recorded = {r["sandbox_run_id"] for r in rows if r["type"] == "executed"}
+        for row in rows:
+            if row["type"] == "resume":
+                continue
+            if row["type"] == "pre_execute" and row["sandbox_run_id"] not in recorded:
+                continue
+            kept.append({k: v for k, v in row.items() if k not in VOLATILE})
+        out[chain] = kept
+    return out
+
+
+class Enumerated(PawlTest):
+    def fresh(self, name):
+        folder = self.root / name
+        shutil.rmtree(folder, ignore_errors=True)
+        self.write(f"{name}/source/cases.xml", CASES)
+        self.write(f"{name}/plan.yaml", PLAN)
+        self.write(f"{name}/agent.sh", AGENT)
+        return folder
+
+    def finish(self, name, env):
+        """Runs the plan, resumes while it is not over; returns the run's chains and the number of crashes."""
+        crashes = 0
+        done = self.pawl("run", "plan.yaml", "--dir", ".pawl", expect=None, env=env, cwd=name)
+        while done.returncode == -9:
+            crashes += 1
+            self.assertLess(crashes, 5, "crashes again and again")
+            created = (self.root / name / ".pawl" / "pawl.db").exists() and \
+                self.pawl_json("status", "--dir", ".pawl", cwd=name)["runs"]
+            again = ("resume", "last") if created else ("run", "plan.yaml")
+            done = self.pawl(*again, "--dir", ".pawl", expect=None, env=env, cwd=name)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        runs = self.pawl_json("status", "--dir", ".pawl", cwd=name)["runs"]
+        self.assertEqual(len([r for r in runs if r["state"] != "COMPLETE"]), 0)
+        chains = self.chains("last", cwd=name)
+        projected = self.root / name / ".pawl" / "runs" / runs[0]["run_id"] / "run.jsonl"
+        self.assertEqual(self.rows(projected), chains[""], "the projection is what the database holds")
+        ids = {r["sandbox_run_id"] for rows in chains.values() for r in rows if "sandbox_run_id" in r}
+        self.assertEqual(self.our_cgroups(ids), [])
+        return chains, crashes
+
+    def test_every_point_recovers_to_the_same_ledger(self):
+        self.fresh("clean")
+        log = self.root / "points"
+        chains, crashes = self.finish("clean", {"PAWL_CRASH_LOG": str(log)})
+        self.assertEqual(crashes, 0)
+        expected = essence(chains)
+        points = collections.Counter(line.split()[0] for line in log.read_text().splitlines())
+        labels = collections.Counter(log.read_text().splitlines())
+        self.assertGreater(points["executor"], 10, "the hooks are compiled in (PAWL_TEST_HOOKS)")
+        self.assertGreater(points["supervisor"], 10)
+        self.assertTrue(any("before_commit" in label for label in labels))
+        self.assertTrue(any("rename" in label for label in labels))
+        self.assertTrue(any("fsync" in label for label in labels))
+        crashed = 0
+        for role in ("executor", "supervisor"):
+            for point in range(1, points[role] + 1):
+                with self.subTest(role=role, point=point):
+                    name = f"{role}-{point}"
+                    self.fresh(name)
+                    count = self.root / name / "count"
+                    got, crashes = self.finish(name, {"PAWL_CRASH_ROLE": role, "PAWL_CRASH_AT": str(point),
+                                                      "PAWL_CRASH_COUNT": str(count)})
+                    self.assertEqual(essence(got), expected)
+                    self.assertGreaterEqual(count.stat().st_size, point, "the point was reached")
+                    crashed += 1
+                    shutil.rmtree(self.root / name)
+        print(f"crashed at each of {points['executor']} executor and {points['supervisor']} supervisor points")
+        self.assertEqual(crashed, points["executor"] + points["supervisor"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

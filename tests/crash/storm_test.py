@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""kill -9 at random moments of a plan of 20 phases, `pawl resume` each time: nothing is lost, repeated or left.
+
+PAWL_CRASH_KILLS=N kills N executors (default 200) and N/2 executors together with their supervisors.
+"""
+
+import os
+import pathlib
+import random
+import signal
+import time
+import unittest
+
+from pawl_testing import PawlTest
+
+KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "200"))
+PHASES = 20
+SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
+
+PLAN = """\
+version: 1
+workflow: storm
+source: {path: source}
+max_attempts: 100
+gates:
+  check: {steps: [{name: build, run: "test -e done-$(ls | grep -c done-)"}], signals: [build]}
+tiers:
+  - phases:
+"""
+
+
+class Storm(PawlTest):
+    def start_run(self):
+        self.write("source/README", "a source\n")
+        # Each phase adds one file, so that a phase which ran twice, or on a lost layer, would show in the workspace.
+        agent = "n=$(ls | grep -c done-); echo x > done-$((n+1)); sleep 0.02"
+        self.write("plan.yaml", PLAN + "".join(
+            f'      - {{id: p{i:02}, goal: g, agent: {{run: "{agent}"}}, gates: [check]}}\n' for i in range(1, PHASES + 1)))
+
+    def kill_until_complete(self, rng, with_supervisors, kills_left):
+        """One run; returns (run_id, kills)."""
+        process = self.start("run", "plan.yaml", "--dir", self.root / ".pawl")
+        kills = 0
+        run_id = None
+        while True:
+            time.sleep(rng.uniform(0.0, 0.25))
+            if process.poll() is None and kills < kills_left:
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+                if with_supervisors:
+                    for pid in self.supervisors():
+                        try:
+                            os.kill(pid, signal.SIGKILL)
+                        except ProcessLookupError:
+                            pass
+            process.wait()
+            runs = self.pawl_json("status", "--dir", self.root / ".pawl")["runs"] if self.state_is_there() else []
+            if not runs:
+                process = self.start("run", "plan.yaml", "--dir", self.root / ".pawl")
+                continue
+            run_id = runs[0]["run_id"]
+            if runs[0]["state"] != "EXECUTING":
+                return run_id, kills
+            process = self.start("resume", run_id, "--dir", self.root / ".pawl")
+
+    def state_is_there(self):
+        return (self.root / ".pawl" / "pawl.db").exists()
+
+    def check(self, run_id):
+        status = self.pawl_json("status", run_id, "--dir", self.root / ".pawl")
+        self.assertEqual(status["state"], "COMPLETE", status)
+        os.chdir(self.root)
+        chains = self.chains(run_id)
+        ids = set()
+        for phase in status["phases"]:
+            rows = chains[phase["phase_id"]]
+            attempts = [r for r in rows if r["type"] == "attempt"]
+            self.assertEqual(len(attempts), phase["attempts_total"], phase)
+            self.assertEqual(phase["attempts_used"], phase["attempts_total"])
+            self.assertEqual(attempts[-1]["verdict"], "passed")
+            markers = {}
+            for row in rows:
+                if row["type"] == "pre_execute":
+                    markers.setdefault(row["label"], []).append(row["sandbox_run_id"])
+                    ids.add(row["sandbox_run_id"])
+            repeats = sum(len(found) - 1 for found in markers.values())
+            declared = [r for r in rows if r["type"] == "resume" and r["decision"] == "re_execute"]
+            self.assertEqual(repeats, len(declared), f"{phase['phase_id']}: executions without a decision")
+            executed = [r["sandbox_run_id"] for r in rows if r["type"] == "executed"]
+            self.assertEqual(len(executed), len(set(executed)), "a result was recorded twice")
+        patch = self.pawl("diff", run_id).stdout
+        self.assertEqual(patch.count("new file mode"), PHASES, "each phase added its file exactly once")
+        cost = self.rows(self.root / ".pawl" / "cost" / "sandbox.jsonl")
+        mine = [r["sandbox_run_id"] for r in cost if r["run_id"] == run_id]
+        self.assertEqual(sorted(mine), sorted(ids), "one cost row for each marker")
+        self.assertEqual(self.our_cgroups(ids), [])
+
+    def storm(self, total, with_supervisors):
+        rng = random.Random(SEED)
+        self.start_run()
+        killed, runs = 0, 0
+        while killed < total:
+            run_id, kills = self.kill_until_complete(rng, with_supervisors, total - killed)
+            killed += kills
+            runs += 1
+            self.check(run_id)
+        print(f"{killed} kills{' with supervisors' if with_supervisors else ''} over {runs} runs of {PHASES} phases")
+
+    def test_executor_killed(self):
+        self.storm(KILLS, with_supervisors=False)
+
+    def test_executor_and_supervisor_killed_together(self):
+        self.storm(KILLS // 2, with_supervisors=True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

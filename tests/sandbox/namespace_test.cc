@@ -1,0 +1,251 @@
+// What a sandbox promises, asked from inside it. Runs as whoever runs it: tests/sandbox/CMakeLists.txt adds
+// the same tests as an ordinary user and without cgroups.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "os/process.h"
+#include "sandbox/namespace/cgroup.h"
+#include "support/sandbox_box.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using testing::SandboxBox;
+using testing::TempFolder;
+
+TEST(Sandbox, RunsTheCommandAndPassesOutputAndExitCodeThrough) {
+  SandboxBox box;
+  const auto run = box.sh("echo out; echo err >&2; exit 7");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << run.reason;
+  EXPECT_EQ(run.exit_code, 7);
+  EXPECT_EQ(box.out, "out\n");
+  EXPECT_EQ(box.err, "err\n");
+  EXPECT_EQ(run.gate_isolation_class, "shared_kernel");
+}
+
+TEST(Sandbox, ChangesGoToUpperAndTheLowerTreeStays) {
+  SandboxBox box;
+  ASSERT_TRUE(os::make_folders(box.folders.lower[0] + "/dir"));
+  for (const char* name : {"keep", "edit", "gone", "dir/inner"})
+    ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/" + name, "old\n"));
+  const auto run =
+      box.sh("cat edit; echo new > edit; rm gone; mkdir made; echo x > made/file; chmod 755 keep; ls");
+  ASSERT_TRUE(succeeded(run)) << run.reason << box.err;
+  EXPECT_EQ(*os::read_file(box.folders.lower[0] + "/edit", 100), "old\n");
+  EXPECT_TRUE(os::exists(box.folders.lower[0] + "/gone"));
+  EXPECT_EQ(*os::read_file(box.folders.upper + "/edit", 100), "new\n");
+  EXPECT_EQ(*os::read_file(box.folders.upper + "/made/file", 100), "x\n");
+  struct stat status {};
+  ASSERT_EQ(stat((box.folders.upper + "/edit").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, geteuid()) << "what it made belongs to who runs Pawl";
+  if (!box.copied) {
+    ASSERT_EQ(lstat((box.folders.upper + "/gone").c_str(), &status), 0);
+    EXPECT_TRUE(S_ISCHR(status.st_mode)) << "a whiteout";
+  }
+}
+
+TEST(Sandbox, SeesLayersTopmostFirst) {
+  SandboxBox box;
+  ASSERT_TRUE(os::make_folders(box.temp / "top"));
+  ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/file", "base"));
+  ASSERT_TRUE(os::write_atomically(box.temp / "top/file", "top"));
+  box.folders.lower.insert(box.folders.lower.begin(), box.temp / "top");
+  const auto run = box.sh("cat file");
+  EXPECT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_EQ(box.out, "top");
+}
+
+TEST(Sandbox, IsAnOrdinaryUserWithoutCapabilitiesOrNewPrivileges) {
+  SandboxBox box;
+  const auto run =
+      box.sh("id -u; grep -E 'CapEff|CapBnd|CapPrm|NoNewPrivs' /proc/self/status; cat /proc/self/uid_map");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_NE(box.out.find("1000\n"), std::string::npos);
+  for (const char* line : {"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"})
+    EXPECT_NE(box.out.find(line), std::string::npos) << box.out;
+  EXPECT_EQ(box.out.find(" 0          1"), std::string::npos) << "not root outside: " << box.out;
+}
+
+TEST(Sandbox, HidesTheHost) {
+  SandboxBox box;
+  const auto run = box.sh(
+      "ls -a /root /home /mnt /srv /boot /sys 2>&1; ls /; ls /tmp; cat /etc/shadow 2>&1; ls /etc | head -50;"
+      "test -w /usr && echo usr-writable; touch /x 2>&1; ls /proc | grep -c '^[0-9]'; echo x > "
+      "/proc/sys/kernel/hostname");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << run.reason;
+  EXPECT_EQ(box.out.find("usr-writable"), std::string::npos);
+  EXPECT_NE(box.out.find("Read-only file system"), std::string::npos) << box.out;
+  EXPECT_NE(box.out.find("cannot access '/root'"), std::string::npos) << box.out;
+  EXPECT_NE(box.out.find("cannot access '/home'"), std::string::npos) << box.out;
+  EXPECT_EQ(box.out.find("pawl-test"), std::string::npos) << "its /tmp is its own";
+  EXPECT_NE(box.out.find("/etc/shadow: No such file"), std::string::npos) << box.out;
+  EXPECT_NE(run.exit_code, 0) << "/proc/sys is read-only";
+}
+
+TEST(Sandbox, HasNoNetworkButLoopback) {
+  SandboxBox box;
+  const auto run =
+      box.sh("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '; cat /proc/net/route | wc -l");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_EQ(box.out, "lo\n1\n");
+}
+
+TEST(Sandbox, HasItsOwnProcessesHostnameAndSession) {
+  SandboxBox box;
+  const auto run = box.sh(
+      "hostname; ls /proc | grep -E '^[0-9]+$' | wc -l; cut -d' ' -f7 /proc/self/stat; "
+      "cat /proc/1/environ 2>&1 | head -c 100; kill -9 1; echo alive");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_TRUE(box.out.starts_with("pawl\n")) << box.out;
+  EXPECT_NE(box.out.find("\n0\n"), std::string::npos) << "no controlling terminal: " << box.out;
+  EXPECT_NE(box.out.find("Permission denied"), std::string::npos) << "the init's memory is its own";
+  EXPECT_NE(box.out.find("alive"), std::string::npos);
+}
+
+TEST(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
+  SandboxBox box;
+  ASSERT_EQ(setenv("PAWL_TEST_LEAK", "leaked", 1), 0);
+  box.spec.env = {"PAWL_GOAL=mend it"};
+  const auto run = box.sh("ls /proc/self/fd | tr '\\n' ' '; env");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_TRUE(box.out.starts_with("0 1 2 3 \n") || box.out.starts_with("0 1 2 3 "))
+      << box.out;  // 3: ls's own
+  EXPECT_EQ(box.out.find("leaked"), std::string::npos);
+  EXPECT_NE(box.out.find("PAWL_GOAL=mend it"), std::string::npos);
+  EXPECT_NE(box.out.find("HOME=/tmp"), std::string::npos);
+}
+
+TEST(Sandbox, CopyInIsReadOnlyOrAPrivateCopy) {
+  SandboxBox box;
+  ASSERT_TRUE(os::make_folders(box.temp / "plan"));
+  ASSERT_TRUE(os::write_atomically(box.temp / "plan/agent.sh", "echo hello"));
+  ASSERT_TRUE(os::write_atomically(box.temp / "feedback.json", "{}"));
+  box.spec.copy_in = {
+      {.src = box.temp / "plan", .dst = "/plan", .access = Access::kReadOnly},
+      {.src = box.temp / "plan", .dst = "/mine/plan", .access = Access::kReadWrite},
+      {.src = box.temp / "feedback.json", .dst = "/pawl/feedback.json", .access = Access::kReadOnly}};
+  const auto run = box.sh(
+      "sh /plan/agent.sh; cat /pawl/feedback.json; echo changed > /mine/plan/agent.sh && "
+      "echo bad > /plan/agent.sh");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << run.reason;
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_EQ(box.out, "hello\n{}") << box.err;
+  EXPECT_EQ(*os::read_file(box.temp / "plan/agent.sh", 100), "echo hello");
+}
+
+TEST(Sandbox, SaysWhyItEnded) {
+  SandboxBox box;
+  box.spec.time_budget_seconds = 1;
+  auto run = box.sh("sleep 60 & sleep 60");
+  EXPECT_EQ(run.outcome, Outcome::kTimedOut) << run.reason;
+  EXPECT_LT(run.duration_ms, 5000);
+  box.spec.time_budget_seconds = 60;
+
+  run = box.sh("kill -TERM $$");
+  EXPECT_EQ(run.outcome, Outcome::kSignaled);
+  EXPECT_EQ(run.signal, SIGTERM);
+
+  box.spec.output_limit_bytes = 1000;
+  run = box.sh("yes");
+  EXPECT_EQ(run.outcome, Outcome::kOutputLimit);
+  EXPECT_EQ(box.out.size(), 1000U);
+  box.spec.output_limit_bytes = 1 << 20;
+
+  box.spec.cmd = {"no-such-program"};
+  run = box.run();
+  EXPECT_EQ(run.outcome, Outcome::kExited);
+  EXPECT_EQ(run.exit_code, 127);
+  EXPECT_NE(box.err.find("no-such-program"), std::string::npos);
+
+  box.should_stop = [] { return true; };
+  run = box.sh("sleep 60");
+  EXPECT_EQ(run.outcome, Outcome::kSignaled);
+  EXPECT_EQ(run.reason, "cancelled");
+}
+
+TEST(Sandbox, BoundsMemory) {
+  SandboxBox box;
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 10;
+  const auto run = box.sh("exec python3 -c 'a=[]\nwhile True: a.append(bytearray(b\"x\"*1000000))'");
+  // Without a cgroup, RLIMIT_DATA makes the allocation fail in the program before the watcher sees it.
+  const bool refused = run.outcome == Outcome::kExited && run.exit_code != 0 &&
+                       box.err.find("MemoryError") != std::string::npos && !cgroup_home().limits("memory");
+  EXPECT_TRUE(run.outcome == Outcome::kOomKilled || refused) << name(run.outcome) << box.err;
+}
+
+TEST(Sandbox, BoundsProcesses) {
+  SandboxBox box;
+  box.spec.pids_limit = 16;
+  box.spec.time_budget_seconds = 60;
+  const auto run = box.sh("for i in $(seq 40); do sleep 30 & done; echo made; wait");
+  EXPECT_EQ(box.out.find("made"), std::string::npos);
+  EXPECT_NE(box.err.find("ork"), std::string::npos) << "Cannot fork: " << box.err << name(run.outcome);
+}
+
+TEST(Sandbox, BoundsDisk) {
+  SandboxBox box;
+  box.spec.disk_limit_mib = 8;
+  box.spec.time_budget_seconds = 60;
+  auto run = box.sh("exec dd if=/dev/zero of=one bs=1M count=100");
+  EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << name(run.outcome) << box.err;
+  SandboxBox many;
+  many.spec.disk_limit_mib = 8;
+  many.spec.time_budget_seconds = 60;
+  run = many.sh("for i in $(seq 100); do head -c 1000000 /dev/zero > f$i; done; sleep 30");
+  EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << name(run.outcome);
+}
+
+TEST(Sandbox, SetupFailedNamesTheMechanism) {
+  SandboxBox box;
+  box.folders.lower.push_back(box.temp / "is not there");
+  const auto run = box.sh("true");
+  EXPECT_EQ(run.outcome, Outcome::kSetupFailed);
+  EXPECT_NE(run.reason.find("is not there"), std::string::npos) << run.reason;
+}
+
+TEST(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
+  SandboxBox box;
+  ASSERT_TRUE(os::make_folders(box.temp / "top"));
+  ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/a", "base"));
+  ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/b", "base"));
+  ASSERT_TRUE(os::write_atomically(box.temp / "top/b", "top"));
+  box.folders.lower.insert(box.folders.lower.begin(), box.temp / "top");
+  // overlayfs refuses a work folder that is a file.
+  ASSERT_TRUE(os::remove_tree(box.folders.work));
+  ASSERT_TRUE(os::write_atomically(box.folders.work, ""));
+  const auto run = box.sh("cat a b; echo new > c");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_TRUE(box.copied);
+  EXPECT_EQ(box.out, "basetop");
+  EXPECT_EQ(*os::read_file(box.folders.upper + "/c", 100), "new\n");
+}
+
+TEST(Sandbox, LeavesNoProcessAndNoCgroup) {
+  SandboxBox box;
+  const auto run =
+      box.sh("setsid sleep 1000 >/dev/null 2>&1 & setsid sh -c 'sleep 1000 & sleep 1000' & echo started");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  for (const auto& controller : cgroup_home().controllers)
+    EXPECT_FALSE(os::exists(controller.folder + "/pawl-" + box.id)) << controller.folder;
+  const auto processes = os::list_folder("/proc");
+  for (const auto& pid : *processes) {
+    const auto command = os::read_file("/proc/" + pid + "/cmdline", 4096);
+    EXPECT_NE(command.value_or(""), std::string("sleep\0001000\000", 11)) << pid;
+  }
+}
+
+TEST(Sandbox, HealthSaysWhatWorks) {
+  auto backend = make_backend("namespace");
+  const auto health = (*backend)->health();
+  EXPECT_TRUE(health.usable);
+  EXPECT_GE(health.mechanisms.size(), 6U);
+  EXPECT_FALSE(make_backend("docker"));
+}
+
+}  // namespace
+}  // namespace pawl::sandbox

@@ -1,0 +1,167 @@
+"""What the tests of the real program share: a folder with a plan and a source, and ways to run pawl in it.
+
+PAWL names the program under test (CMake sets it). Standard library only.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+PAWL = os.environ["PAWL"]
+TIMEOUT_S = 240
+
+
+class PawlTest(unittest.TestCase):
+    """A temporary folder a test; everything that the test left running is an error."""
+
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="pawl-test-"))
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+        self.addCleanup(self.assert_nothing_left)
+
+    # --- making plans and sources
+
+    def write(self, path, text, mode=0o644):
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(text, bytes):
+            target.write_bytes(text)
+        else:
+            target.write_text(text)
+        target.chmod(mode)
+        return target
+
+    def git(self, *args, cwd="."):
+        done = subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", *args],
+            cwd=self.root / cwd, capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def commit_all(self, cwd="."):
+        if not (self.root / cwd / ".git").exists():
+            self.git("init", "-q", cwd=cwd)
+        self.git("add", "-A", cwd=cwd)
+        self.git("commit", "-q", "-m", "base", cwd=cwd)
+
+    # --- running pawl
+
+    def pawl(self, *args, expect=0, env=None, cwd=".", stdin=subprocess.DEVNULL):
+        done = subprocess.run([PAWL, *map(str, args)], cwd=self.root / cwd, capture_output=True, text=True,
+                              errors="replace", timeout=TIMEOUT_S, env=self.environment(env), stdin=stdin)
+        if expect is not None:
+            self.assertEqual(done.returncode, expect,
+                             f"pawl {' '.join(map(str, args))}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def pawl_json(self, *args, expect=0, env=None, cwd="."):
+        done = self.pawl(*args, "--json", expect=expect, env=env, cwd=cwd)
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+    def start(self, *args, env=None, cwd="."):
+        log = open(self.root / f"started-{time.monotonic_ns()}.log", "wb")
+        process = subprocess.Popen([PAWL, *map(str, args)], cwd=self.root / cwd, stdout=log, stderr=log,
+                                   stdin=subprocess.DEVNULL, env=self.environment(env))
+        log.close()
+        self.addCleanup(self.stop, process)
+        return process
+
+    @staticmethod
+    def stop(process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+    @staticmethod
+    def environment(extra):
+        out = {k: v for k, v in os.environ.items() if not k.startswith("PAWL_")}
+        out.update(extra or {})
+        return out
+
+    # --- looking from outside
+
+    def our_processes(self):
+        """Pids whose command line or working folder names this test's folder: executors, supervisors, sandboxes."""
+        found = []
+        marker = str(self.root).encode()
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit() or int(entry) == os.getpid():
+                continue
+            try:
+                command = pathlib.Path("/proc", entry, "cmdline").read_bytes()
+                state = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if marker in command and state != "Z":
+                found.append(int(entry))
+        return found
+
+    def supervisors(self):
+        out = []
+        for pid in self.our_processes():
+            try:
+                if b"__supervise" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes():
+                    out.append(pid)
+            except OSError:
+                pass
+        return out
+
+    @staticmethod
+    def our_cgroups(ids):
+        left = []
+        for folder, names, _ in os.walk("/sys/fs/cgroup"):
+            left += [os.path.join(folder, n) for n in names if n.startswith("pawl-") and n[5:] in ids]
+        return left
+
+    def wait_until(self, condition, what, seconds=20):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if condition():
+                return
+            time.sleep(0.01)
+        self.fail(f"not within {seconds} s: {what}")
+
+    def assert_nothing_left(self):
+        deadline = time.monotonic() + 10
+        while self.our_processes() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        left = self.our_processes()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(left, [], "processes left behind")
+        mounts = [line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines() if str(self.root) in line]
+        self.assertEqual(mounts, [], "mounts left behind")
+
+    # --- reading evidence
+
+    def chains(self, run_id, cwd="."):
+        """The ledger of a run: {phase_id or "": [rows]}, from a verified export."""
+        folder = self.root / f"export-{time.monotonic_ns()}"
+        self.pawl("export", run_id, folder, cwd=cwd)
+        report = self.pawl_json("verify", folder, cwd=cwd)
+        self.assertTrue(report["ok"], report)
+        out = {"": self.rows(folder / "run.jsonl")}
+        for phase in sorted((folder / "phases").iterdir()):
+            out[phase.name] = self.rows(phase / "attempts.jsonl")
+        return out
+
+    @staticmethod
+    def rows(path):
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def plan(agent="true", gate="true", phases=1, **top):
+    """The smallest plan with `phases` phases p1.. in one tier; `top` adds top-level YAML lines as raw text."""
+    lines = ["version: 1", "workflow: test", "source: {path: source}"]
+    lines += [f"{key}: {value}" for key, value in top.items()]
+    lines += ["gates:", f"  check: {{steps: [{{name: unit, run: {json.dumps(gate)}}}], signals: [build]}}", "tiers:",
+              "  - phases:"]
+    for i in range(1, phases + 1):
+        lines.append(f"      - {{id: p{i}, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,74 @@
+// A workspace in a temporary folder, and one sandbox execution on it.
+#pragma once
+
+#include <stdlib.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/random.h"
+#include "sandbox/backend.h"
+
+namespace pawl::testing {
+
+class TempFolder {
+ public:
+  TempFolder() {
+    char name[] = "/tmp/pawl-test-XXXXXX";
+    PAWL_CHECK(mkdtemp(name) != nullptr);
+    path_ = name;
+  }
+  ~TempFolder() { static_cast<void>(os::remove_tree(path_)); }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(std::string_view name) const { return os::join(path_, name); }
+
+ private:
+  std::string path_;
+};
+
+class SandboxBox {
+ public:
+  SandboxBox() {
+    folders.lower = {temp / "lower"};
+    folders.upper = temp / "rw/upper";
+    folders.work = temp / "rw/work";
+    folders.scratch = temp / "scratch";
+    for (const auto& folder : {folders.lower.front(), folders.upper, folders.work, folders.scratch})
+      PAWL_CHECK(os::make_folders(folder));
+  }
+
+  // What happened to `sh -c script`.
+  sandbox::SandboxRun sh(const std::string& script) {
+    spec.cmd = {"sh", "-c", script};
+    return run();
+  }
+  sandbox::SandboxRun run() {
+    out.clear();
+    err.clear();
+    os::SystemRandom random;
+    id = os::uuid7(os::SystemClock().wall(), random);
+    auto backend = sandbox::make_backend("namespace");
+    const sandbox::Events events{.on_output =
+                                     [this](sandbox::Stream stream, std::string_view bytes) {
+                                       (stream == sandbox::Stream::kStdout ? out : err) += bytes;
+                                     },
+                                 .should_stop = should_stop};
+    const auto execution = (*backend)->execute(spec, folders, events, id);
+    copied = execution.copied;
+    return execution.run;
+  }
+
+  TempFolder temp;
+  sandbox::Folders folders;
+  sandbox::SandboxSpec spec;
+  std::function<bool()> should_stop;
+  std::string out, err, id;
+  bool copied = false;
+};
+
+}  // namespace pawl::testing
