@@ -37,6 +37,8 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan
     attempt.results_[row.step_index] = std::move(run);
   }
   PAWL_TRY(attempt.base_layer_, world.workspaces.merge(claim.run.base_id, claim.attempt.base_layers));
+  // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
+  PAWL_OK(attempt.after_agent());
   return attempt;
 }
 

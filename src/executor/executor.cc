@@ -22,6 +22,9 @@ class Session {
 
   // The heart: settle what a crash left, run what remains, judge.
   Result<Turn> run() {
+    // A crash may have come between recording a result and forgetting its spool.
+    for (const auto& step : claim_.steps)
+      if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
     PAWL_OK(settle_open_step());
     while (!lost_) {
       PAWL_TRY(const PlannedStep* step, attempt_.next());

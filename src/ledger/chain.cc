@@ -11,6 +11,7 @@ namespace {
 
 // A row ends with ,"hash":"<64 hex>"}
 constexpr std::string_view kHashKey = ",\"hash\":\"";
+constexpr std::string_view kPrevHashKey = ",\"prev_hash\":\"";
 constexpr std::size_t kTailSize = kHashKey.size() + kHashHexSize + 2;
 constexpr std::size_t kProblemsMax = 1000;  // of one file: a person who sees that many needs no more
 
@@ -26,6 +27,13 @@ std::string_view after(std::string_view text, std::string_view key) {
   return at == std::string_view::npos ? std::string_view() : text.substr(at + key.size());
 }
 
+std::int64_t seq_after(std::string_view text) {
+  const auto digits = after(text, ",\"seq\":");
+  std::int64_t seq = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), seq);
+  return seq;
+}
+
 // Members are found by their key with its quotes: inside of a string a quote is escaped, so text can't look
 // like one. In canonical order nothing nested comes before prev_hash that could have such a key, nor between
 // it and seq.
@@ -35,19 +43,24 @@ Row read_row(std::string_view line) {
   const auto body = line.substr(0, line.size() - kTailSize);
   if (line.substr(body.size(), kHashKey.size()) != kHashKey) return row;
   row.hash = line.substr(body.size() + kHashKey.size(), kHashHexSize);
-  const auto from_prev = after(body, ",\"prev_hash\":\"");
+  const auto from_prev = after(body, kPrevHashKey);
   row.prev_hash = from_prev.substr(0, std::min(kHashHexSize, from_prev.size()));
-  const auto seq = after(from_prev, ",\"seq\":");
-  std::from_chars(seq.data(), seq.data() + seq.size(), row.seq);
+  row.seq = seq_after(from_prev);
   row.intact = row.seq > 0 && blake3_hex(body) == row.hash;
   return row;
 }
 
 class Checker {
  public:
-  Checker(std::string file, std::string_view text) : text_(text) { chain_.file = std::move(file); }
+  Checker(std::string file, std::string_view text, const std::vector<std::string>* listed)
+      : text_(text), listed_(listed) {
+    chain_.file = std::move(file);
+  }
 
   Chain run() {
+    if (listed_ != nullptr)
+      for (std::size_t i = 0; i < listed_->size(); ++i)
+        places_in_list_.emplace((*listed_)[i], static_cast<std::int64_t>(i) + 1);
     split();
     expected_prev_ = kZeroHash;
     for (std::size_t i = 0; i < rows_.size(); ++i) check(i);
@@ -61,14 +74,22 @@ class Checker {
     while (start < text_.size()) {
       const auto end = text_.find('\n', start);
       if (end == std::string_view::npos) break;
-      rows_.push_back(read_row(text_.substr(start, end - start)));
+      rows_.push_back(read(text_.substr(start, end - start)));
       start = end + 1;
     }
     if (start < text_.size()) {
-      rows_.push_back(read_row(text_.substr(start)));
+      rows_.push_back(read(text_.substr(start)));
       torn_ = true;  // only whole lines are rows
     }
     chain_.hashes.reserve(rows_.size());
+  }
+
+  // A listed line has its place from the list, and is intact when it has one.
+  Row read(std::string_view line) const {
+    if (listed_ == nullptr) return read_row(line);
+    const auto found = places_in_list_.find(blake3_hex(line));
+    if (found == places_in_list_.end()) return {.line = line};
+    return {.line = line, .hash = found->first, .seq = found->second, .intact = true};
   }
 
   void problem(std::string kind, std::size_t index, std::string detail) {
@@ -85,7 +106,7 @@ class Checker {
     if (torn_ && index + 1 == rows_.size())
       return problem("truncated", index, "the last row is cut: no newline");
     if (!row.intact) {
-      problem("changed", index, "its bytes do not have the hash that it states");
+      problem("changed", index, "its bytes do not have the hash that was written of them");
       after_damage_ = true;
       ++expected_seq_;
       return;
@@ -97,7 +118,7 @@ class Checker {
       return problem("reordered", index, "row " + std::to_string(row.seq) + " comes late");
     if (row.seq > expected_seq_ && !after_damage_)
       check_gap(index);
-    else if (!after_damage_ && row.prev_hash != expected_prev_)
+    else if (!after_damage_ && listed_ == nullptr && row.prev_hash != expected_prev_)
       problem("forged", index, "it does not continue the row before it");
     after_damage_ = false;
     expected_seq_ = row.seq + 1;
@@ -140,6 +161,8 @@ class Checker {
   }
 
   const std::string_view text_;
+  const std::vector<std::string>* listed_;
+  std::unordered_map<std::string, std::int64_t> places_in_list_;
   Chain chain_;
   std::vector<Row> rows_;
   std::unordered_map<std::int64_t, std::string_view> seen_;
@@ -156,6 +179,14 @@ std::string_view string_member(std::string_view row, std::string_view name) {
   return value.substr(0, value.find('"'));
 }
 
-Chain check_chain(std::string file, std::string_view text) { return Checker(std::move(file), text).run(); }
+std::int64_t seq_of_row(std::string_view row) { return seq_after(after(row, kPrevHashKey)); }
+
+Chain check_chain(std::string file, std::string_view text) {
+  return Checker(std::move(file), text, nullptr).run();
+}
+
+Chain check_listed(std::string file, std::string_view text, const std::vector<std::string>& listed) {
+  return Checker(std::move(file), text, &listed).run();
+}
 
 }  // namespace pawl::ledger

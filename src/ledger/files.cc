@@ -1,6 +1,5 @@
 // Ledgers as files: reading what was exported, exporting, and the projections under .pawl.
 #include <algorithm>
-#include <charconv>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -99,13 +98,6 @@ Status write_files(const std::string& folder, const Files& files, const std::str
   return put("head.json", files.head);
 }
 
-std::int64_t seq_of(std::string_view line) {
-  const auto at = line.rfind(",\"seq\":");
-  std::int64_t seq = 0;
-  if (at != std::string_view::npos) std::from_chars(line.data() + at + 7, line.data() + line.size(), seq);
-  return seq;
-}
-
 // The last whole line; "" when there is none, or the file ends torn.
 std::string last_line(const std::string& path) {
   auto tail = os::read_tail(path, kLineBytesMax);
@@ -118,7 +110,7 @@ std::string last_line(const std::string& path) {
 Status project_chain(store::Store& store, const std::string& run_id, const std::string& chain,
                      const std::string& path) {
   const std::string last = last_line(path);
-  const std::int64_t seq = seq_of(last);
+  const std::int64_t seq = seq_of_row(last);
   if (seq > 0) {
     PAWL_TRY(const auto row, store.ledger(run_id, chain, seq, 1));
     if (!row.empty() && row.front().line == last) {

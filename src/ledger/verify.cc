@@ -135,30 +135,23 @@ class Verifier {
   }
 
   void check_cost() {
-    if (!trust_.live && files_.sandbox_cost.empty() && !head_) return;
+    // An exported head lists the cost rows: then who did what to which row can be told.
+    if (head_ && head_->contains("cost")) check_cost_against_head();
+    if (any_problem()) return;
     std::set<std::string_view> started;
     for (const auto& [name, chain] : chains_) started.insert(chain.started.begin(), chain.started.end());
     std::set<std::string_view> counted;
-    const auto problems_before = problems_.size();
     std::int64_t row = 0;
     for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
-      const auto end = rest.find('\n');
-      const auto line = rest.substr(0, end);
-      ++row;
-      if (end == std::string_view::npos) {
-        problem("truncated", kCostFile, row, "the last row is cut: no newline");
-        break;
-      }
-      rest.remove_prefix(end + 1);
-      check_cost_row(line, row, started, counted);
+      const auto line = rest.substr(0, rest.find('\n'));
+      check_cost_row(line, ++row, started, counted);
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
-    const bool chains_damaged =
-        std::ranges::any_of(chains_, [](const auto& each) { return !each.second.problems.empty(); });
-    if (!trust_.live && !chains_damaged)
-      for (const auto id : started)
-        if (!counted.contains(id) && problems_.size() == problems_before)
-          problem("missing", kCostFile, 0, "no cost row of the step " + std::string(id));
-    if (problems_.size() == problems_before) check_cost_against_head(row);
+    // A step that runs now has its cost row when it ends.
+    if (trust_.live) return;
+    for (const auto id : started)
+      if (!counted.contains(id))
+        problem("missing", kCostFile, 0, "no cost row of the step " + std::string(id));
   }
 
   void check_cost_row(std::string_view line, std::int64_t row, const std::set<std::string_view>& started,
@@ -171,31 +164,17 @@ class Verifier {
             known ? "a second cost row of " + std::string(id) : "no step was started as " + std::string(id));
   }
 
-  void check_cost_against_head(std::int64_t rows) {
-    if (!head_ || !head_->contains("cost")) return;  // of the database: the head is of the rows alone
-    const auto& cost = (*head_)["cost"];
-    const auto& lines = cost["lines"];
-    if (!lines.is_array()) return;
-    std::int64_t row = 0;
-    for (std::string_view rest = files_.sandbox_cost; !rest.empty(); ++row) {
-      const auto line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(line.size() + 1);
-      if (row >= static_cast<std::int64_t>(lines.size()))
-        return problem("extra", kCostFile, row + 1, "it comes after the signed head");
-      if (blake3_hex(line) != lines[static_cast<std::size_t>(row)].get<std::string>())
-        return problem(rows == static_cast<std::int64_t>(lines.size()) && is_elsewhere(lines, line)
-                           ? "reordered"
-                           : "changed",
-                       kCostFile, row + 1, "its bytes do not have the hash that was signed");
-    }
-    if (row < static_cast<std::int64_t>(lines.size()))
-      problem("truncated", kCostFile, row + 1,
-              "the signed head has " + std::to_string(lines.size()) + " rows");
-  }
-
-  static bool is_elsewhere(const Json& lines, std::string_view line) {
-    const std::string hash = blake3_hex(line);
-    return std::ranges::any_of(lines, [&](const Json& each) { return each == hash; });
+  void check_cost_against_head() {
+    std::vector<std::string> listed;
+    for (const auto& hash : (*head_)["cost"].value("lines", Json::array()))
+      listed.push_back(hash.get<std::string>());
+    auto cost = check_listed(kCostFile, files_.sandbox_cost, listed);
+    const auto expected = static_cast<std::int64_t>(listed.size());
+    if (cost.problems.empty() && cost.rows < expected)
+      problem(
+          "truncated", kCostFile, cost.rows + 1,
+          "the signed head has " + std::to_string(expected) + " rows, the file " + std::to_string(cost.rows));
+    problems_.insert(problems_.end(), cost.problems.begin(), cost.problems.end());
   }
 
   Report report() {

@@ -108,7 +108,7 @@ class Enumerated(PawlTest):
                 with self.subTest(role=role, point=point):
                     name = f"{role}-{point}"
                     self.fresh(name)
-                    count = self.root / name / "count"
+                    count = self.root / f"{name}.count"  # outside of the plan folder, which is content
                     got, crashes = self.finish(name, {"PAWL_CRASH_ROLE": role, "PAWL_CRASH_AT": str(point),
                                                       "PAWL_CRASH_COUNT": str(count)})
                     self.assertEqual(essence(got), expected)

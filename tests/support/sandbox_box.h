@@ -1,8 +1,6 @@
 // A workspace in a temporary folder, and one sandbox execution on it.
 #pragma once
 
-#include <stdlib.h>
-
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,25 +9,9 @@
 #include "os/file.h"
 #include "os/random.h"
 #include "sandbox/backend.h"
+#include "support/temp_folder.h"
 
 namespace pawl::testing {
-
-class TempFolder {
- public:
-  TempFolder() {
-    char name[] = "/tmp/pawl-test-XXXXXX";
-    PAWL_CHECK(mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~TempFolder() { static_cast<void>(os::remove_tree(path_)); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(std::string_view name) const { return os::join(path_, name); }
-
- private:
-  std::string path_;
-};
 
 class SandboxBox {
  public:

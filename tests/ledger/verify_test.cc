@@ -1,0 +1,230 @@
+// Everything that can be done to a ledger is found and named.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "support/ledger_run.h"
+
+namespace pawl::ledger {
+namespace {
+
+using testing::LedgerRun;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = text.find('\n', start);
+    out.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+// Every file of an export that can be tampered with, by name.
+std::vector<std::pair<std::string, std::string*>> parts(Files& files) {
+  std::vector<std::pair<std::string, std::string*>> out = {
+      {"run.jsonl", &files.run}, {"head.json", &files.head}, {"cost/sandbox.jsonl", &files.sandbox_cost}};
+  for (auto& [phase, text] : files.phases) out.emplace_back("phases/" + phase + "/attempts.jsonl", &text);
+  return out;
+}
+
+TEST(Verify, AnHonestLedgerHolds) {
+  const LedgerRun run;
+  const auto report = verify(run.files(), {.public_key = run.public_key(), .anchor = run.head()});
+  EXPECT_TRUE(report.ok) << canonical(to_json(report));
+  EXPECT_TRUE(report.is_signed);
+  EXPECT_EQ(report.head, run.head());
+  EXPECT_EQ(report.rows, 4 + 2 * 7);
+}
+
+TEST(Verify, FindsEverySingleByteChangeAndNamesItsFileAndRow) {
+  const LedgerRun run(1);
+  Files files = run.files();
+  std::size_t changed = 0;
+  for (auto& [name, text] : parts(files)) {
+    std::int64_t row = 1;
+    for (std::size_t i = 0; i < text->size(); ++i) {
+      const char old = (*text)[i];
+      for (const char other : {'x', static_cast<char>(old ^ 1), static_cast<char>(old ^ 0x20), '\n'}) {
+        if (other == old) continue;
+        (*text)[i] = other;
+        const auto report = verify(files, {});
+        ASSERT_FALSE(report.ok) << name << " byte " << i << ": " << *text;
+        const bool named = std::ranges::any_of(report.problems, [&](const Problem& problem) {
+          return problem.file == name && (problem.row == row || problem.row == 0);
+        });
+        ASSERT_TRUE(named) << name << " byte " << i << " row " << row << canonical(to_json(report));
+        ++changed;
+      }
+      (*text)[i] = old;
+      if (old == '\n') ++row;
+    }
+  }
+  EXPECT_GT(changed, 5'000U);
+  EXPECT_TRUE(verify(files, {}).ok) << "put back as it was";
+}
+
+TEST(Verify, FindsEveryDeletedRow) {
+  const LedgerRun run;
+  Files files = run.files();
+  for (auto& [name, text] : parts(files)) {
+    if (name == "head.json") continue;
+    const auto honest = lines_of(*text);
+    for (std::size_t i = 0; i < honest.size(); ++i) {
+      auto lines = honest;
+      lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(i));
+      *text = text_of(lines);
+      const auto report = verify(files, {});
+      const bool last = i + 1 == honest.size();
+      ASSERT_EQ(report.problems.size(), 1U) << name << " row " << i + 1 << canonical(to_json(report));
+      EXPECT_EQ(report.problems[0].file, name);
+      EXPECT_EQ(report.problems[0].kind, last ? "truncated" : "missing");
+      EXPECT_EQ(report.problems[0].row, static_cast<std::int64_t>(i) + 1);
+    }
+    *text = text_of(honest);
+  }
+}
+
+TEST(Verify, FindsEverySwappedRow) {
+  const LedgerRun run;
+  Files files = run.files();
+  for (auto& [name, text] : parts(files)) {
+    if (name == "head.json") continue;
+    const auto honest = lines_of(*text);
+    for (std::size_t i = 0; i + 1 < honest.size(); ++i) {
+      auto lines = honest;
+      std::swap(lines[i], lines[i + 1]);
+      *text = text_of(lines);
+      const auto report = verify(files, {});
+      ASSERT_EQ(report.problems.size(), 1U) << name << " row " << i + 1 << canonical(to_json(report));
+      EXPECT_EQ(report.problems[0].kind, "reordered") << canonical(to_json(report));
+      EXPECT_EQ(report.problems[0].file, name);
+    }
+    *text = text_of(honest);
+  }
+}
+
+TEST(Verify, FindsEveryRepeatedRow) {
+  const LedgerRun run;
+  Files files = run.files();
+  for (auto& [name, text] : parts(files)) {
+    if (name == "head.json") continue;
+    const auto honest = lines_of(*text);
+    for (std::size_t i = 0; i < honest.size(); ++i) {
+      auto lines = honest;
+      lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(i), honest[i]);
+      *text = text_of(lines);
+      const auto report = verify(files, {});
+      ASSERT_EQ(report.problems.size(), 1U) << name << " row " << i + 1 << canonical(to_json(report));
+      EXPECT_EQ(report.problems[0].kind, "extra") << canonical(to_json(report));
+      EXPECT_EQ(report.problems[0].row, static_cast<std::int64_t>(i) + 2);
+    }
+    *text = text_of(honest);
+  }
+}
+
+TEST(Verify, FindsEveryCut) {
+  const LedgerRun run;
+  Files files = run.files();
+  for (auto& [name, text] : parts(files)) {
+    const std::string honest = *text;
+    for (std::size_t size = 0; size < honest.size(); ++size) {
+      *text = honest.substr(0, size);
+      const auto report = verify(files, {});
+      ASSERT_FALSE(report.ok) << name << " cut to " << size;
+      const bool named =
+          std::ranges::any_of(report.problems, [&](const Problem& problem) { return problem.file == name; });
+      ASSERT_TRUE(named) << name << " cut to " << size << canonical(to_json(report));
+    }
+    *text = honest;
+  }
+}
+
+// An attacker who can compute hashes writes a whole new chain: only the signature and the anchor tell.
+TEST(Verify, FindsAForgedChain) {
+  const LedgerRun honest;
+  const LedgerRun forged(2);
+  Files files = forged.files();
+  EXPECT_TRUE(verify(files, {}).ok) << "by itself it is whole";
+  EXPECT_FALSE(verify(files, {.public_key = honest.public_key()}).ok) << "another key";
+  const auto anchored = verify(files, {.anchor = honest.head()});
+  ASSERT_EQ(anchored.problems.size(), 1U);
+  EXPECT_EQ(anchored.problems[0].kind, "forged");
+  files.head = honest.files().head;
+  EXPECT_FALSE(verify(files, {}).ok) << "the honest head does not fit the forged rows";
+}
+
+TEST(Verify, FindsARowThatWasHashedAgainWithoutItsChain) {
+  const LedgerRun run;
+  Files files = run.files();
+  auto lines = lines_of(files.phases[0].second);
+  Json row = *parse_json(lines[1]);
+  const auto prev = row["prev_hash"].get<std::string>();
+  row.erase("hash");
+  row["exit_code"] = 1;
+  lines[1] = seal_row(row, 2, {0}, prev).line;
+  files.phases[0].second = text_of(lines);
+  const auto report = verify(files, {});
+  ASSERT_EQ(report.problems.size(), 1U) << canonical(to_json(report));
+  EXPECT_EQ(report.problems[0].kind, "forged");
+  EXPECT_EQ(report.problems[0].row, 3);
+}
+
+TEST(Verify, ARunThatGoesOnMayHaveRowsAfterItsHead) {
+  const LedgerRun run;
+  Files files = run.files();
+  const auto added = seal_row({{"type", "operator"}}, 5, {0}, run.head());
+  files.run += added.line + "\n";
+  EXPECT_FALSE(verify(files, {}).ok);
+  const auto report = verify(files, {.live = true});
+  EXPECT_TRUE(report.ok) << canonical(to_json(report));
+  EXPECT_EQ(report.unsigned_rows, 1);
+}
+
+TEST(Verify, MissingFilesAreNamed) {
+  const LedgerRun run;
+  Files files = run.files();
+  files.head.clear();
+  EXPECT_EQ(verify(files, {}).problems.at(0).file, "head.json");
+  files = run.files();
+  files.phases.pop_back();
+  EXPECT_EQ(verify(files, {}).problems.at(0).file, "phases/two/attempts.jsonl");
+  files = run.files();
+  files.phases.emplace_back("three", files.phases[0].second);
+  EXPECT_EQ(verify(files, {}).problems.at(0).kind, "extra");
+}
+
+TEST(Sealer, OneKeyForAllAndItsFileIsPrivate) {
+  testing::TempFolder folder;
+  const auto first = *open_sealer(folder.path());
+  const auto second = *open_sealer(folder.path());
+  EXPECT_EQ(first->sign("x").signature, second->sign("x").signature);
+  EXPECT_EQ(first->sign("x").public_key, *public_key_of(folder.path()));
+  ASSERT_TRUE(os::write_atomically(folder / "keys/ledger.key", "not a key"));
+  const auto broken = open_sealer(folder.path());
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().kind, ErrorKind::kCorrupt);
+}
+
+// Row bytes are a contract: docs/ledger-format.md shows this row.
+TEST(SealRow, BytesArePinned) {
+  const auto sealed =
+      seal_row({{"type", "executed"}, {"attempt_id", "fix.1"}, {"exit_code", 0}, {"label", "é\n\"x"}}, 2,
+               {1'767'323'045'678'901}, kZeroHash);
+  EXPECT_EQ(sealed.line,
+            R"({"at":"2026-01-02T03:04:05.678901Z","attempt_id":"fix.1","exit_code":0,"label":"é\n\"x",)"
+            R"("prev_hash":"0000000000000000000000000000000000000000000000000000000000000000","seq":2,)"
+            R"("type":"executed","hash":")" +
+                sealed.hash + "\"}");
+  EXPECT_EQ(sealed.hash, blake3_hex(sealed.line.substr(0, sealed.line.size() - 75)));
+}
+
+}  // namespace
+}  // namespace pawl::ledger

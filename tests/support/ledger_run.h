@@ -1,0 +1,78 @@
+// A run's ledger in memory: two phases, steps, attempts, seals and a signed head, as the store makes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "ledger/ledger.h"
+#include "store/cost_row.h"
+#include "support/temp_folder.h"
+
+namespace pawl::testing {
+
+class LedgerRun {
+ public:
+  explicit LedgerRun(int steps_a_phase = 3) {
+    sealer_ = *ledger::open_sealer(folder_.path());
+    add("", {{"type", "run_started"}, {"run_id", "r"}, {"phases", {"one", "two"}}});
+    for (const std::string phase : {"one", "two"}) {
+      for (int i = 0; i < steps_a_phase; ++i) step(phase, phase + "-" + std::to_string(i));
+      add(phase, {{"type", "attempt"},
+                  {"attempt_id", phase + ".1"},
+                  {"signals", Json::array()},
+                  {"verdict", "passed"}});
+      add("",
+          {{"type", "phase_sealed"}, {"phase_id", phase}, {"rows", rows_[phase]}, {"head", heads_[phase]}});
+    }
+    add("", {{"type", "run_sealed"}, {"state", "COMPLETE"}, {"phases", Json::array()}});
+  }
+
+  ledger::Files files() const {
+    ledger::Files out{.run = text_.at("")};
+    for (const std::string phase : {"one", "two"}) out.phases.emplace_back(phase, text_.at(phase));
+    out.sandbox_cost = cost_;
+    Json chains = Json::object(), lines = Json::array();
+    for (const auto& [chain, head] : heads_) chains[chain] = {{"rows", rows_.at(chain)}, {"head", head}};
+    for (const auto& line : cost_lines_) lines.push_back(blake3_hex(line));
+    const auto head = sealer_->sign(canonical({{"run_id", "r"},
+                                               {"signed_at", "2026-01-02T03:04:05.000000Z"},
+                                               {"chains", std::move(chains)},
+                                               {"cost", {{"lines", std::move(lines)}}}}));
+    out.head =
+        canonical({{"body", head.body}, {"public_key", head.public_key}, {"signature", head.signature}}) +
+        "\n";
+    return out;
+  }
+  const std::string& head() const { return heads_.at(""); }
+  std::string public_key() const { return *ledger::public_key_of(folder_.path()); }
+
+ private:
+  void add(const std::string& chain, Json content) {
+    auto& rows = rows_[chain];
+    auto& head = heads_.try_emplace(chain, kZeroHash).first->second;
+    const auto sealed = ledger::seal_row(std::move(content), ++rows, {1'767'323'045'000'000 + rows}, head);
+    head = sealed.hash;
+    text_[chain] += sealed.line + "\n";
+  }
+  void step(const std::string& phase, const std::string& id) {
+    add(phase, {{"type", "pre_execute"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"execution", 1}});
+    add(phase, {{"type", "executed"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"exit_code", 0}});
+    cost_lines_.push_back(store::cost_row({.workflow_id = "w",
+                                           .run_id = "r",
+                                           .gate_id = "agent",
+                                           .sandbox_run_id = id,
+                                           .backend = "namespace",
+                                           .gate_isolation_class = "shared_kernel"}));
+    cost_ += cost_lines_.back() + "\n";
+  }
+
+  TempFolder folder_;
+  std::shared_ptr<const store::RowSealer> sealer_;
+  std::map<std::string, std::string> text_, heads_;
+  std::map<std::string, std::int64_t> rows_;
+  std::vector<std::string> cost_lines_;
+  std::string cost_;
+};
+
+}  // namespace pawl::testing

@@ -1,0 +1,266 @@
+// Snapshots, layers, patches and commits, judged by git itself.
+#include "workspace/workspace.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "support/temp_folder.h"
+
+namespace pawl::workspace {
+namespace {
+
+using testing::TempFolder;
+
+std::string sh(const std::string& command) {
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  std::string out;
+  char buffer[4096];
+  while (const auto got = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
+  const int status = pclose(pipe);
+  EXPECT_EQ(status, 0) << command << "\n" << out;
+  return out;
+}
+
+class WorkspaceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    sh("mkdir -p " + source_ + "/dir && cd " + source_ +
+       " && git init -q -b main . && git config user.name t && git config user.email t@example.org"
+       " && printf 'one\\ntwo\\nthree\\n' > text && head -c 3000 /dev/urandom > binary && echo run > tool && "
+       "chmod +x tool"
+       " && ln -s text link && echo in > dir/inner && echo more > dir/other && echo x > doomed"
+       " && git add -A && git commit -q -m base");
+    workspaces_.emplace(*Workspaces::open(temp_ / "pawl"));
+    base_ = *workspaces_->snapshot_git(source_, "HEAD");
+  }
+
+  // A layer as a sandbox without overlayfs leaves it: the whole tree, after `script` ran in it.
+  std::string layer(const std::string& script, const std::vector<std::string>& below = {}) {
+    const std::string tree = temp_ / ("tree" + std::to_string(++trees_));
+    const auto lower = lower_of(below);
+    sh("mkdir " + tree);
+    for (auto each = lower.rbegin(); each != lower.rend(); ++each)
+      sh("cd " + *each + " && find . ! -type d -printf '%P\\n' | (cd " + tree +
+         " && xargs -r rm -rf) && cp -aT . " + tree + " && find " + tree + " -type c -delete");
+    sh("cd " + tree + " && " + script);
+    const auto collected = workspaces_->collect(tree, lower, true);
+    EXPECT_TRUE(collected) << collected.error().message;
+    refused_ = collected->refused;
+    return collected->layer_id;
+  }
+  std::vector<std::string> lower_of(const std::vector<std::string>& layers) {
+    std::vector<std::string> out;
+    for (const auto& id : layers) out.push_back(workspaces_->layer_tree(id));
+    out.push_back(workspaces_->base_tree(base_.base_id));
+    return out;
+  }
+  std::vector<std::string> paths_of(const std::string& id) {
+    const auto entries = *workspaces_->manifest(id);
+    std::vector<std::string> out;
+    for (const auto& entry : entries) out.push_back(entry.path);
+    return out;
+  }
+  // The patch, applied by git to a clone, gives exactly this tree.
+  void expect_patch_gives(const std::vector<std::string>& layers, const std::string& script) {
+    const auto patch = workspaces_->diff(base_.base_id, {}, layers);
+    ASSERT_TRUE(patch) << patch.error().message;
+    ASSERT_TRUE(os::write_atomically(temp_ / "patch", *patch));
+    sh("rm -rf " + clone_ + " " + clone_ + "2 && git clone -q " + source_ + " " + clone_ + " && cp -a " +
+       clone_ + " " + clone_ + "2");
+    sh("cd " + clone_ + " && git apply --index " + (temp_ / "patch"));
+    sh("cd " + clone_ + "2 && " + script + " && git add -A");
+    EXPECT_EQ(sh("cd " + clone_ + " && git write-tree"), sh("cd " + clone_ + "2 && git write-tree"))
+        << *patch;
+  }
+
+  TempFolder temp_;
+  const std::string source_ = temp_ / "source", clone_ = temp_ / "clone";
+  std::optional<Workspaces> workspaces_;
+  Base base_;
+  std::vector<std::string> refused_;
+  int trees_ = 0;
+};
+
+TEST_F(WorkspaceTest, SnapshotIsTheCommitAndIsKeptOnce) {
+  EXPECT_EQ(base_.git_commit + "\n", sh("git -C " + source_ + " rev-parse HEAD"));
+  sh("cd " + source_ + " && echo dirty >> text && echo new > untracked");
+  const auto again = workspaces_->snapshot_git(source_, "main");
+  EXPECT_EQ(again->base_id, base_.base_id) << "the working tree does not matter";
+  EXPECT_EQ(sh("cat " + workspaces_->base_tree(base_.base_id) + "/text"), "one\ntwo\nthree\n");
+  EXPECT_EQ(sh("readlink " + workspaces_->base_tree(base_.base_id) + "/link"), "text\n");
+  const auto folder = workspaces_->snapshot_directory(source_);
+  EXPECT_NE(folder->base_id, base_.base_id) << "a folder is taken as it is";
+  EXPECT_EQ(sh("cd " + workspaces_->base_tree(folder->base_id) +
+               " && cat untracked; ls -a | grep -c '^.git$' || true"),
+            "new\n0\n");
+  EXPECT_EQ(*workspaces_->content_id(source_), folder->base_id);
+}
+
+TEST_F(WorkspaceTest, WrongSourcesAreNamed) {
+  auto found = workspaces_->snapshot_git(source_, "no-such-branch");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kInvalid);
+  EXPECT_NE(found.error().message.find("no-such-branch"), std::string::npos);
+  sh("mkdir " + (temp_ / "plain"));
+  found = workspaces_->snapshot_git(temp_ / "plain", "HEAD");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kInvalid);
+}
+
+TEST_F(WorkspaceTest, NothingChangedIsNoLayer) {
+  EXPECT_EQ(layer("true"), "");
+  EXPECT_EQ(layer("touch text; echo x > tmp; rm tmp"), "") << "times are not content";
+}
+
+TEST_F(WorkspaceTest, PatchHasBinariesModesRenamesDeletionsAndLinks) {
+  const std::string script =
+      "head -c 2000 binary > b && mv b binary && chmod -x tool && mv text moved && rm doomed && rm link && "
+      "ln -s moved link"
+      " && rm -r dir && echo file > dir && mkdir -p new/deep && printf 'no newline' > new/deep/file && chmod "
+      "+x new/deep/file";
+  const auto id = layer(script);
+  ASSERT_NE(id, "");
+  expect_patch_gives({id}, script);
+  const auto patch = *workspaces_->diff(base_.base_id, {}, {id});
+  EXPECT_NE(patch.find("rename from text"), std::string::npos) << patch;
+  EXPECT_NE(patch.find("GIT binary patch"), std::string::npos);
+  EXPECT_NE(patch.find("old mode 100755"), std::string::npos);
+}
+
+TEST_F(WorkspaceTest, LayersAddUp) {
+  const auto first = layer("rm -r dir; echo 1 >> text; echo a > added");
+  const auto second = layer("mkdir dir; echo fresh > dir/new; rm added; echo 2 >> text", {first});
+  const std::string both = "rm -r dir; mkdir dir; echo fresh > dir/new; printf '1\\n2\\n' >> text";
+  expect_patch_gives({second, first}, both);
+  const auto merged = workspaces_->merge(base_.base_id, {second, first});
+  ASSERT_TRUE(merged) << merged.error().message;
+  expect_patch_gives({*merged}, both);
+  const auto step = *workspaces_->diff(base_.base_id, {first}, {second, first});
+  EXPECT_EQ(step.find("\n+1\n"), std::string::npos) << "only what came after `before`: " << step;
+  EXPECT_NE(step.find("+2"), std::string::npos);
+  const auto undone = layer(
+      "printf 'one\\ntwo\\nthree\\n' > text; mkdir -p dir; echo in > dir/inner;"
+      " echo more > dir/other; rm -f dir/new added",
+      {second, first});
+  EXPECT_EQ(*workspaces_->diff(base_.base_id, {}, {undone, second, first}), "") << "everything is as it was";
+}
+
+TEST_F(WorkspaceTest, OnlyFilesFoldersAndInnerLinksAreKept) {
+  const auto id = layer(
+      "mkfifo pipe; ln -s /etc/passwd absolute; ln -s ../../etc/passwd up; ln -s dir/../text inside; "
+      "mkdir .git sub sub/.GIT; echo x > .git/config; echo y > sub/.GIT/config; echo s > setuid; chmod 6755 "
+      "setuid;"
+      "touch \"$(printf 'bad\\001name')\"; mkdir no; chmod 000 no; echo secret > dark; chmod 000 dark");
+  EXPECT_EQ(paths_of(id), (std::vector<std::string>{"dark", "inside", "no", "setuid", "sub"}));
+  for (const char* path : {"pipe", "absolute", "up", ".git", "sub/.GIT"})
+    EXPECT_TRUE(std::ranges::find(refused_, path) != refused_.end()) << path;
+  struct stat status {};
+  ASSERT_EQ(stat((workspaces_->layer_tree(id) + "/setuid").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0755U);
+}
+
+// The form that overlayfs leaves: whiteouts, opaque folders, copied-up parents.
+TEST_F(WorkspaceTest, NormalisesAnOverlay) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir -p " + upper + "/dir && cd " + upper +
+     " && mknod doomed c 0 0 && mknod never-there c 0 0 && echo n > dir/new"
+     " && cp -p " +
+     workspaces_->base_tree(base_.base_id) + "/tool tool && mkdir untouched");
+  ASSERT_EQ(setxattr((upper + "/dir").c_str(), "user.overlay.opaque", "y", 1, 0), 0);
+  const auto collected = workspaces_->collect(upper, lower_of({}), false);
+  ASSERT_TRUE(collected) << collected.error().message;
+  std::vector<std::pair<std::string, EntryType>> found;
+  const auto entries = *workspaces_->manifest(collected->layer_id);
+  for (const auto& entry : entries) found.emplace_back(entry.path, entry.type);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, EntryType>>{{"dir/inner", EntryType::kDeleted},
+                                                                   {"dir/new", EntryType::kFile},
+                                                                   {"dir/other", EntryType::kDeleted},
+                                                                   {"doomed", EntryType::kDeleted},
+                                                                   {"untouched", EntryType::kFolder}}));
+  expect_patch_gives({collected->layer_id}, "rm doomed dir/inner dir/other && echo n > dir/new");
+}
+
+TEST_F(WorkspaceTest, ProtectedPathsComeFromBase) {
+  const auto id = layer("echo hacked > dir/inner; rm dir/other; echo fine > mine");
+  const auto filtered = workspaces_->without_protected(id, lower_of({}), {"dir/**"});
+  ASSERT_TRUE(filtered);
+  EXPECT_EQ(filtered->protected_changes, (std::vector<std::string>{"dir/inner", "dir/other"}));
+  expect_patch_gives({filtered->layer_id}, "echo fine > mine");
+  const auto shadow = layer("rm -r dir; ln -s text dir");
+  const auto replaced = workspaces_->without_protected(shadow, lower_of({}), {"dir/inner"});
+  EXPECT_EQ(replaced->protected_changes, (std::vector<std::string>{"dir/inner"})) << "a link over its folder";
+  EXPECT_EQ(replaced->layer_id, "");
+}
+
+TEST_F(WorkspaceTest, OverlapIsAnyPathThatBothTouch) {
+  const auto a = layer("echo a >> text"), b = layer("echo b >> text; echo c > b"), c = layer("echo d > c");
+  const auto inside = layer("echo x > dir/inner"), whole = layer("rm -r dir");
+  EXPECT_EQ(*workspaces_->overlap(a, b, 10), (std::vector<std::string>{"text"}));
+  EXPECT_TRUE(workspaces_->overlap(a, c, 10)->empty());
+  EXPECT_FALSE(workspaces_->overlap(inside, whole, 10)->empty());
+  EXPECT_FALSE(workspaces_->overlap(whole, inside, 10)->empty());
+  EXPECT_TRUE(workspaces_->overlap(a, "", 10)->empty());
+}
+
+TEST_F(WorkspaceTest, ApplyMakesACommitAPhaseAndTouchesNothingElse) {
+  const auto first = layer("echo 1 >> text"), second = layer("chmod -x tool; rm doomed", {first});
+  sh("cd " + source_ + " && echo dirty > dir/inner && echo untracked > u && git add u");
+  const std::string before =
+      sh("cd " + source_ + " && git status --porcelain && git rev-parse HEAD && cat .git/HEAD");
+  const std::vector<AppliedPhase> phases = {{"fix", "mend it", first}, {"tidy", "clean", second}};
+  const auto message = [](const AppliedPhase& phase) { return phase.phase_id + ": " + phase.goal + "\n"; };
+  const auto commit = workspaces_->apply(source_, "pawl/run", base_, phases, message, 1'700'000'000);
+  ASSERT_TRUE(commit) << commit.error().message;
+  EXPECT_EQ(sh("cd " + source_ + " && git status --porcelain && git rev-parse HEAD && cat .git/HEAD"),
+            before);
+  EXPECT_EQ(sh("cd " + source_ + " && git log --format=%s pawl/run"), "tidy: clean\nfix: mend it\nbase\n");
+  EXPECT_EQ(sh("cd " + source_ + " && git diff --name-status main pawl/run"),
+            "D\tdoomed\nM\ttext\nM\ttool\n");
+  sh("cd " + source_ + " && git fsck --strict");
+  EXPECT_EQ(*workspaces_->apply(source_, "pawl/run", base_, phases, message, 1'700'000'000), *commit)
+      << "again";
+  const auto other = workspaces_->apply(source_, "pawl/run", base_, {phases[0]}, message, 1'700'000'000);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::kConflict);
+}
+
+TEST_F(WorkspaceTest, ApplyRefusesWhatWasNotCommittedAsItRan) {
+  sh("cd " + source_ + " && echo uncommitted >> text");
+  base_ = *workspaces_->snapshot_directory(source_);
+  const auto id = layer("echo 1 >> text");
+  const auto applied = workspaces_->apply(
+      source_, "pawl/x", base_, {{"fix", "g", id}}, [](const auto&) { return std::string("m"); }, 0);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().kind, ErrorKind::kConflict);
+  EXPECT_NE(applied.error().message.find("text"), std::string::npos);
+}
+
+TEST_F(WorkspaceTest, GarbageIsWhatNobodyNames) {
+  const auto kept = layer("echo 1 > a"), lost = layer("echo 2 > b");
+  const auto blob = *workspaces_->put_blob("log"), other = *workspaces_->put_blob("old log");
+  const auto freed = workspaces_->collect_garbage({base_.base_id, kept, blob});
+  ASSERT_TRUE(freed);
+  EXPECT_GT(*freed, 0);
+  EXPECT_TRUE(workspaces_->manifest(kept));
+  EXPECT_FALSE(workspaces_->manifest(lost));
+  EXPECT_EQ(*workspaces_->get_blob(blob, 100), "log");
+  EXPECT_FALSE(workspaces_->get_blob(other, 100));
+  EXPECT_TRUE(os::exists(workspaces_->base_tree(base_.base_id)));
+}
+
+TEST_F(WorkspaceTest, CopyOutKeepsWhatMatches) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir -p " + upper + "/reports/deep && cd " + upper +
+     " && echo a > reports/a.xml && echo b > reports/deep/b.xml"
+     " && echo c > c.xml && ln -s a.xml reports/link.xml && mkfifo reports/f.xml");
+  const auto collected = workspaces_->collect_matching(upper, {"reports/**"});
+  EXPECT_EQ(paths_of(collected->layer_id), (std::vector<std::string>{"reports/a.xml", "reports/deep/b.xml"}));
+  EXPECT_TRUE(os::exists(upper + "/c.xml")) << "upper stays";
+}
+
+}  // namespace
+}  // namespace pawl::workspace
