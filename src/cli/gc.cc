@@ -21,9 +21,14 @@ Result<std::int64_t> milliseconds_of(const std::string& text) {
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string unit(parsed.ptr, text.data() + text.size());
-  const std::int64_t factor = unit == "d" ? 86'400'000 : unit == "h" ? 3'600'000 : unit == "m" ? 60'000 : 0;
+  const std::int64_t factor = unit == "d"   ? 86'400'000
+                              : unit == "h" ? 3'600'000
+                              : unit == "m" ? 60'000
+                              : unit == "s" ? 1000
+                                            : 0;
   if (parsed.ec != std::errc() || factor == 0 || number < 0 || number > 100'000)
-    return fail(ErrorKind::kInvalid, "--older-than " + text + ": expected a number and d, h or m, like 7d");
+    return fail(ErrorKind::kInvalid,
+                "--older-than " + text + ": expected a number and d, h, m or s, like 7d");
   return number * factor;
 }
 

@@ -139,7 +139,7 @@ Status project_cost(store::Store& store, const std::string& path) {
 
 }  // namespace
 
-Result<Report> verify_directory(const std::string& folder, Trust trust) {
+Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   Files files;
   PAWL_TRY(files.run, read_if_there(os::join(folder, "run.jsonl")));
   PAWL_TRY(files.head, read_if_there(os::join(folder, "head.json")));
@@ -167,7 +167,7 @@ Result<Report> verify_directory(const std::string& folder, Trust trust) {
   return report;
 }
 
-Result<Report> verify_run(store::Store& store, const std::string& run_id, Trust trust) {
+Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust) {
   PAWL_TRY(const auto files, files_of(store, run_id));
   return verify(files, trust);
 }

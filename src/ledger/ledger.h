@@ -63,8 +63,8 @@ struct Trust {
 Report verify(const Files& files, const Trust& trust);
 
 // Of an exported directory, and of a run in the database.
-Result<Report> verify_directory(const std::string& folder, Trust trust);
-Result<Report> verify_run(store::Store& store, const std::string& run_id, Trust trust);
+Result<Report> verify_directory(const std::string& folder, const Trust& trust);
+Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust);
 
 // Writes the run's files into `folder`: run.jsonl, phases/<phase_id>/attempts.jsonl, cost/sandbox.jsonl,
 // head.json and ledger.pub, byte for byte what the database holds. Checks the run first and refuses a

@@ -141,15 +141,17 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
   return pid;
 }
 
-bool wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
+Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
   const auto target = static_cast<pid_t>(pid);
   UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, target, 0)));
-  if (!handle) return true;  // ESRCH: gone and reaped
+  if (!handle) return {.gone = true};  // ESRCH: gone and reaped
   pollfd entry{.fd = handle.get(), .events = POLLIN, .revents = 0};
   const int ready = poll(&entry, 1, static_cast<int>(timeout_ms));
-  if (ready <= 0) return false;
-  waitpid(target, nullptr, WNOHANG);  // fails harmlessly when it is not our child
-  return true;
+  if (ready <= 0) return {};
+  int status = 0;
+  const bool ours = waitpid(target, &status, WNOHANG) == target;  // fails harmlessly when it is not our child
+  if (ours && WIFEXITED(status)) return {.gone = true, .code = WEXITSTATUS(status)};
+  return {.gone = true};
 }
 
 bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
@@ -159,7 +161,7 @@ bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
   const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(identity.pid), 0)));
   if (!handle || liveness(identity) != Liveness::kAlive) return true;
   syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
-  return wait_for_exit(identity.pid, timeout_ms);
+  return wait_for_exit(identity.pid, timeout_ms).gone;
 }
 
 Result<std::string> own_executable() { return absolute_path("/proc/self/exe"); }

@@ -34,9 +34,14 @@ Liveness liveness(const ProcessIdentity& identity);
 // killed when we die. Returns its pid; it is our child while we live, so somebody reaps it (wait_for_exit).
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
                                     const std::string& log_path);
-// Blocks until the process is gone, at most `timeout_ms`; also for processes that are not our children.
-// True when it is gone. Reaps it when it is our child.
-bool wait_for_exit(std::int64_t pid, std::int64_t timeout_ms);
+struct Exit {
+  bool gone = false;
+  // Of a child of ours that exited by itself; empty when it was killed, or is not ours.
+  std::optional<int> code;
+};
+// Blocks until the process is gone, at most `timeout_ms`; also for processes that are not our children. Reaps
+// it when it is our child.
+Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms);
 
 // SIGKILL to exactly this process, when it lives on this host, and waits until it is gone, at most
 // `timeout_ms`. True when it is gone.

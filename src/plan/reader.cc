@@ -109,7 +109,7 @@ std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, P
 
 std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
                                      const std::vector<std::string>& words, Problems& problems) {
-  const auto text = read_string(node, what, problems);
+  auto text = read_string(node, what, problems);
   if (!text) return std::nullopt;
   if (std::ranges::find(words, *text) != words.end()) return text;
   std::string message = what + ": expected one of " + quoted_list(words) + ", found '" + *text + "'";

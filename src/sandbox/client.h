@@ -29,7 +29,8 @@ class SandboxClient {  // thread-safe
   virtual Status start(const std::string& sandbox_run_id, const SandboxSpec& spec) = 0;
   virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
   // Blocks until the supervisor is gone, or `stop` (asked a few times a second) says true: then kCancelled,
-  // and the step goes on.
+  // and the step goes on. kExhausted, kIndeterminate: its supervisor failed by itself (a full disk); the
+  // result is lost.
   virtual Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) = 0;
   // The spooled result. kNotFound: there is none. kCorrupt: it does not parse, or its spec hash is another.
   virtual Result<SandboxRun> collect(const std::string& sandbox_run_id, const std::string& spec_hash) = 0;

@@ -9,6 +9,7 @@ namespace pawl::supervisor {
 namespace {
 
 constexpr std::int64_t kAskEveryMs = 200;  // how often `stop` is asked while waiting
+constexpr std::uint64_t kLogTailBytesMax = 4096;
 constexpr std::int64_t kKillPatienceMs =
     10'000;  // SIGKILL to a process in an uninterruptible wait can take this long
 
@@ -52,7 +53,9 @@ class Client final : public sandbox::SandboxClient {
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
     for (;;) {
-      if (gone_within(sandbox_run_id, spool, kAskEveryMs)) return {};
+      const os::Exit exit = gone_within(sandbox_run_id, spool, kAskEveryMs);
+      if (exit.gone && exit.code.value_or(0) != 0) return supervisor_failed(spool, *exit.code);
+      if (exit.gone) return {};
       if (stop())
         return fail(ErrorKind::kCancelled, "stopped waiting; the step goes on under its supervisor");
     }
@@ -90,8 +93,8 @@ class Client final : public sandbox::SandboxClient {
   }
 
  private:
-  // True when no supervisor of this id runs (any more).
-  bool gone_within(const std::string& sandbox_run_id, const Spool& spool, std::int64_t timeout_ms) {
+  // Whether no supervisor of this id runs (any more), and how it ended when it was ours.
+  os::Exit gone_within(const std::string& sandbox_run_id, const Spool& spool, std::int64_t timeout_ms) {
     std::int64_t child = 0;
     {
       const std::lock_guard guard(mutex_);
@@ -99,14 +102,28 @@ class Client final : public sandbox::SandboxClient {
     }
     if (child != 0) return os::wait_for_exit(child, timeout_ms);
     if (const auto identity = spool.identity()) {
-      if (os::liveness(*identity) != os::Liveness::kAlive) return true;
+      if (os::liveness(*identity) != os::Liveness::kAlive) return {.gone = true};
       return os::wait_for_exit(identity->pid, timeout_ms);
     }
     // It holds the lock and has not written who it is yet: a matter of microseconds.
     const auto found = find(sandbox_run_id);
-    if (found && *found != sandbox::Found::kRunning) return true;
+    if (found && *found != sandbox::Found::kRunning) return {.gone = true};
     os::SystemClock().sleep_ms(5);
-    return false;
+    return {};
+  }
+
+  // It could not do its work, and said so: not a crash, and nothing that trying again at once would mend.
+  static Status supervisor_failed(const Spool& spool, int code) {
+    std::string words = os::read_tail(spool.path("supervisor.log"), kLogTailBytesMax).value_or("");
+    while (words.ends_with('\n')) words.pop_back();
+    words = words.substr(words.rfind('\n') + 1);
+    if (code == kExitExhausted)
+      return fail(ErrorKind::kExhausted,
+                  "no space left for a step's result; free some space, then go on with "
+                  "`pawl resume` " +
+                      (words.empty() ? "" : "(" + words + ")"));
+    return fail(ErrorKind::kIndeterminate,
+                words.empty() ? "the supervisor of a step failed without a word: " + spool.folder() : words);
   }
 
   const std::string folder_, executable_, backend_;

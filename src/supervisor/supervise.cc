@@ -47,18 +47,21 @@ class OutputFile {
   std::int64_t size_ = 0;
 };
 
+std::string work_root(const Spool& spool) {
+  return os::join(os::join(spool.pawl_folder(), "work"), spool.id());
+}
+
 struct WorkFolders {
-  std::string root;
   sandbox::Folders folders;
 };
 
 Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::WorkspaceSpec& spec,
                                       const workspace::Workspaces& workspaces) {
   WorkFolders work;
-  work.root = os::join(os::join(spool.pawl_folder(), "work"), spool.id());
-  work.folders.upper = os::join(work.root, "upper");
-  work.folders.work = os::join(work.root, "work");
-  work.folders.scratch = os::join(work.root, "scratch");
+  const std::string root = work_root(spool);
+  work.folders.upper = os::join(root, "upper");
+  work.folders.work = os::join(root, "work");
+  work.folders.scratch = os::join(root, "scratch");
   for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
     PAWL_OK(os::make_folders(folder));
   for (const auto& layer : spec.layers) work.folders.lower.push_back(workspaces.layer_tree(layer));
@@ -109,9 +112,7 @@ Status run_job(const Spool& spool) {
   if (output.size() > 0) {
     PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
   }
-  PAWL_OK(spool.write_result(spec_hash(job.spec), run));
-  // A crash from here on leaves files only, which gc finds by their names.
-  return os::remove_tree(work.root);
+  return spool.write_result(spec_hash(job.spec), run);
 }
 
 }  // namespace
@@ -129,9 +130,11 @@ int supervise(const std::string& spool_folder) {
   if (spool.abandoned() || spool.has_result() || spool.identity()) return 0;
   auto status = spool.write_identity(os::this_process());
   if (status) status = run_job(spool);
+  // Spooled or lost, nobody needs it; a crash before this leaves files only, which gc finds by their names.
+  static_cast<void>(os::remove_tree(work_root(spool)));
   if (status) return 0;
   std::fprintf(stderr, "pawl supervisor: %s\n", status.error().message.c_str());
-  return 1;
+  return status.error().kind == ErrorKind::kExhausted ? kExitExhausted : 1;
 }
 
 }  // namespace pawl::supervisor

@@ -24,7 +24,8 @@ namespace pawl::supervisor {
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
                                                     std::string backend);
 
-// main() of `pawl __supervise`: 0 when a result was spooled, 0 too when the step was abandoned, else 1.
+// main() of `pawl __supervise`: 0 when a result was spooled or the step was abandoned, 3 when the disk is
+// full, else 1.
 int supervise(const std::string& spool_folder);
 
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id);

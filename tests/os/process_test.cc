@@ -39,7 +39,7 @@ TEST(SpawnDetached, RunsInItsOwnSessionWithNothingInherited) {
       spawn_detached({"/bin/sh", "-c", "ls /proc/self/fd | wc -l; ps -o sess= -p $$; echo $$; env"},
                      {"ONLY=this", "PATH=/usr/bin:/bin"}, log);
   ASSERT_TRUE(pid.has_value());
-  ASSERT_TRUE(wait_for_exit(*pid, 10'000));
+  ASSERT_TRUE(wait_for_exit(*pid, 10'000).gone);
   const std::string output = read_file(log, 10'000).value();
   unlink(log.c_str());
   EXPECT_EQ(output.substr(0, 2), "4\n") << "0, 1, 2 and that of the listing itself: " << output;
@@ -52,14 +52,14 @@ TEST(SpawnDetached, RunsInItsOwnSessionWithNothingInherited) {
 TEST(KillProcess, EndsExactlyThatProcess) {
   const auto pid = spawn_detached({"/bin/sleep", "1000"}, {}, "/dev/null");
   ASSERT_TRUE(pid.has_value());
-  EXPECT_FALSE(wait_for_exit(*pid, 0));
+  EXPECT_FALSE(wait_for_exit(*pid, 0).gone);
   auto identity = this_process();
   identity.pid = *pid;
   identity.start_ticks = 1;  // not this one
   EXPECT_TRUE(kill_process(identity, 1000)) << "it is gone, whoever has its number now";
-  EXPECT_FALSE(wait_for_exit(*pid, 0));
+  EXPECT_FALSE(wait_for_exit(*pid, 0).gone);
   kill(static_cast<pid_t>(*pid), SIGKILL);
-  EXPECT_TRUE(wait_for_exit(*pid, 10'000));
+  EXPECT_TRUE(wait_for_exit(*pid, 10'000).gone);
 }
 
 TEST(Uuid7, CarriesItsVersionAndSortsByTime) {

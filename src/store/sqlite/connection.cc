@@ -1,6 +1,10 @@
 #include "store/sqlite/connection.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "embedded/sql.h"
 #include "os/crash_point.h"
@@ -77,11 +81,14 @@ std::string_view statement_text(std::string_view name) {
 
 std::unexpected<Error> Connection::failure(int code, sqlite3* database, const std::string& path) {
   // In a full file system SQLite says IOERR for some writes (the WAL index); errno tells.
-  const int system_errno = database == nullptr ? 0 : sqlite3_system_errno(database);
+  int system_errno = database == nullptr ? 0 : sqlite3_system_errno(database);
+  // The files beside the database come last, and hide why they could not be made.
+  if ((code & 0xFF) == SQLITE_CANTOPEN && access(path.c_str(), W_OK) != 0) system_errno = errno;
   const bool full = (code & 0xFF) == SQLITE_IOERR && (system_errno == ENOSPC || system_errno == EDQUOT);
   Error error{.kind = full ? ErrorKind::kExhausted : kind_of(code), .path = path, .sys_errno = system_errno};
-  error.message = fmt::format("database {}: {}{}", path,
+  error.message = fmt::format("database {}: {}{}{}", path,
                               database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database),
+                              system_errno != 0 ? std::string(" (") + std::strerror(system_errno) + ")" : "",
                               advice(full ? SQLITE_FULL : code));
   return std::unexpected(std::move(error));
 }

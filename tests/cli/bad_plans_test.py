@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Every mistake a plan can have: exit 2, one error with file:line:column that says what was expected, quickly."""
+
+import json
+import pathlib
+import time
+import unittest
+
+import jsonschema
+import yaml
+from pawl_testing import PawlTest
+
+GOOD = """\
+version: 1
+workflow: hello
+source: {path: .}
+gates:
+  tests:
+    steps: [{name: unit, run: make test}]
+    signals: [build]
+tiers:
+  - phases:
+      - {id: fix, goal: g, agent: {run: "true"}, gates: [tests]}
+"""
+
+
+def change(old, new, count=1):
+    assert old in GOOD, old
+    return GOOD.replace(old, new, count)
+
+
+# name, plan, line, column, words that must be in the message, whether the schema sees it, too
+BAD = [
+    ("empty file", "", 0, 0, "empty", False),
+    ("only a comment", "# nothing\n", 0, 0, "empty", False),
+    ("not a mapping", "- a\n- b\n", 1, 1, "mapping", True),
+    ("not YAML", "version: [1\n", 2, 1, "", False),
+    ("tab as indentation", "version: 1\nsource:\n\tpath: .\n", 3, 6, "", False),
+    ("version missing", change("version: 1\n", ""), 1, 1, "version", True),
+    ("version of the future", change("version: 1", "version: 2"), 1, 10, "1", True),
+    ("version as text", change("version: 1", "version: one"), 1, 10, "one", True),
+    ("workflow missing", change("workflow: hello\n", ""), 1, 1, "workflow", True),
+    ("workflow a list", change("hello", "[a]"), 2, 11, "string", True),
+    ("workflow with a slash", change("hello", "a/b"), 2, 11, "a/b", True),
+    ("source missing", change("source: {path: .}\n", ""), 1, 1, "source", True),
+    ("source a string", change("{path: .}", "."), 3, 9, "mapping", True),
+    ("source without path", change("{path: .}", "{ref: HEAD}"), 3, 9, "path", True),
+    ("source with a typo", change("{path: .}", "{paht: ., path: .}"), 3, 10, "path", True),
+    ("unknown key", change("gates:\n", "tires: 3\ngates:\n"), 4, 1, "tiers", True),
+    ("duplicate key", change("source:", "workflow: again\nsource:"), 3, 1, "workflow", False),
+    ("no gates in a phase", change("gates: [tests]}", "gates: []}"), 10, 57, "gate", True),
+    ("gate that is not there", change("gates: [tests]}", "gates: [test]}"), 10, 58, "tests", False),
+    ("gate named twice", change("gates: [tests]}", "gates: [tests, tests]}"), 10, 65, "twice", True),
+    ("gate without steps", change("    steps: [{name: unit, run: make test}]\n", ""), 6, 5, "steps", True),
+    ("gate with no step", change("[{name: unit, run: make test}]", "[]"), 6, 12, "empty", True),
+    ("step without run", change("{name: unit, run: make test}", "{name: unit}"), 6, 13, "run", True),
+    ("step without name", change("{name: unit, run: make test}", "{run: make test}"), 6, 13, "name", True),
+    ("step with an empty command", change("make test", "[]"), 6, 31, "run", True),
+    ("step named twice", change("[{name: unit, run: make test}]", "[{name: a, run: x}, {name: a, run: y}]"), 6, 32, "'a'", False),
+    ("step with too much time", change("run: make test}", "run: make test, time_budget_seconds: 601}"), 6, 63, "600", True),
+    ("step without time", change("run: make test}", "run: make test, time_budget_seconds: 0}"), 6, 63, "1", True),
+    ("memory as text", change("run: make test}", "run: make test, memory_limit_mib: lots}"), 6, 60, "lots", True),
+    ("memory as a fraction", change("run: make test}", "run: make test, memory_limit_mib: 1.5}"), 6, 60, "1.5", True),
+    ("unknown signal", change("signals: [build]", "signals: [biuld]"), 7, 15, "build", True),
+    ("signal of a later version", change("signals: [build]", "signals: [trace]"), 7, 15, "not available yet", True),
+    ("signals a word", change("signals: [build]", "signals: build"), 7, 14, "list", True),
+    ("tiers missing", GOOD[:GOOD.index("tiers:")], 1, 1, "tiers", True),
+    ("tiers empty", GOOD[:GOOD.index("tiers:")] + "tiers: []\n", 8, 8, "tiers", True),
+    ("phase id leaves its folder", change("id: fix", "id: ../x"), 10, 14, "../x", True),
+    ("phase id in capitals", change("id: fix", "id: Fix"), 10, 14, "Fix", True),
+    ("phase id too long", change("id: fix", "id: " + "a" * 65), 10, 14, "63", True),
+    ("duplicate phase id", GOOD + '      - {id: fix, goal: g, agent: {run: "true"}, gates: [tests]}\n', 11, 14, "fix", False),
+    ("phase without goal", change("goal: g, ", ""), 10, 9, "goal", True),
+    ("phase without agent", change('agent: {run: "true"}, ', ""), 10, 9, "agent", True),
+    ("agent without run", change('{run: "true"}', "{}"), 10, 35, "run", True),
+    ("agent on the network", change('{run: "true"}', '{run: "true", network: scoped, egress: ["a.example.org:443"]}'), 10, 58, "not available yet", True),
+    ("egress without network", change('{run: "true"}', '{run: "true", egress: ["a.example.org:443"]}'), 10, 49, "network", True),
+    ("attempts below one", change("gates:\n", "max_attempts: 0\ngates:\n"), 4, 15, "1", True),
+    ("attempts without bound", change("gates:\n", "max_attempts: 1000000\ngates:\n"), 4, 15, "", True),
+    ("best_of", change("gates: [tests]}", "gates: [tests], best_of: 3}"), 10, 66, "not available yet", True),
+    ("doctor", change("gates:\n", "doctor: {run: x, after_failures: 2}\ngates:\n"), 4, 1, "not available yet", True),
+    ("replan", change("gates:\n", "replan: {run: x, max_replans: 1}\ngates:\n"), 4, 1, "not available yet", True),
+    ("budget", change("gates:\n", 'budget: {usd: "5.00"}\ngates:\n'), 4, 1, "not available yet", True),
+    ("policy", change("gates:\n", "policy: {file: p.yaml, blake3: " + "ab" * 32 + "}\ngates:\n"), 4, 1, "not available yet", True),
+    ("resume unknown", change("gates:\n", "resume: re-execute\ngates:\n"), 4, 9, "re_execute", True),
+    ("resume by probe", change("gates:\n", "resume: {probe: x}\ngates:\n"), 4, 10, "not available yet", True),
+    ("protect leaves the tree", change("gates:\n", 'protect: ["../x"]\ngates:\n'), 4, 10, "../x", True),
+    ("protect an absolute path", change("gates:\n", 'protect: ["/etc/passwd"]\ngates:\n'), 4, 10, "/etc/passwd", True),
+    ("env a secret", change("gates:\n", "env: [GITHUB_TOKEN]\ngates:\n"), 4, 7, "GITHUB_TOKEN", True),
+    ("backend unknown", change("gates:\n", "sandbox: {backend: dokcer}\ngates:\n"), 4, 20, "", True),
+    ("backend of a later version", change("gates:\n", "sandbox: {backend: microvm}\ngates:\n"), 4, 20, "not available yet", True),
+    ("on_failure unknown", change("  - phases:", "  - on_failure: halt\n    phases:"), 9, 17, "stop", True),
+    ("parallel as text", change("  - phases:", "  - parallel: maybe\n    phases:"), 9, 15, "true", True),
+    ("an anchor that contains itself", change("gates:\n", "env: &a [*a]\ngates:\n"), 4, 10, "", False),
+    ("anchors that explode", "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(8)), 6, 17, "", False),
+    ("a NUL", change("hello", "he\0llo"), 2, 13, "NUL", False),
+    ("not UTF-8", change("hello", "h\udce9llo"), 2, 12, "UTF-8", False),
+    ("nested too deep", "a: " + "[" * 5000 + "]" * 5000 + "\n", 1, 0, "", False),
+    ("100 MB", "# " + "x" * 100_000_000 + "\n", 0, 0, "", False),
+]
+
+
+class BadPlans(PawlTest):
+    def test_each_mistake_gets_one_clear_error(self):
+        self.assertGreaterEqual(len(BAD), 40)
+        for name, text, line, column, words, _ in BAD:
+            with self.subTest(name):
+                path = self.write("plan.yaml", text.encode("utf-8", "surrogateescape"))
+                started = time.monotonic()
+                done = self.pawl("check", path, expect=2)
+                self.assertLess(time.monotonic() - started, 1)
+                errors = [l for l in done.stderr.splitlines() if ": warning:" not in l]
+                self.assertEqual(len(errors), 1, done.stderr)
+                place = f"{path}:{line}:{column}:" if column else (f"{path}:{line}:" if line else f"{path}:")
+                self.assertTrue(errors[0].startswith(place), f"expected {place} in {errors[0][:300]}")
+                self.assertIn(words, errors[0][len(str(path)):])
+                self.assertEqual(done.stdout, "")
+
+    def test_run_refuses_a_bad_plan_and_leaves_nothing(self):
+        self.write("plan.yaml", change("id: fix", "id: ../x"))
+        self.pawl("run", "plan.yaml", expect=2)
+        self.assertFalse((self.root / ".pawl").exists())
+
+    def test_json_says_the_same(self):
+        self.write("plan.yaml", change("gates: [tests]}", "gates: [test]}"))
+        out = self.pawl_json("check", "plan.yaml", expect=2)
+        self.assertFalse(out["ok"])
+        self.assertEqual((out["problems"][0]["line"], out["problems"][0]["column"]), (10, 58))
+
+    def test_a_plan_that_is_not_there(self):
+        self.assertIn("no.yaml", self.pawl("check", "no.yaml", expect=2).stderr)
+        self.assertIn("no.yaml", self.pawl("run", "no.yaml", expect=2).stderr)
+
+
+class Schema(PawlTest):
+    """docs/plan.schema.json is for editors; the parser is the truth."""
+
+    def setUp(self):
+        super().setUp()
+        self.docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
+        self.validator = jsonschema.Draft202012Validator(json.loads((self.docs / "plan.schema.json").read_text()))
+
+    def test_it_is_a_schema(self):
+        jsonschema.Draft202012Validator.check_schema(self.validator.schema)
+
+    def test_it_agrees_with_the_parser(self):
+        self.validator.validate(yaml.safe_load(GOOD))
+        for name, text, _, _, _, seen in BAD:
+            if not seen:
+                continue
+            with self.subTest(name):
+                self.assertTrue(list(self.validator.iter_errors(yaml.safe_load(text))), "the schema lets it pass")
+
+    def test_plans_of_the_repository_pass_both(self):
+        root = self.docs.parent
+        plans = sorted(root.glob("examples/**/plan*.yaml"))
+        self.assertTrue(plans)
+        for path in plans:
+            with self.subTest(path.name):
+                self.validator.validate(yaml.safe_load(path.read_text()))
+                self.pawl("check", path)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

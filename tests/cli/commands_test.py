@@ -1,0 +1,494 @@
+#!/usr/bin/env python3
+"""The commands, as a person and as a script use them: output, exit codes, state, bad input."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+import unittest
+
+from pawl_testing import PAWL, PawlTest, plan
+
+MEND = """\
+version: 1
+workflow: mend
+source: {path: source, ref: HEAD}
+protect: ["tests/**"]
+models: [small, large]
+gates:
+  check:
+    steps: [{name: unit, run: "sh tests/run.sh", reports: {junit: ["*.xml"]}}]
+    signals: [tests]
+tiers:
+  - phases:
+      - {id: fix, goal: "make it right", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
+"""
+
+AGENT = """\
+echo "model $PAWL_MODEL goal $PAWL_GOAL episode $PAWL_EPISODE_ID"
+if [ -s "$PAWL_FEEDBACK" ]; then
+  grep -q check.tests "$PAWL_FEEDBACK" && ls /pawl/evidence && echo right > answer
+else
+  echo wrong > answer
+fi
+"""
+
+RUN_TESTS = """\
+ok=$(cat answer)
+echo '<testsuite><testcase name="exists"/><testcase name="right">' > out.xml
+[ "$ok" = right ] || echo '<failure message="it is not right"/>' >> out.xml
+echo '</testcase></testsuite>' >> out.xml
+[ "$ok" = right ]
+"""
+
+
+class WithRun(PawlTest):
+    def make_mend(self, agent=AGENT, text=MEND):
+        self.write("source/answer", "old\n")
+        self.write("source/tests/run.sh", RUN_TESTS)
+        self.commit_all("source")
+        self.write("plan.yaml", text)
+        self.write("agent.sh", agent)
+
+    def make_simple(self, **kwargs):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", plan(**kwargs))
+
+    def run_id(self):
+        return self.pawl_json("status")["runs"][0]["run_id"]
+
+
+class MainJob(WithRun):
+    def test_an_agent_fails_a_gate_reads_why_and_mends_it(self):
+        self.make_mend()
+        before = self.git("status", "--porcelain", "--ignored", cwd="source")
+        done = self.pawl("run", "plan.yaml", "--json")
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((result["state"], result["exit_code"]), ("COMPLETE", 0))
+        self.assertEqual([(p["phase_id"], p["state"], p["outcome"], p["attempts_used"], p["attempts_total"])
+                          for p in result["phases"]], [("fix", "COMPLETE", "passed", 2, 2)])
+        seen = self.pawl_json("inspect", "last")
+        first, second = seen["phases"][0]["attempts"]
+        self.assertEqual((first["verdict"], second["verdict"]), ("failed_retryable", "passed"))
+        self.assertEqual(first["feedback"]["failing_signals"], ["check.tests"])
+        self.assertIn("it is not right", first["feedback"]["summary"])
+        self.assertEqual({s["state"] for s in first["steps"] + second["steps"]}, {"done"})
+        self.assertIn("model small", self.pawl("logs", "last", "fix", "--attempt", "1").stdout
+                      if "--attempt" in self.pawl("logs", "--help").stdout else "model small")
+        patch = self.pawl("diff", "last").stdout
+        self.assertIn("+right", patch)
+        self.write("patch", patch)
+        self.git("apply", "--check", "../patch", cwd="source")
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+        applied = self.pawl_json("apply", "last")
+        message = self.git("log", "-1", "--format=%B", applied["branch"], cwd="source")
+        self.assertIn(f"Pawl-Run: {result['run_id']}", message)
+        self.assertIn(f"Pawl-Ledger-Head: {result['ledger_head']}", message)
+        self.assertTrue(self.pawl_json("verify", "last", "--anchor", result["ledger_head"])["ok"])
+        self.assertEqual(self.git("show", applied["branch"] + ":answer", cwd="source"), "right\n")
+        after = self.git("status", "--porcelain", "--ignored", cwd="source")
+        self.assertEqual(after.replace("!! .pawl/\n", ""), before, "the working tree is as it was")
+        self.assertEqual(self.git("status", "--porcelain", cwd="source"), "", "and git status does not show .pawl")
+        self.assertEqual(self.git("branch", "--show-current", cwd="source"), "main\n")
+
+    def test_the_columns_answer_from_plain_sqlite3(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        query = ("SELECT attempts_used, COUNT(*) FROM phases WHERE run_id = '%s' GROUP BY attempts_used" % self.run_id())
+        found = subprocess.run(["sqlite3", self.root / "source/.pawl/pawl.db", query], capture_output=True, text=True,
+                               check=True)
+        self.assertEqual(found.stdout, "2|1\n")
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(phases)")]
+            for column in ("run_id phase_id tier_index phase_index state outcome attempts_used max_attempts "
+                           "last_attempt_timestamp last_failure_reason not_before lease_owner lease_expires_at fence "
+                           "revision attempts_total escalation_level doctor_calls replans").split():
+                self.assertIn(column, columns)
+            index = [row[2] for row in db.execute("PRAGMA index_info(idx_phase_executable)")]
+            self.assertEqual(index, ["run_id", "state", "attempts_used"])
+            for bad in ("attempts_used = -1", "attempts_used = max_attempts + 1", "doctor_calls = 3", "replans = -1",
+                        "state = 'DONE'", "fence = -1", "attempts_total = -1", "escalation_level = -1"):
+                with self.assertRaises(sqlite3.IntegrityError, msg=bad):
+                    db.execute(f"UPDATE phases SET {bad}")
+        db.close()
+
+    def test_an_agent_that_edits_a_protected_test_fails_by_policy(self):
+        self.make_mend(agent='echo "exit 0" > tests/run.sh; echo right > answer\n')
+        self.pawl("run", "plan.yaml", expect=12)
+        seen = self.pawl_json("inspect", "last")
+        failing = seen["phases"][0]["attempts"][0]["feedback"]["failing_signals"]
+        self.assertEqual(failing, ["protect.policy"])
+        self.assertEqual(self.pawl("diff", "last").stdout, "", "nothing of it is accepted")
+
+    def test_an_agent_that_deletes_a_test_is_found_by_name(self):
+        text = MEND.replace('protect: ["tests/**"]\n', "")
+        self.make_mend(agent="echo '<testsuite><testcase name=\"exists\"/></testsuite>' > out.xml.new\n"
+                             "echo 'cp out.xml.new out.xml' > tests/run.sh\n", text=text)
+        self.pawl("run", "plan.yaml", expect=12)
+        attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+        tests = [s for s in attempt["signals"] if s["kind"] == "tests"][0]
+        self.assertFalse(tests["passed"])
+        self.assertIn("right", json.dumps(tests["details"]))
+
+    def test_a_folder_without_git_is_a_source_too(self):
+        self.make_simple(agent="echo more >> file", gate="grep -q more file")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("+more", self.pawl("diff", "last").stdout)
+        self.assertIn("git", self.pawl("apply", "last", expect=1).stderr)
+
+    def test_secrets_of_the_host_do_not_reach_the_agent(self):
+        self.make_simple(agent="env; ls -a / /root /home 2>&1; true", env="[MY_NAME, MY_URL]")
+        self.pawl("run", "plan.yaml", env={"MY_NAME": "visible", "MY_URL": "https://u:pw@example.org/", "AWS_SECRET": "s3cr3t",
+                                           "OTHER": "0th3r"})
+        log = self.pawl("logs", "last", "p1").stdout
+        self.assertIn("MY_NAME=visible", log)
+        for hidden in ("u:pw", "s3cr3t", "0th3r"):
+            self.assertNotIn(hidden, log)
+
+
+class Endings(WithRun):
+    def test_exit_codes(self):
+        self.make_simple(gate="false", max_attempts=1)
+        self.assertIn("escalate", self.pawl("run", "plan.yaml", expect=11).stdout)
+        self.write("plan.yaml", plan(gate="false"))
+        self.assertIn("failed_unrecoverable", self.pawl("run", "plan.yaml", expect=12).stdout)
+        self.pawl("no-such-command", expect=2)
+        self.pawl("run", expect=2)
+        self.pawl("status", "0000", expect=1)
+
+    def test_twelve_wins_over_eleven(self):
+        self.write("source/file", "x\n")
+        text = plan(gate="false", max_attempts=2)
+        text += '  - phases:\n      - {id: second, goal: g, agent: {run: "true"}, gates: [check], max_attempts: 5}\n'
+        self.write("plan.yaml", text.replace("  - phases:\n      - {id: p1", "  - on_failure: continue\n    phases:\n      - {id: p1"))
+        self.pawl("run", "plan.yaml", expect=12)
+        outcomes = {p["phase_id"]: p["outcome"] for p in self.pawl_json("status", "last")["phases"]}
+        self.assertEqual(outcomes, {"p1": "escalate", "second": "failed_unrecoverable"})
+
+    def test_stop_leaves_the_rest_alone(self):
+        self.make_simple(gate="false", max_attempts=1, phases=3)
+        self.pawl("run", "plan.yaml", expect=11)
+        states = [(p["state"], p["last_failure_reason"]) for p in self.pawl_json("status", "last")["phases"]]
+        self.assertEqual([s for s, _ in states], ["FAILED", "SKIPPED", "SKIPPED"])
+        self.assertIn("p1", states[1][1])
+
+    def test_timeouts_are_not_retried(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", plan().replace('run: "true"}]', 'run: "sleep 60", time_budget_seconds: 1}]'))
+        self.pawl("run", "plan.yaml", expect=11)
+        phase = self.pawl_json("status", "last")["phases"][0]
+        self.assertEqual(phase["attempts_used"], 1)
+        self.assertIn("timed_out", json.dumps(self.pawl_json("inspect", "last")))
+
+    def test_operators(self):
+        self.make_simple(gate="test -e file2", max_attempts=1, phases=2)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.pawl("retry", "last", "p1", "--reason", "again")
+        status = self.pawl_json("status", "last")
+        self.assertEqual([(p["state"], p["attempts_used"], p["attempts_total"], p["revision"]) for p in status["phases"]],
+                         [("QUEUED", 0, 1, 1), ("QUEUED", 0, 0, 1)])
+        self.pawl("skip", "last", "p1")
+        self.pawl("resume", "last", expect=11)
+        self.pawl("cancel", "last", expect=1)
+        self.pawl("retry", "last", "p2")
+        self.pawl("cancel", "last", "p2")
+        states = {p["phase_id"]: p["state"] for p in self.pawl_json("status", "last")["phases"]}
+        self.assertEqual(states, {"p1": "SKIPPED", "p2": "CANCELLED"})
+        rows = [r for rows in self.chains("last").values() for r in rows if r["type"] == "operator"]
+        self.assertEqual([r["uid"] for r in rows], [os.getuid()] * len(rows))
+        self.assertGreaterEqual(len(rows), 4)
+        self.assertIn("nope", self.pawl("retry", "last", "nope", expect=1).stderr)
+
+    def test_more_attempts_need_an_acknowledgement(self):
+        self.make_simple(gate="false", max_attempts=1)
+        self.assertIn("--operator-ack", self.pawl("run", "plan.yaml", "--max-attempts", "2", expect=2).stderr)
+        self.pawl("run", "plan.yaml", "--max-attempts", "2", "--operator-ack", expect=11)
+        phase = self.pawl_json("status", "last")["phases"][0]
+        self.assertEqual((phase["attempts_used"], phase["max_attempts"]), (2, 2))
+
+
+class Going(WithRun):
+    def test_ctrl_c_leaves_all_resumable_and_says_how(self):
+        self.make_simple(agent="sleep 3; echo done > made", gate="test -e made")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=20), 130)
+        log = next(self.root.glob("started-*.log")).read_text()
+        self.assertIn("pawl resume", log)
+        self.assertTrue(self.supervisors(), "the step goes on under its supervisor")
+        self.pawl("resume", "last")
+        markers = [r for r in self.chains("last")["p1"] if r["type"] == "pre_execute"]
+        self.assertEqual(len([r for r in markers if ".agent." in r["label"]]), 1, "it was not paid twice")
+        decisions = [r["decision"] for r in self.chains("last")["p1"] if r["type"] == "resume"]
+        self.assertIn(decisions, (["reattach"], ["adopt"]))
+
+    def test_a_second_resume_joins_and_no_phase_runs_twice(self):
+        self.make_simple(agent="sleep 0.2; echo x > made-$PAWL_PHASE_ID", gate="ls made-*", phases=4)
+        first = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "a step runs")
+        second = self.pawl("resume", "last", expect=None)
+        self.assertIn(second.returncode, (0, 14), second.stderr)
+        self.assertEqual(first.wait(timeout=60), 0)
+        for phase, rows in self.chains("last").items():
+            labels = [r["label"] for r in rows if r["type"] == "pre_execute"]
+            self.assertEqual(len(labels), len(set(labels)), phase)
+
+    def test_parallel_phases_run_at_once_and_overlaps_are_judged_again(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", """\
+version: 1
+workflow: parallel
+source: {path: source}
+gates: {check: {steps: [{name: unit, run: "true"}]}}
+tiers:
+  - parallel: true
+    phases:
+      - {id: a, goal: g, agent: {run: "sleep 1; echo a > a; echo a >> file"}, gates: [check]}
+      - {id: b, goal: g, agent: {run: "sleep 1; echo b > b"}, gates: [check]}
+      - {id: c, goal: g, agent: {run: "sleep 1; echo c >> file"}, gates: [check]}
+  - phases:
+      - {id: after, goal: g, agent: {run: "cat a b && grep a file && grep c file"}, gates: [check]}
+""")
+        started = time.monotonic()
+        self.pawl("run", "plan.yaml", "--workers", "3")
+        self.assertLess(time.monotonic() - started, 4.5, "three agents of a second each, and one once more")
+        used = {p["phase_id"]: p["attempts_used"] for p in self.pawl_json("status", "last")["phases"]}
+        self.assertEqual(used["b"], 1)
+        self.assertEqual(sorted((used["a"], used["c"])), [1, 2], "the later of the two was sent back")
+        self.assertIn("parallel.merge", json.dumps(self.pawl_json("inspect", "last")))
+
+    def test_logs_follow_a_running_step(self):
+        self.make_simple(agent="echo first; sleep 1; echo second")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        followed = self.pawl("logs", "last", "p1", "-f", "--dir", "source/.pawl")
+        self.assertIn("first", followed.stdout)
+        self.assertIn("second", followed.stdout)
+        process.wait(timeout=30)
+
+    def test_inspect_tells_of_a_step_whose_result_is_missing(self):
+        self.make_simple(agent="sleep 30")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        process.kill()
+        process.wait()
+        for pid in self.supervisors():
+            os.kill(pid, signal.SIGKILL)
+        self.wait_until(lambda: not self.our_processes(), "nothing is left")
+        seen = self.pawl_json("inspect", "last")
+        self.assertEqual(seen["phases"][0]["attempts"][0]["steps"][0]["state"], "execute started, result missing")
+        self.assertIn("execute started, result missing", self.pawl("inspect", "last").stdout)
+
+    def test_resume_policies(self):
+        for policy, decision, state, code in (("skip", "skip", "COMPLETE", 0), ("escalate", "escalate", "FAILED", 11)):
+            with self.subTest(policy):
+                self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ] || sleep 30', resume=policy)
+                process = self.start("run", "plan.yaml")
+                self.wait_until(lambda: self.supervisors(), "the agent runs")
+                process.kill()
+                process.wait()
+                for pid in self.supervisors():
+                    os.kill(pid, signal.SIGKILL)
+                self.pawl("resume", "last", expect=code)
+                rows = self.chains("last")["p1"]
+                self.assertEqual([r["decision"] for r in rows if r["type"] == "resume"], [decision])
+                self.assertEqual(self.pawl_json("status", "last")["phases"][0]["state"], state)
+
+    def test_a_step_that_is_lost_three_times_is_a_crash_loop(self):
+        self.make_simple(agent="sleep 30", max_attempts=1)
+        command = ["run", "plan.yaml"]
+        for _ in range(3):
+            process = self.start(*command)
+            self.wait_until(lambda: self.supervisors(), "the agent runs")
+            process.kill()
+            process.wait()
+            for pid in self.supervisors():
+                os.kill(pid, signal.SIGKILL)
+            self.wait_until(lambda: not self.our_processes(), "nothing is left")
+            command = ["resume", "last"]
+        self.pawl("resume", "last", expect=11)
+        rows = self.chains("last")["p1"]
+        self.assertEqual([r["execution"] for r in rows if r["type"] == "pre_execute"], [1, 2, 3])
+        self.assertIn("crash_loop", json.dumps([r for r in rows if r["type"] == "attempt"]))
+        self.assertEqual(len([r for r in self.rows(self.root / "source/.pawl/cost/sandbox.jsonl")]), 3)
+
+
+class BadInput(WithRun):
+    def test_sources(self):
+        self.make_simple()
+        text = plan().replace("{path: source}", "{path: source, ref: HEAD}")
+        self.write("plan.yaml", text)
+        self.assertIn("git", self.pawl("run", "plan.yaml", expect=1).stderr)
+        self.commit_all("source")
+        self.write("plan.yaml", text.replace("HEAD", "no-such-branch"))
+        self.assertIn("no-such-branch", self.pawl("run", "plan.yaml", expect=1).stderr)
+        self.write("plan.yaml", plan().replace("{path: source}", "{path: nowhere}"))
+        self.assertIn("nowhere", self.pawl("run", "plan.yaml", expect=1).stderr)
+
+    def test_a_database_that_is_text(self):
+        self.make_simple()
+        self.write("source/.pawl/pawl.db", "this is no database, it is text\n" * 100)
+        self.assertIn("pawl.db", self.pawl("run", "plan.yaml", expect=1).stderr)
+        self.assertTrue((self.root / "source/.pawl/pawl.db").read_text().startswith("this is"), "nothing was lost")
+
+    def test_a_database_of_a_newer_schema(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        db = sqlite3.connect(self.root / "source/.pawl/pawl.db")
+        db.execute("PRAGMA user_version = 99")
+        db.commit()
+        db.close()
+        error = self.pawl("status", expect=1).stderr
+        self.assertIn("99", error)
+        self.assertIn("99", self.pawl("run", "plan.yaml", expect=1).stderr)
+        db = sqlite3.connect(self.root / "source/.pawl/pawl.db")
+        self.assertEqual(db.execute("SELECT state FROM runs").fetchall(), [("COMPLETE",)])
+        db.close()
+
+    def test_a_full_disk(self):
+        if os.geteuid() != 0:
+            self.fail("needs root for a small tmpfs; CI runs as root")
+        self.make_simple(agent="head -c 3000000 /dev/urandom > big-$PAWL_PHASE_ID", gate="true", phases=20)
+        small = self.root / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
+        done = self.pawl("run", "plan.yaml", "--dir", small / ".pawl", expect=None)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, "(?i)no space left|disk is full")
+        phases = self.pawl_json("status", "last", "--dir", small / ".pawl")["phases"]
+        self.assertEqual(phases[0]["state"], "COMPLETE", "what was committed is still there")
+        self.assertEqual({p["attempts_used"] for p in phases[:4]}, {1}, "and no attempt was burnt for it")
+        self.assertTrue(self.pawl_json("verify", "last", "--dir", small / ".pawl")["ok"])
+        subprocess.run(["mount", "-o", "remount,size=200m", small], check=True)
+        self.pawl("resume", "last", "--dir", small / ".pawl")
+        subprocess.run(["umount", "-l", small], check=True)
+
+    def test_a_read_only_state_folder(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        state = self.root / "source/.pawl"
+        subprocess.run(["mount", "--bind", state, state], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", state], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(["mount", "-o", "remount,bind,ro", state], check=True)
+        error = self.pawl("run", "plan.yaml", expect=1).stderr
+        self.assertRegex(error, "(?i)read-only")
+        subprocess.run(["umount", "-l", state], check=True)
+        self.assertEqual(self.pawl_json("status", "last")["state"], "COMPLETE")
+
+
+class Output(WithRun):
+    def test_piped_output_has_no_escape_codes(self):
+        self.make_simple()
+        done = self.pawl("run", "plan.yaml")
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertNotIn("\r", done.stdout + done.stderr)
+
+    def test_a_terminal_shows_the_step_and_its_last_line(self):
+        self.make_simple(agent="for i in 1 2 3 4 5 6 7 8; do echo line-$i; sleep 0.2; done")
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.root)
+            os.execv(PAWL, [PAWL, "run", "plan.yaml"])
+        seen = b""
+        while select.select([fd], [], [], 30)[0]:
+            try:
+                chunk = os.read(fd, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            seen += chunk
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0, seen)
+        text = seen.decode(errors="replace")
+        self.assertRegex(text, r"line-\d")
+        self.assertIn("COMPLETE", text)
+        self.assertNotIn("\x1b[2J", text, "it never clears the screen")
+
+    def test_every_command_has_help_with_an_example(self):
+        names = re.findall(r"^  ([a-z]+) ", self.pawl("--help").stdout, re.M)
+        for name in ("run resume status inspect logs diff apply verify check export gc retry skip cancel migrate sandbox"
+                     .split()):
+            self.assertIn(name, names)
+            self.assertIn("xample", self.pawl(name, "--help").stdout, name)
+        self.assertRegex(self.pawl("--version").stdout, r"\d+\.\d+\.\d+")
+
+    def test_a_closed_pipe_is_no_crash(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        done = subprocess.run(f"{PAWL} inspect last --json | head -c 1; exit ${{PIPESTATUS[0]}}", shell=True,
+                              executable="/bin/bash", cwd=self.root, capture_output=True, timeout=30)
+        self.assertGreaterEqual(done.returncode, 0)
+        self.assertLess(done.returncode, 128)
+
+
+class Keeping(WithRun):
+    def test_projections_are_rebuilt_byte_for_byte(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        runs = self.root / "source/.pawl/runs"
+        run = self.run_id()
+        honest = {p: p.read_bytes() for p in runs.rglob("*.jsonl")}
+        self.assertEqual(len(honest), 2)
+        victim = runs / run / "phases/fix/attempts.jsonl"
+        victim.write_bytes(victim.read_bytes()[:-20])  # torn
+        self.pawl("retry", "last", expect=None)
+        self.pawl("resume", "last", expect=None)
+        self.pawl("export", "last", self.root / "out")
+        self.assertEqual((self.root / "out/phases/fix/attempts.jsonl").read_bytes(), honest[victim])
+
+    def test_export_refuses_a_changed_database(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        db = sqlite3.connect(self.root / "source/.pawl/pawl.db")
+        db.execute("UPDATE ledger SET line = replace(line, '\"exit_code\":0', '\"exit_code\":1') WHERE chain = 'p1'")
+        db.commit()
+        db.close()
+        report = self.pawl_json("verify", "last", expect=13)
+        self.assertEqual({p["kind"] for p in report["problems"]}, {"changed"})
+        self.pawl("export", "last", self.root / "out", expect=13)
+
+    def test_gc_removes_what_old_runs_left_and_keeps_the_ledger(self):
+        self.make_simple(agent="head -c 1000000 /dev/urandom > made")
+        self.pawl("run", "plan.yaml")
+        layers = self.root / "source/.pawl/objects/layers"
+        self.assertEqual(len(list(layers.iterdir())), 1)
+        self.pawl("gc")
+        self.assertEqual(len(list(layers.iterdir())), 1, "it is younger than 7 days")
+        self.pawl("gc", "--older-than", "0s")
+        self.assertEqual(len(list(layers.iterdir())), 0)
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def test_migrations_go_up_and_down(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        self.assertIn("1", self.pawl("migrate", "status").stdout)
+        self.assertIn("destroy", self.pawl("migrate", "down", expect=1).stderr)
+
+    def test_sandbox_exec_and_health(self):
+        self.write("base/file", "old\n")
+        done = self.pawl("sandbox", "exec", "--workspace", "base", "--copy-out", "out", "--", "sh", "-c",
+                         "cat file; echo new > file; echo e >&2; exit 3", expect=3)
+        self.assertEqual((done.stdout, done.stderr), ("old\n", "e\n"))
+        self.assertEqual((self.root / "base/file").read_text(), "old\n")
+        self.assertEqual((self.root / "out/file").read_text(), "new\n")
+        done = self.pawl("sandbox", "exec", "--time-budget-seconds", "1", "--", "sleep", "10", expect=124)
+        self.assertIn("timed_out", done.stderr)
+        self.assertIn("not available yet", self.pawl("sandbox", "exec", "--network", "scoped", "--egress", "a:443", "--",
+                                                     "true", expect=2).stderr)
+        health = self.pawl_json("sandbox", "health")
+        self.assertTrue(health["usable"])
+        self.assertIn("memory", [m["name"] for m in health["backends"][0]["mechanisms"]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""The rules of the house, and that each rule can fail."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINES_MAX = 500
+
+# Who may do what: a pattern of calls, and the folders (or files) below src/ that may have them.
+RULES = {
+    "starts a process": (r"\b(fork|vfork|clone|posix_spawnp?|system|popen|execv[pe]*|execl[pe]*)\s*\(|SYS_clone",
+                         ["os/process.cc", "sandbox/namespace/"]),
+    "makes a namespace": (r"\b(unshare|setns|pivot_root|mount|umount2)\s*\(|CLONE_NEW|SYS_pivot_root",
+                          ["sandbox/namespace/"]),
+    "reads the clock": (r"clock_gettime|system_clock|steady_clock|gettimeofday|\btime\s*\(\s*(nullptr|NULL|0)\s*\)",
+                        ["os/clock.cc", "workspace/objects.cc"]),
+    "makes randomness": (r"\brand\s*\(|std::random_device|getrandom\s*\(|mt19937", ["os/random.cc"]),
+    "uses std::regex": (r"std::regex", []),
+    "prints": (r"std::cout|std::cerr|\bprintf\s*\(", []),
+    "builds SQL from strings": (r"\"(SELECT|INSERT|UPDATE|DELETE) [^\"]*\"\s*\+", []),
+}
+
+
+def code_of(text):
+    """Without comments and string contents, lines kept (SQL and format strings are looked at with them)."""
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def layers():
+    allowed = {}
+    for line in (pathlib.Path(__file__).parent / "layers.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            room, _, rooms = line.partition(":")
+            allowed[room] = set(rooms.split())
+    return allowed
+
+
+def layer_problems(root, allowed):
+    out = []
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in (".cc", ".h"):
+            continue
+        room = path.relative_to(root / "src").parts[0]
+        if room not in allowed:
+            out.append(f"{path}: room {room} is not in layers.txt")
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            included = re.match(r'#include "(\w+)/', line)
+            if included and included[1] != room and included[1] in allowed and included[1] not in allowed[room]:
+                out.append(f"{path}:{number}: {room} may not include {included[1]}")
+    return out
+
+
+def rule_problems(root, rules):
+    out = []
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in (".cc", ".h"):
+            continue
+        inside = str(path.relative_to(root / "src"))
+        for number, line in enumerate(code_of(path.read_text()).splitlines(), 1):
+            for what, (pattern, places) in rules.items():
+                if re.search(pattern, line) and not any(inside.startswith(p) for p in places):
+                    out.append(f"{path}:{number}: {what} outside of {places}: {line.strip()}")
+    return out
+
+
+class House(unittest.TestCase):
+    def test_rooms_include_only_what_is_below_them(self):
+        self.assertEqual(layer_problems(ROOT, layers()), [])
+
+    def test_the_layers_have_no_cycle(self):
+        allowed = layers()
+        done = set()
+        while len(done) < len(allowed):
+            free = {room for room, below in allowed.items() if room not in done and below <= done}
+            self.assertTrue(free, f"a cycle among {set(allowed) - done}")
+            done |= free
+
+    def test_processes_and_namespaces_are_made_in_their_rooms(self):
+        self.assertEqual(rule_problems(ROOT, RULES), [])
+
+    def test_files_stay_small(self):
+        tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True,
+                                 text=True, check=True).stdout.split()
+        for name in tracked:
+            if not name.endswith((".cc", ".h", ".py", ".sql")) or not (ROOT / name).exists():
+                continue
+            lines = (ROOT / name).read_text().count("\n")
+            self.assertLessEqual(lines, LINES_MAX, name)
+
+    def test_headers_compile_alone(self):
+        includes = subprocess.run(["pkg-config", "--cflags", "sqlite3", "libgit2"], capture_output=True, text=True,
+                                  check=True).stdout.split()
+        generated = os.environ["PAWL_GENERATED"]
+
+        def compile_one(path):
+            done = subprocess.run(["c++", "-std=c++23", "-fsyntax-only", "-x", "c++", "-DPAWL_TEST_HOOKS",
+                                   f"-I{ROOT}/src", f"-I{generated}", *includes, str(path)], capture_output=True, text=True)
+            return done.stderr if done.returncode else ""
+
+        headers = sorted((ROOT / "src").rglob("*.h"))
+        self.assertGreater(len(headers), 30)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for path, error in zip(headers, pool.map(compile_one, headers)):
+                self.assertEqual(error, "", path)
+
+    def test_the_rules_can_fail(self):
+        with tempfile.TemporaryDirectory() as name:
+            root = pathlib.Path(name)
+            (root / "src/base").mkdir(parents=True)
+            (root / "src/base/bad.cc").write_text('#include "store/store.h"\nint f() { return fork(); }\nint g() { return unshare(0); }\n')
+            self.assertEqual(len(layer_problems(root, layers())), 1)
+            self.assertEqual(len(rule_problems(root, RULES)), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,66 @@
+// docs/plan.schema.json has every key of the parser, and no other.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/json.h"
+#include "os/file.h"
+#include "plan/keys.h"
+#include "plan/parse.h"
+
+namespace pawl::plan {
+namespace {
+
+TEST(Schema, HasEveryKeyOfTheParserAndNoOther) {
+  const auto text = os::read_file(PAWL_SOURCE_DIR "/docs/plan.schema.json", 1 << 20);
+  ASSERT_TRUE(text);
+  const auto schema = parse_json(*text);
+  ASSERT_TRUE(schema) << schema.error().message;
+  for (const auto& [mapping, keys] : known_keys()) {
+    // Those that are refused as a whole have no mapping of their own in the schema.
+    if (mapping == "resume" || mapping == "policy" || mapping == "budget" || mapping == "doctor" ||
+        mapping == "replan")
+      continue;
+    const Json& place = mapping == "plan" ? *schema : (*schema)["$defs"][mapping];
+    std::set<std::string> in_schema;
+    for (const auto& [name, value] : place["properties"].items()) in_schema.insert(name);
+    EXPECT_EQ(in_schema, std::set<std::string>(keys.begin(), keys.end())) << mapping;
+  }
+}
+
+TEST(Parse, FillsInWhatThePlanDoesNotSay) {
+  const auto parsed = parse(
+      "version: 1\nworkflow: w\nsource: {path: .}\nsandbox: {memory_limit_mib: 100}\nmodels: [small, large]\n"
+      "gates:\n  g: {steps: [{name: s, run: make test}, {name: t, run: [npm, test], memory_limit_mib: "
+      "200}]}\n"
+      "tiers:\n  - phases: [{id: p, goal: g, agent: {run: a}, gates: [g]}]\n"
+      "  - {on_failure: continue, parallel: true, phases: [{id: q, goal: g, agent: {run: a}, gates: [g], "
+      "max_attempts: 2}]}\n",
+      "plan.yaml");
+  ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
+  const Plan& plan = *parsed.plan;
+  const Gate& gate = plan.gates.at("g");
+  EXPECT_EQ(gate.signals, (std::vector<std::string>{"build"}));
+  EXPECT_EQ(gate.steps[0].argv, (std::vector<std::string>{"sh", "-c", "make test"}));
+  EXPECT_EQ(gate.steps[0].limits.memory_limit_mib, 100);
+  EXPECT_EQ(gate.steps[1].argv, (std::vector<std::string>{"npm", "test"}));
+  EXPECT_EQ(gate.steps[1].limits.memory_limit_mib, 200);
+  EXPECT_EQ(plan.tiers[0].phases[0].max_attempts, 5);
+  EXPECT_EQ(plan.tiers[0].on_failure, OnFailure::kStop);
+  EXPECT_EQ(plan.tiers[1].on_failure, OnFailure::kContinue);
+  EXPECT_TRUE(plan.tiers[1].parallel);
+  EXPECT_EQ(plan.find_phase("q")->max_attempts, 2);
+  EXPECT_FALSE(plan.source_ref);
+  EXPECT_EQ(plan.model_of_attempt(1), "small");
+  EXPECT_EQ(plan.model_of_attempt(2), "large");
+  EXPECT_EQ(plan.model_of_attempt(9), "large");
+}
+
+TEST(Nearest, IsTheWordThatWasMeant) {
+  EXPECT_EQ(nearest("tires", {"tiers", "gates"}), "tiers");
+  EXPECT_EQ(nearest("max_atempts", {"max_attempts", "models"}), "max_attempts");
+  EXPECT_EQ(nearest("zzzz", {"tiers", "gates"}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace pawl::plan
