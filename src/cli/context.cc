@@ -107,6 +107,7 @@ void print_json(const Json& json) { fmt::print("{}\n", canonical(json)); }
 store::Operator this_operator(const std::string& reason) { return {.uid = os::user_id(), .reason = reason}; }
 
 std::string duration_text(std::int64_t ms) {
+  if (ms < 1000) return fmt::format("{}ms", ms);
   if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
   if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
   return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
