@@ -1,0 +1,80 @@
+// A workspace over a tree of 50,000 files: opening it, and copying out what changed.
+#include <benchmark/benchmark.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <string>
+
+#include "os/file.h"
+#include "sandbox/backend.h"
+#include "workspace/workspace.h"
+
+namespace {
+
+constexpr int kFolders = 500, kFilesEach = 100;
+
+struct Tree {
+  Tree() {
+    char name[] = "build/bench-workspace-XXXXXX";
+    PAWL_CHECK(mkdtemp(name) != nullptr);
+    root = *pawl::os::absolute_path(name);
+    for (int i = 0; i < kFolders; ++i) {
+      const std::string folder = root + "/source/d" + std::to_string(i);
+      PAWL_CHECK(pawl::os::make_folders(folder).has_value());
+      for (int j = 0; j < kFilesEach; ++j)
+        PAWL_CHECK(pawl::os::write_atomically(folder + "/f" + std::to_string(j), std::to_string(i * 1000 + j))
+                       .has_value());
+    }
+    workspaces.emplace(*pawl::workspace::Workspaces::open(root + "/.pawl"));
+    base = workspaces->snapshot_directory(root + "/source")->base_id;
+  }
+  ~Tree() { static_cast<void>(pawl::os::remove_tree(root)); }
+
+  pawl::sandbox::Folders fresh(int n) const {
+    const std::string work = root + "/.pawl/work/" + std::to_string(n);
+    pawl::sandbox::Folders folders{
+        {workspaces->base_tree(base)}, work + "/upper", work + "/work", work + "/scratch"};
+    for (const auto& folder : {folders.upper, folders.work, folders.scratch})
+      PAWL_CHECK(pawl::os::make_folders(folder).has_value());
+    return folders;
+  }
+
+  std::string root, base;
+  std::optional<pawl::workspace::Workspaces> workspaces;
+};
+
+Tree& tree() {
+  static Tree tree;
+  return tree;
+}
+
+// From nothing to the first instruction of a command in it, and back.
+void WorkspaceOpen(benchmark::State& state) {
+  auto backend = *pawl::sandbox::make_backend("namespace");
+  const pawl::sandbox::SandboxSpec spec{.cmd = {"/bin/true"}, .time_budget_seconds = 60};
+  int n = 0;
+  for (auto _ : state) {
+    const auto folders = tree().fresh(++n);
+    const auto done =
+        backend->execute(spec, folders, {.on_output = [](auto, auto) {}}, "bench-" + std::to_string(n));
+    PAWL_CHECK(succeeded(done.run) && !done.copied);
+  }
+}
+BENCHMARK(WorkspaceOpen)->Unit(benchmark::kMillisecond)->Iterations(50)->UseRealTime();
+
+void WorkspaceCopyOut(benchmark::State& state) {
+  int n = 1000;
+  for (auto _ : state) {
+    const auto folders = tree().fresh(++n);
+    PAWL_CHECK(pawl::os::make_folders(folders.upper + "/d7").has_value());
+    PAWL_CHECK(
+        pawl::os::write_atomically(folders.upper + "/d7/f7", "changed " + std::to_string(n)).has_value());
+    const auto start = std::chrono::steady_clock::now();
+    const auto layer = tree().workspaces->collect(folders.upper, folders.lower, false);
+    PAWL_CHECK(layer && !layer->layer_id.empty());
+    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+}
+BENCHMARK(WorkspaceCopyOut)->Unit(benchmark::kMillisecond)->Iterations(50)->UseManualTime();
+
+}  // namespace

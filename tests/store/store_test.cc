@@ -1,0 +1,370 @@
+// The verbs of the store on a real file: transactions, fences, counters, migrations, query plans.
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <map>
+#include <thread>
+
+#include "base/hash.h"
+#include "embedded/sql.h"
+#include "store/transition.h"
+#include "support/temp_folder.h"
+
+namespace pawl::store {
+namespace {
+
+class PlainSealer final : public RowSealer {
+ public:
+  Sealed seal(Json content, std::int64_t seq, WallTime, std::string_view) const override {
+    content["seq"] = seq;
+    std::string line = canonical(content);
+    return {.line = line, .hash = blake3_hex(line)};
+  }
+  Head sign(std::string body) const override {
+    return {.body = std::move(body), .public_key = "k", .signature = "s"};
+  }
+};
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { store_ = open(); }
+
+  std::unique_ptr<Store> open() {
+    auto store = open_store("sqlite:" + path_, std::make_shared<PlainSealer>());
+    EXPECT_TRUE(store) << store.error().message;
+    return *std::move(store);
+  }
+  std::string create(std::vector<std::vector<std::string>> tiers, bool parallel = false, bool stop = true) {
+    NewRun run;
+    run.run = {.run_id = "run-" + std::to_string(++runs_),
+               .workflow_id = "w",
+               .plan_text = "p",
+               .base_id = "b",
+               .backend = "namespace",
+               .created_at = rfc3339(now_)};
+    for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
+      run.tiers.push_back({.tier_index = static_cast<std::int64_t>(tier),
+                           .name = "t",
+                           .stop_on_failure = stop,
+                           .parallel = parallel});
+      for (std::size_t phase = 0; phase < tiers[tier].size(); ++phase)
+        run.phases.push_back({.run_id = run.run.run_id,
+                              .phase_id = tiers[tier][phase],
+                              .tier_index = static_cast<std::int64_t>(tier),
+                              .phase_index = static_cast<std::int64_t>(phase),
+                              .max_attempts = 2});
+    }
+    const auto created = store_->create_run(run, now_);
+    EXPECT_TRUE(created) << created.error().message;
+    return run.run.run_id;
+  }
+  ClaimRequest request(const std::string& owner = "me") {
+    return {.owner = owner, .now = now_, .model_of_attempt = [](const auto&, auto n) {
+              return "m" + std::to_string(n);
+            }};
+  }
+  Claim claim(const std::string& owner = "me") {
+    auto result = store_->claim(request(owner));
+    EXPECT_TRUE(result && result->claim) << (result ? result->waits_for : result.error().message);
+    return *std::move(result->claim);
+  }
+  std::string step(const Claim& claim, std::int64_t index = 0) {
+    const std::string id = "s" + std::to_string(++steps_);
+    const auto begun = store_->begin_step(claim.lease,
+                                          {.sandbox_run_id = id,
+                                           .step_index = index,
+                                           .gate_id = "agent",
+                                           .step_name = "run",
+                                           .label = claim.phase.phase_id + ".x",
+                                           .sandbox_spec_hash = "h"},
+                                          std::nullopt, std::nullopt, now_);
+    EXPECT_TRUE(begun) << begun.error().message;
+    return id;
+  }
+  static StepEnd ended(const std::string& id) {
+    return {.sandbox_run_id = id,
+            .run = {{"outcome", "exited"}, {"exit_code", 0}},
+            .cost_row = "{\"id\":\"" + id + "\"}"};
+  }
+  static AttemptEnd verdict(const std::string& word) {
+    return {.verdict = word,
+            .signals = Json::array(),
+            .failing_signals = {},
+            .summary = "s",
+            .feedback = word == "passed" ? Json() : Json::object(),
+            .reason = word == "passed" ? "" : "why"};
+  }
+  Result<Finished> finish(const Claim& claim, const std::string& id, const std::string& word) {
+    return store_->finish(
+        claim.lease, ended(id), std::nullopt, verdict(word), [](const auto&, const auto&) { return false; },
+        now_);
+  }
+  PhaseRow phase(const std::string& run, const std::string& id) {
+    const auto phases = *store_->phases(run);
+    for (const auto& row : phases)
+      if (row.phase_id == id) return row;
+    return {};
+  }
+
+  testing::TempFolder temp_;
+  const std::string path_ = temp_ / "pawl.db";
+  WallTime now_{1'767'323'045'000'000};
+  std::unique_ptr<Store> store_;
+  int runs_ = 0, steps_ = 0;
+};
+
+TEST_F(StoreTest, ClaimReservesBeforeAnythingRuns) {
+  const auto run = create({{"a", "b"}, {"c"}});
+  const auto first = claim();
+  EXPECT_EQ(first.phase.phase_id, "a");
+  EXPECT_EQ(first.phase.attempts_used, 1);
+  EXPECT_EQ(first.attempt.number, 1);
+  EXPECT_EQ(first.attempt.model, "m1");
+  EXPECT_FALSE(first.continued);
+  const auto row = phase(run, "a");
+  EXPECT_EQ(row.state, PhaseState::kExecuting);
+  EXPECT_EQ(row.fence, first.lease.fence);
+  const auto other = *store_->claim(request("other"));
+  EXPECT_FALSE(other.claim) << "the tier is not parallel";
+  EXPECT_EQ(other.nothing, Nothing::kWaiting);
+}
+
+TEST_F(StoreTest, ACrashDoesNotReserveAgain) {
+  const auto run = create({{"a"}});
+  const auto first = claim("dead");
+  step(first);
+  auto again = request("me");
+  again.owner_is_dead = [](std::string_view owner) { return owner == "dead"; };
+  const auto second = *store_->claim(again);
+  ASSERT_TRUE(second.claim) << second.waits_for;
+  EXPECT_TRUE(second.claim->continued);
+  EXPECT_EQ(second.claim->phase.attempts_used, 1);
+  EXPECT_GT(second.claim->lease.fence, first.lease.fence);
+  EXPECT_EQ(second.claim->steps.size(), 1U);
+  // The one that was thought dead commits nothing any more.
+  EXPECT_EQ(store_->heartbeat(first.lease, now_, 1000).error().kind, ErrorKind::kConflict);
+  EXPECT_EQ(finish(first, "s1", "passed").error().kind, ErrorKind::kConflict);
+  EXPECT_TRUE(finish(*second.claim, "s1", "passed"));
+  EXPECT_EQ(phase(run, "a").state, PhaseState::kComplete);
+}
+
+TEST_F(StoreTest, LeasesExpireAndAreExtended) {
+  create({{"a"}});
+  const auto first = claim("elsewhere");
+  now_.micros += 29'000'000;
+  EXPECT_TRUE(store_->heartbeat(first.lease, now_, 30'000));
+  now_.micros += 29'000'000;
+  EXPECT_FALSE(store_->claim(request())->claim) << "it was extended";
+  now_.micros += 2'000'000;
+  EXPECT_TRUE(store_->claim(request())->claim);
+}
+
+TEST_F(StoreTest, AFailedAttemptKeepsThePhaseUntilTheLast) {
+  const auto run = create({{"a", "b"}});
+  auto held = claim();
+  auto finished = finish(held, step(held), "failed_retryable");
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->state, PhaseState::kExecuting);
+  EXPECT_EQ(phase(run, "a").lease_owner, "");
+  held = claim();
+  EXPECT_EQ(held.attempt.number, 2);
+  EXPECT_TRUE(held.previous);
+  finished = finish(held, step(held), "failed_retryable");
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->state, PhaseState::kFailed) << "the last one decides in the same transaction";
+  EXPECT_EQ(finished->outcome, PhaseOutcome::kEscalate);
+  EXPECT_TRUE(finished->run_ended) << "on_failure: stop";
+  EXPECT_EQ(phase(run, "b").state, PhaseState::kSkipped);
+  EXPECT_EQ(store_->run(run)->state, RunState::kFailed);
+  EXPECT_EQ(store_->claim(request())->nothing, Nothing::kAllTerminal);
+}
+
+TEST_F(StoreTest, ATierWaitsForTheOneBefore) {
+  const auto run = create({{"a", "b"}, {"c"}}, true);
+  const auto a = claim("1"), b = claim("2");
+  EXPECT_EQ(b.phase.phase_id, "b");
+  EXPECT_FALSE(store_->claim(request("3"))->claim);
+  ASSERT_TRUE(finish(a, step(a), "passed"));
+  EXPECT_FALSE(store_->claim(request("3"))->claim);
+  ASSERT_TRUE(finish(b, step(b), "passed"));
+  EXPECT_EQ(claim("3").phase.phase_id, "c");
+  EXPECT_EQ(store_->accepted_layers(run)->size(), 2U);
+}
+
+TEST_F(StoreTest, AnAttemptIsAllOrNothing) {
+  const auto run = create({{"a"}});
+  const auto held = claim();
+  const auto id = step(held);
+  // A second result of the same step breaks the transaction in its middle.
+  ASSERT_TRUE(store_->begin_step(held.lease,
+                                 {.sandbox_run_id = "next",
+                                  .step_index = 1,
+                                  .gate_id = "g",
+                                  .step_name = "s",
+                                  .label = "l",
+                                  .sandbox_spec_hash = "h"},
+                                 ended(id), std::nullopt, now_));
+  const auto rows = store_->ledger(run, "a", 1, 100)->size();
+  const auto failed = store_->finish(
+      held.lease, ended(id), std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
+      now_);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(store_->ledger(run, "a", 1, 100)->size(), rows);
+  EXPECT_EQ(phase(run, "a").state, PhaseState::kExecuting);
+  EXPECT_EQ(store_->cost_rows(run, 0)->size(), 1U);
+  EXPECT_TRUE(finish(held, "next", "passed"));
+  EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
+  EXPECT_EQ(store_->cost_rows("", 1)->size(), 1U);
+}
+
+TEST_F(StoreTest, AStepIsBegunThreeTimesAtMost) {
+  create({{"a"}});
+  const auto held = claim();
+  std::string id = step(held);
+  for (std::int64_t execution = 2; execution <= 4; ++execution) {
+    const std::string next = id + "x";
+    const ResumeDecision lost{.sandbox_run_id = id,
+                              .label = "l",
+                              .found = "nothing",
+                              .decision = "re_execute",
+                              .lost_cost_row = "{}"};
+    const auto begun = store_->begin_step(held.lease,
+                                          {.sandbox_run_id = next,
+                                           .gate_id = "agent",
+                                           .step_name = "run",
+                                           .label = "l",
+                                           .sandbox_spec_hash = "h",
+                                           .execution = execution},
+                                          std::nullopt, lost, now_);
+    EXPECT_EQ(begun.has_value(), execution <= kExecutionsPerStepMax) << execution;
+    id = next;
+  }
+}
+
+TEST_F(StoreTest, OperatorsReopenWhatIsTerminalAndNothingElseDoes) {
+  const auto run = create({{"a", "b"}});
+  const auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "failed_unrecoverable"));
+  EXPECT_EQ(phase(run, "b").state, PhaseState::kSkipped);
+  const auto changed = store_->operator_retry(run, "a", {.uid = 7, .reason = "again"}, now_);
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(*changed, (std::vector<std::string>{"a", "b"})) << "with what was skipped because of it";
+  const auto row = phase(run, "a");
+  EXPECT_EQ(row.state, PhaseState::kQueued);
+  EXPECT_EQ(row.attempts_used, 0);
+  EXPECT_EQ(row.attempts_total, 1);
+  EXPECT_EQ(row.revision, 1);
+  EXPECT_EQ(store_->run(run)->state, RunState::kExecuting);
+  EXPECT_EQ(store_->operator_retry(run, "a", {}, now_).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(claim().attempt.number, 2) << "attempts are numbered for ever";
+  ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
+  EXPECT_EQ(phase(run, "a").state, PhaseState::kCancelled);
+}
+
+TEST_F(StoreTest, ManyProcessesOnOneFileShareTheWork) {
+  constexpr int kThreads = 4, kPhases = 40;
+  std::vector<std::string> names;
+  for (int i = 0; i < kPhases; ++i) names.push_back("p" + std::to_string(i));
+  const auto run = create({names}, true);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      auto store = *open_store("sqlite:" + path_, std::make_shared<PlainSealer>());
+      for (;;) {
+        auto found = *store->claim(request("worker" + std::to_string(thread)));
+        if (!found.claim) return;
+        const auto done = store->finish(
+            found.claim->lease, std::nullopt, std::nullopt, verdict("passed"),
+            [](const auto&, const auto&) { return false; }, now_);
+        ASSERT_TRUE(done) << done.error().message;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  const auto phases = *store_->phases(run);
+  for (const auto& row : phases) {
+    EXPECT_EQ(row.state, PhaseState::kComplete) << row.phase_id;
+    EXPECT_EQ(row.attempts_total, 1) << row.phase_id;
+  }
+}
+
+TEST_F(StoreTest, MigratesDownAndUp) {
+  EXPECT_EQ(schema_status("sqlite:" + path_)->database, schema_status("sqlite:" + path_)->program);
+  create({{"a"}});
+  store_.reset();
+  EXPECT_EQ(migrate_down("sqlite:" + path_, false).error().kind, ErrorKind::kDenied) << "runs are there";
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, true));
+  EXPECT_FALSE(schema_status("sqlite:" + path_)->pending.empty());
+  ASSERT_TRUE(migrate_up("sqlite:" + path_));
+  store_ = open();
+  EXPECT_TRUE(store_->runs(10)->empty());
+}
+
+TEST_F(StoreTest, RefusesWhatItDoesNotKnow) {
+  ASSERT_TRUE(os::write_atomically(temp_ / "text.db", std::string(5000, 'x')));
+  EXPECT_EQ(open_store("sqlite:" + (temp_ / "text.db"), nullptr).error().kind, ErrorKind::kCorrupt);
+  EXPECT_EQ(open_store("postgresql://h/d", nullptr).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(store_->run("no-such-run").error().kind, ErrorKind::kNotFound);
+}
+
+// Every statement that claims, begins, ends or reads one run uses an index.
+TEST_F(StoreTest, NoStatementScansATable) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  int explained = 0;
+  for (const auto file :
+       {sqlite::sql::claim, sqlite::sql::steps, sqlite::sql::finish, sqlite::sql::operators}) {
+    for (auto at = file.find("-- name: "); at != std::string_view::npos;) {
+      const auto end = file.find('\n', at);
+      const auto next = file.find("-- name: ", end);
+      const std::string name(file.substr(at + 9, end - at - 9)),
+          text(file.substr(end, next == file.npos ? next : next - end));
+      at = next;
+      sqlite3_stmt* statement = nullptr;
+      ASSERT_EQ(sqlite3_prepare_v2(database, ("EXPLAIN QUERY PLAN " + text).c_str(), -1, &statement, nullptr),
+                SQLITE_OK)
+          << name << sqlite3_errmsg(database);
+      while (sqlite3_step(statement) == SQLITE_ROW) {
+        const std::string detail = reinterpret_cast<const char*>(sqlite3_column_text(statement, 3));
+        const bool scan = detail.starts_with("SCAN") && detail.find("USING COVERING INDEX") == detail.npos &&
+                          detail.find("CONSTANT ROW") == detail.npos;
+        EXPECT_FALSE(scan) << name << ": " << detail;
+        ++explained;
+      }
+      sqlite3_finalize(statement);
+    }
+  }
+  EXPECT_GT(explained, 10);
+  sqlite3_close(database);
+}
+
+TEST(Transition, IsATable) {
+  using enum PhaseState;
+  using enum PhaseEvent;
+  const std::map<PhaseEvent, std::vector<PhaseState>> legal = {
+      {kClaim, {kQueued, kExecuting}},
+      {kAttemptPassed, {kExecuting}},
+      {kAttemptRetryable, {kExecuting}},
+      {kAttemptUnrecoverable, {kExecuting}},
+      {kAttemptEscalate, {kExecuting}},
+      {kTierStopped, {kQueued}},
+      {kOperatorRetry, {kFailed, PhaseState::kSkipped, PhaseState::kCancelled}},
+      {kOperatorSkip, {kQueued, kExecuting, kFailed}},
+      {kOperatorCancel, {kQueued, kExecuting}},
+  };
+  for (const auto& [event, from] : legal)
+    for (const auto state :
+         {kQueued, kExecuting, kComplete, kFailed, PhaseState::kSkipped, PhaseState::kCancelled}) {
+      PhaseRow row{.state = state, .attempts_used = 1, .max_attempts = 2};
+      const bool expected = std::ranges::find(from, state) != from.end();
+      EXPECT_EQ(apply(row, event).has_value(), expected)
+          << static_cast<int>(event) << " from " << name(state);
+    }
+  PhaseRow last{.state = kExecuting, .attempts_used = 2, .max_attempts = 2};
+  EXPECT_EQ(apply(last, kAttemptRetryable)->state, kFailed);
+  EXPECT_EQ(apply(last, kAttemptRetryable)->outcome, PhaseOutcome::kEscalate);
+}
+
+}  // namespace
+}  // namespace pawl::store
