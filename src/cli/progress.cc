@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
 #include "base/json.h"
 #include "cli/context.h"
@@ -66,6 +67,14 @@ void Progress::line(const std::string& text) {
   std::fflush(out_);
 }
 
+void Progress::line_once(const std::string& about, const std::string& text) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(said_[about], text) == text) return;
+  }
+  line(text);
+}
+
 void Progress::begin(int worker, Running running) {
   const std::lock_guard guard(mutex_);
   running_[worker] = std::move(running);
@@ -120,6 +129,11 @@ std::string Progress::live_text(const Running& running, std::size_t columns) con
 }
 
 void Narrator::claimed(const store::Claim& claim) {
+  const auto tiers = tiers_.find(claim.run.run_id);
+  const auto index = static_cast<std::size_t>(claim.phase.tier_index);
+  if (tiers != tiers_.end() && tiers->second.size() > 1 && index < tiers->second.size())
+    progress_.line_once(claim.run.run_id, fmt::format("tier {} of {}: {}", index + 1, tiers->second.size(),
+                                                      tiers->second[index].name));
   progress_.line(fmt::format("{}{}{} attempt {} of {}{}", progress_.paint(kBold), claim.phase.phase_id,
                              progress_.paint(kPlain), claim.phase.attempts_used, claim.phase.max_attempts,
                              claim.continued ? " goes on" : ""));

@@ -24,6 +24,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void line(const std::string& text);
+  // The same, unless it is what was said last under `about`.
+  void line_once(const std::string& about, const std::string& text);
   struct Running {
     std::string label;
     std::string sandbox_run_id;
@@ -43,17 +45,21 @@ class Progress {
   const std::string folder_;
   const bool terminal_;
   std::mutex mutex_;
-  std::map<int, Running> running_;  // guarded by mutex_
-  std::size_t drawn_ = 0;           // live lines on the screen; guarded by mutex_
+  std::map<int, Running> running_;           // guarded by mutex_
+  std::map<std::string, std::string> said_;  // by what it is about; guarded by mutex_
+  std::size_t drawn_ = 0;                    // live lines on the screen; guarded by mutex_
   std::string screen_;  // what they say: nothing is written when nothing changed; guarded by mutex_
   std::atomic<bool> over_{false};
   std::thread drawer_;
 };
 
+using Tiers = std::map<std::string, std::vector<store::TierRow>>;  // by run
+
 // An executor's observer that tells a Progress.
 class Narrator final : public executor::Observer {
  public:
-  Narrator(Progress& progress, int worker) : progress_(progress), worker_(worker) {}
+  Narrator(Progress& progress, int worker, Tiers tiers)
+      : progress_(progress), worker_(worker), tiers_(std::move(tiers)) {}
   void claimed(const store::Claim& claim) override;
   void resumed(const store::Claim& claim, const store::ResumeDecision& decision) override;
   void step_started(const store::Claim& claim, const store::StepStart& start) override;
@@ -65,6 +71,7 @@ class Narrator final : public executor::Observer {
  private:
   Progress& progress_;
   const int worker_;
+  const Tiers tiers_;
 };
 
 }  // namespace pawl::cli

@@ -49,7 +49,11 @@ Status work(Shared& shared, int worker) {
   PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
   os::SystemClock clock;
   os::SystemRandom random;
-  Narrator narrator(shared.progress, worker);
+  Tiers tiers;
+  for (const auto& run_id : shared.options.run_ids) {
+    PAWL_TRY(tiers[run_id], state.store->tiers(run_id));
+  }
+  Narrator narrator(shared.progress, worker, std::move(tiers));
   executor::Options options{.folder = state.folder,
                             .run_ids = shared.options.run_ids,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker)};
