@@ -2,7 +2,6 @@
 """What a third person does with an export: `pawl verify`, and the two programs of docs/ledger-format.md."""
 
 import json
-import os
 import pathlib
 import random
 import re

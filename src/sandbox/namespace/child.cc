@@ -34,7 +34,7 @@ constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as a shell says
 [[noreturn]] void report_and_exit(int report_fd, ChildReport::Kind kind, int value,
                                   std::string_view mechanism = {}) {
   ChildReport report{.kind = kind, .value = value};
-  std::memcpy(report.mechanism, mechanism.data(), std::min(mechanism.size(), sizeof report.mechanism - 1));
+  mechanism.copy(report.mechanism, sizeof report.mechanism - 1);
   // Below PIPE_BUF: all or nothing. A parent that is gone does not care.
   [[maybe_unused]] const ssize_t ignored = write(report_fd, &report, sizeof report);
   _exit(kind == ChildReport::Kind::kExited ? value : 1);

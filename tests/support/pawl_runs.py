@@ -1,0 +1,51 @@
+"""Plans that tests of the commands share: an agent that fails a gate and mends it, and the smallest ones."""
+
+from pawl_testing import PawlTest, plan
+
+MEND = """\
+version: 1
+workflow: mend
+source: {path: source, ref: HEAD}
+protect: ["tests/**"]
+models: [small, large]
+gates:
+  check:
+    steps: [{name: unit, run: "sh tests/run.sh", reports: {junit: ["*.xml"]}}]
+    signals: [tests]
+tiers:
+  - phases:
+      - {id: fix, goal: "make it right", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
+"""
+
+AGENT = """\
+echo "model $PAWL_MODEL goal $PAWL_GOAL episode $PAWL_EPISODE_ID"
+if [ -s "$PAWL_FEEDBACK" ]; then
+  grep -q check.tests "$PAWL_FEEDBACK" && ls /pawl/evidence && echo right > answer
+else
+  echo wrong > answer
+fi
+"""
+
+RUN_TESTS = """\
+ok=$(cat answer)
+echo '<testsuite><testcase name="exists"/><testcase name="right">' > out.xml
+[ "$ok" = right ] || echo '<failure message="it is not right"/>' >> out.xml
+echo '</testcase></testsuite>' >> out.xml
+[ "$ok" = right ]
+"""
+
+
+class WithRun(PawlTest):
+    def make_mend(self, agent=AGENT, text=MEND):
+        self.write("source/answer", "old\n")
+        self.write("source/tests/run.sh", RUN_TESTS)
+        self.commit_all("source")
+        self.write("plan.yaml", text)
+        self.write("agent.sh", agent)
+
+    def make_simple(self, **kwargs):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", plan(**kwargs))
+
+    def run_id(self):
+        return self.pawl_json("status")["runs"][0]["run_id"]
