@@ -53,6 +53,8 @@ struct GlobCase {
   bool matches;
 };
 
+void PrintTo(const GlobCase& each, std::ostream* out) { *out << each.pattern << " on " << each.path; }
+
 class GlobTest : public testing::TestWithParam<GlobCase> {};
 
 TEST_P(GlobTest, Matches) {
