@@ -50,8 +50,10 @@ Tree& tree() {
 
 // From nothing to the first instruction of a command in it, and back.
 void WorkspaceOpen(benchmark::State& state) {
+  tree();  // made before the clock runs
   auto backend = *pawl::sandbox::make_backend("namespace");
-  const pawl::sandbox::SandboxSpec spec{.cmd = {"/bin/true"}, .time_budget_seconds = 60};
+  pawl::sandbox::SandboxSpec spec;
+  spec.cmd = {"/bin/true"};
   int n = 0;
   for (auto _ : state) {
     const auto folders = tree().fresh(++n);

@@ -6,8 +6,11 @@
 
 namespace pawl {
 
+namespace {
+constexpr char kDigits[] = "0123456789abcdef";
+}  // namespace
+
 std::string to_hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string out(bytes.size() * 2, '0');
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
@@ -38,6 +41,18 @@ std::string finish(const blake3_hasher& hasher) {
 }  // namespace
 
 std::string Hasher::hex() const { return finish(state_->hasher); }
+
+bool has_hash(std::string_view bytes, std::string_view hex) {
+  if (hex.size() != kHashHexSize) return false;
+  blake3_hasher hasher;
+  blake3_hasher_init(&hasher);
+  blake3_hasher_update(&hasher, bytes.data(), bytes.size());
+  unsigned char out[BLAKE3_OUT_LEN];
+  blake3_hasher_finalize(&hasher, out, sizeof out);
+  for (std::size_t i = 0; i < sizeof out; ++i)
+    if (hex[2 * i] != kDigits[out[i] >> 4] || hex[2 * i + 1] != kDigits[out[i] & 15]) return false;
+  return true;
+}
 
 std::string blake3_hex(std::string_view bytes) {
   blake3_hasher hasher;

@@ -26,8 +26,7 @@ Chain check_chain(std::string file, std::string_view text);
 Chain check_listed(std::string file, std::string_view text, const std::vector<std::string>& listed);
 
 std::int64_t seq_of_row(std::string_view row);  // 0 when it has none
-// The bytes of a string member `"name":"..."` of a canonical row, up to the closing quote; "" when it is not
-// there.
-std::string_view string_member(std::string_view row, std::string_view name);
+std::string_view sandbox_run_id_of(
+    std::string_view row);  // of a canonical row, also of a cost row; "" when it has none
 
 }  // namespace pawl::ledger

@@ -1,7 +1,7 @@
 // All chains of a run against each other, against the signed head, and against the cost rows. Pure.
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -137,10 +137,10 @@ class Verifier {
   void check_cost() {
     // An exported head lists the cost rows: then who did what to which row can be told.
     if (head_ && head_->contains("cost")) check_cost_against_head();
-    if (any_problem()) return;
-    std::set<std::string_view> started;
+    if (any_problem() || (trust_.live && files_.sandbox_cost.empty())) return;
+    std::unordered_set<std::string_view> started;
     for (const auto& [name, chain] : chains_) started.insert(chain.started.begin(), chain.started.end());
-    std::set<std::string_view> counted;
+    std::unordered_set<std::string_view> counted;
     std::int64_t row = 0;
     for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
       const auto line = rest.substr(0, rest.find('\n'));
@@ -154,9 +154,10 @@ class Verifier {
         problem("missing", kCostFile, 0, "no cost row of the step " + std::string(id));
   }
 
-  void check_cost_row(std::string_view line, std::int64_t row, const std::set<std::string_view>& started,
-                      std::set<std::string_view>& counted) {
-    const auto id = string_member(line, "sandbox_run_id");
+  void check_cost_row(std::string_view line, std::int64_t row,
+                      const std::unordered_set<std::string_view>& started,
+                      std::unordered_set<std::string_view>& counted) {
+    const auto id = sandbox_run_id_of(line);
     if (id.empty()) return problem("changed", kCostFile, row, "it is no cost row");
     const bool known = started.contains(id);
     if (known && counted.insert(id).second) return;

@@ -70,6 +70,8 @@ class Storm(PawlTest):
         status = self.pawl_json("status", run_id, "--dir", self.root / ".pawl")
         failed = [(p["phase_id"], p["last_failure_reason"]) for p in status["phases"] if p["state"] == "FAILED"]
         self.assertEqual((status["state"], failed), ("COMPLETE", []))
+        # The kill may have come between the last commit and the projections: the next command writes them.
+        self.pawl("resume", run_id, "--dir", self.root / ".pawl")
         os.chdir(self.root)
         chains = self.chains(run_id)
         ids = set()
