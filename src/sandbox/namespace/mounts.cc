@@ -137,8 +137,10 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   to.add(Kind::kFolder, Builder::stage("rw"));
   to.attach({.path = os::folder_of(folders.upper), .owned = true}, Builder::stage("rw"), false);
   const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/')); };
+  // volatile (Linux 5.10): unmounting does not sync the whole file system below; what is kept is synced when
+  // it becomes a layer, and nobody mounts this upper again.
   to.add(Kind::kOverlay, workspace,
-         fmt::format("lowerdir={},upperdir={},workdir={},userxattr", lower,
+         fmt::format("lowerdir={},upperdir={},workdir={},userxattr,volatile", lower,
                      Builder::stage("rw") + name_of(folders.upper),
                      Builder::stage("rw") + name_of(folders.work)));
 }
