@@ -90,8 +90,11 @@ Result<State> open_state(const StateOptions& options) {
 
 Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
                                                             const std::string& backend) {
-  PAWL_TRY(std::string executable, os::own_executable());
-  return supervisor::make_client(folder, std::move(executable), backend);
+  PAWL_TRY(const std::string own, os::own_executable());
+  std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
+  if (!os::exists(supervisor))
+    return fail(ErrorKind::kNotFound, supervisor + ": no such program; it belongs beside pawl: copy both from one build");
+  return supervisor::make_client(folder, std::move(supervisor), backend);
 }
 
 int report(const Error& error) {

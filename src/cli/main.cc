@@ -1,9 +1,7 @@
 #include <cstdio>
-#include <string_view>
 
 #include "cli/context.h"
 #include "os/process.h"
-#include "supervisor/supervisor.h"
 
 namespace {
 
@@ -32,9 +30,6 @@ int run_command_line(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Not a command: how the executor starts the process that hosts a step. Before anything else is set up,
-  // because it happens twice an attempt.
-  if (argc == 3 && std::string_view(argv[1]) == "__supervise") return pawl::supervisor::supervise(argv[2]);
   pawl::os::ignore_broken_pipes();
   return run_command_line(argc, argv);
 }

@@ -35,7 +35,7 @@ class Client final : public sandbox::SandboxClient {
     PAWL_OK(os::make_folders(spool.folder(), 0700));
     PAWL_OK(spool.write_job({.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec}));
     PAWL_TRY(const std::int64_t pid,
-             os::spawn_detached({executable_, "__supervise", spool.folder()}, supervisor_environment(),
+             os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
                                 spool.path("supervisor.log")));
     const std::lock_guard guard(mutex_);
     children_[sandbox_run_id] = pid;

@@ -19,12 +19,15 @@
 
 namespace pawl::supervisor {
 
-// `folder` is .pawl, `executable` runs this program, `backend` a name for sandbox::make_backend. The
-// supervisor is started as `executable __supervise <spool folder>`.
+// `folder` is .pawl, `executable` the program of kProgram, `backend` a name for sandbox::make_backend.
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
                                                     std::string backend);
 
-// main() of `pawl __supervise`: 0 when a result was spooled or the step was abandoned, 3 when the disk is
+// The program that hosts a step; it lies beside `pawl` and comes from the same build. Not for people: the client
+// starts it as `pawl-supervisor <spool folder>`.
+constexpr std::string_view kProgram = "pawl-supervisor";
+
+// Its main(): 0 when a result was spooled or the step was abandoned, 3 when the disk is
 // full, else 1.
 int supervise(const std::string& spool_folder);
 

@@ -106,7 +106,7 @@ class PawlTest(unittest.TestCase):
         out = []
         for pid in self.our_processes():
             try:
-                if b"__supervise" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes():
+                if b"pawl-supervisor" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes():
                     out.append(pid)
             except OSError:
                 pass

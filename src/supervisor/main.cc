@@ -1,0 +1,11 @@
+#include <cstdio>
+
+#include "supervisor/supervisor.h"
+
+int main(int argc, char** argv) {
+  if (argc == 2) return pawl::supervisor::supervise(argv[1]);
+  std::fprintf(stderr,
+               "%s hosts one step for `pawl run`, which starts it; there is nothing to call by hand.\n",
+               argv[0]);
+  return 2;
+}
