@@ -13,6 +13,7 @@ import time
 PAWL, BENCH = sys.argv[1], sys.argv[2]
 AS_JSON = "--json" in sys.argv
 PHASES = 20
+BWRAP = "bwrap --unshare-all --ro-bind / / true".split()
 
 
 def seconds(argv, **kwargs):
@@ -34,9 +35,10 @@ def whole_processes(folder):
     (folder / "plan.yaml").write_text(plan(PHASES))
     version = statistics.median(seconds([PAWL, "--version"]) for _ in range(50))
     attempts, pairs = [], []
-    for _ in range(5):  # side by side: the machine is shared
-        pairs += [sum(seconds("bwrap --unshare-all --ro-bind / / true".split()) for _ in range(2)) for _ in range(10)]
+    for _ in range(15):  # side by side, and a ratio a round: the machine is shared, and changes its pace
+        pairs.append(statistics.median(sum(seconds(BWRAP) for _ in range(2)) for _ in range(10)))
         attempts.append(seconds([PAWL, "run", "plan.yaml"], cwd=folder) / PHASES)
+    ratio = statistics.median(attempt / pair for attempt, pair in zip(attempts, pairs))
     status = statistics.median(seconds([PAWL, "status"], cwd=folder) for _ in range(50))
     attempt, pair = statistics.median(attempts), statistics.median(pairs)
     return {
@@ -44,7 +46,7 @@ def whole_processes(folder):
         "status_ms": (status * 1000, "ms", "< 10", status < 0.010),
         "two_bwraps_ms": (pair * 1000, "ms", "", True),
         "attempt_ms": (attempt * 1000, "ms", "", True),
-        "attempt_by_two_bwraps": (attempt / pair, "ratio", "<= 3", attempt <= 3 * pair),
+        "attempt_by_two_bwraps": (ratio, "ratio", "<= 3", ratio <= 3),
     }
 
 

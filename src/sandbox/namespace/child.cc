@@ -130,6 +130,10 @@ class Child {
         return mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, op.text.c_str()) == 0;
       case Kind::kFolder:
         return mkdir(target, 0755) == 0 || errno == EEXIST;
+      case Kind::kSharedFolder:
+        return mkdir(target, 0755) == 0 && chmod(target, 01777) == 0;
+      case Kind::kBind:
+        return mount(op.text.c_str(), target, nullptr, MS_BIND, nullptr) == 0;
       case Kind::kFile:
         return make_file(op);
       case Kind::kSymlink:
@@ -169,10 +173,9 @@ class Child {
   static bool mask(const std::string& target) {
     struct stat status {};
     if (stat(target.c_str(), &status) != 0) return errno == ENOENT || errno == EACCES;
-    if (S_ISDIR(status.st_mode))
-      return mount("tmpfs", target.c_str(), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=0,mode=555") ==
-             0;
-    return mount("/dev/null", target.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    if (!S_ISDIR(status.st_mode)) return mount("/dev/null", target.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    return mount(std::string(kNothing).c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+           set_attributes(target, MOUNT_ATTR_RDONLY, false);
   }
 
   static bool make_read_only(const std::string& target) {

@@ -1,13 +1,13 @@
 #include "sandbox/namespace/idmap.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -38,6 +38,12 @@ Status write_proc(int pid, const char* file, const std::string& text) {
   return {};
 }
 
+// It lives for the moment in which its namespace is opened.
+int wait_for_the_end(void*) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (;;) pause();
+}
+
 std::string map_line(unsigned inside, unsigned outside) {
   return std::to_string(inside) + " " + std::to_string(outside) + " 1";
 }
@@ -58,13 +64,11 @@ Status write_id_maps(int pid, const Identity& identity) {
 }
 
 Result<os::UniqueFd> make_idmap_namespace(const Identity& identity) {
-  clone_args args{.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
-  const auto child = static_cast<int>(syscall(SYS_clone3, &args, sizeof args));
+  // It shares our memory, because copying the page tables costs more than all the rest.
+  alignas(16) std::array<std::byte, 4096> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): a stack
+  const int child =
+      clone(wait_for_the_end, stack.data() + stack.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, nullptr);
   if (child < 0) return fail_errno(errno, "user namespace for idmapped mounts");
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) pause();  // it lives for the moment in which its namespace is opened
-  }
   auto opened = [&]() -> Result<os::UniqueFd> {
     PAWL_OK(write_proc(child, "gid_map", map_line(0, identity.outside_gid)));
     PAWL_OK(write_proc(child, "uid_map", map_line(0, identity.outside_uid)));

@@ -105,7 +105,6 @@ void plan_host(Builder& to, const std::vector<HostEntry>& host) {
 
 void plan_devices(Builder& to) {
   to.add(Kind::kFolder, Builder::root("/dev"));
-  to.add(Kind::kTmpfs, Builder::root("/dev"), "mode=755,size=64k");
   for (const std::string device : {"null", "zero", "full", "random", "urandom"}) {
     to.add(Kind::kFile, Builder::root("/dev/" + device));
     to.attach({.path = "/dev/" + device}, Builder::root("/dev/" + device), false, true);
@@ -176,16 +175,23 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   to.add(Kind::kTmpfs, std::string(kNewRoot), "mode=755,size=16m");
   plan_host(to, host);
   plan_devices(to);
-  // What programs keep in memory file systems counts as memory: never more than both limits allow.
-  const std::int64_t tmp_mib = std::min(spec.disk_limit_mib, spec.memory_limit_mib);
+  // One file system for all three: what programs keep there counts as memory, and the limit is theirs
+  // together.
+  const std::string memory = Builder::stage("memory");
+  to.add(Kind::kFolder, memory);
+  to.add(Kind::kTmpfs, memory,
+         fmt::format("mode=755,size={}m", std::min(spec.disk_limit_mib, spec.memory_limit_mib)));
   for (const std::string folder : {"/tmp", "/dev/shm", "/run"}) {
+    const std::string source = memory + folder.substr(folder.rfind('/'));
+    to.add(Kind::kSharedFolder, source);
     to.add(Kind::kFolder, Builder::root(folder));
-    to.add(Kind::kTmpfs, Builder::root(folder), fmt::format("mode=1777,size={}m", tmp_mib));
+    to.add(Kind::kBind, Builder::root(folder), source);
   }
   to.add(Kind::kFolder, Builder::root("/var"));
   to.add(Kind::kSymlink, Builder::root("/var/tmp"), "/tmp");
   to.add(Kind::kFolder, Builder::root("/proc"));
   to.add(Kind::kProc, Builder::root("/proc"));
+  to.add(Kind::kFolder, std::string(kNothing));
   for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
   plan_workspace(to, folders, copied);
   for (std::size_t i = 0; i < spec.copy_in.size(); ++i) {
@@ -196,7 +202,6 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
               item.access == Access::kReadOnly);
   }
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
-  to.add(Kind::kReadOnly, Builder::root("/dev"));
   to.add(Kind::kReadOnly, std::string(kNewRoot));
   return plan;
 }
@@ -211,6 +216,10 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "file " + op.target;
     case Kind::kSymlink:
       return "symlink " + op.target + " -> " + op.text;
+    case Kind::kSharedFolder:
+      return "mkdir " + op.target + " for all";
+    case Kind::kBind:
+      return "bind " + op.target + " " + op.text;
     case Kind::kAttach:
       return fmt::format("attach {} at {}{}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
                          op.target, op.read_only ? " read-only" : "", op.devices ? " with devices" : "");

@@ -13,6 +13,7 @@ namespace pawl::sandbox {
 // Inside, in a tmpfs that covers /tmp until pivot_root: the new root, and the trees an overlay is made of.
 inline constexpr std::string_view kNewRoot = "/tmp/root";
 inline constexpr std::string_view kStage = "/tmp/stage";
+inline constexpr std::string_view kNothing = "/tmp/stage/nothing";  // an empty folder, which masks others
 
 // A tree of the host, cloned as a detached mount (open_tree(2)).
 struct Source {
@@ -24,12 +25,14 @@ struct Source {
 
 struct MountOp {
   enum class Kind {
-    kTmpfs,    // options: as mount(2) takes them
-    kFolder,   // mkdir
-    kFile,     // text: content
-    kSymlink,  // text: where it leads
-    kAttach,   // source: index in MountPlan::sources; read_only, devices
-    kOverlay,  // options
+    kTmpfs,         // options: as mount(2) takes them
+    kFolder,        // mkdir
+    kSharedFolder,  // mkdir, writable by all, sticky
+    kFile,          // text: content
+    kSymlink,       // text: where it leads
+    kBind,          // text: a folder of this very mount namespace, with its mount's attributes
+    kAttach,        // source: index in MountPlan::sources; read_only, devices
+    kOverlay,       // options
     kProc,
     kDevpts,
     kMask,      // hides a file or folder with nothing, when it is there

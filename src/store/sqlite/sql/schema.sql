@@ -3,8 +3,8 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
--- In KiB when negative: the inner pages of a million phases, and little more.
-PRAGMA cache_size = -32768;
+-- In KiB when negative: the inner pages of a million phases. Not more: a page split makes SQLite walk the whole cache.
+PRAGMA cache_size = -8192;
 -- name: begin
 BEGIN IMMEDIATE;
 -- name: commit

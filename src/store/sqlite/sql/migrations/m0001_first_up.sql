@@ -1,3 +1,4 @@
+-- A CHECK lists more than two values with OR: for IN, SQLite would build a temporary b-tree at every write.
 CREATE TABLE schema_migrations (
   version INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
@@ -7,7 +8,8 @@ CREATE TABLE schema_migrations (
 CREATE TABLE runs (
   run_id TEXT PRIMARY KEY,
   workflow_id TEXT NOT NULL,
-  state TEXT NOT NULL DEFAULT 'EXECUTING' CHECK (state IN ('EXECUTING', 'COMPLETE', 'FAILED', 'CANCELLED')),
+  state TEXT NOT NULL DEFAULT 'EXECUTING' CHECK (state = 'EXECUTING' OR state = 'COMPLETE' OR state = 'FAILED'
+      OR state = 'CANCELLED'),
   plan_text TEXT NOT NULL,
   plan_file TEXT NOT NULL,
   plan_content TEXT NOT NULL,
@@ -38,9 +40,11 @@ CREATE TABLE phases (
   tier_index INTEGER NOT NULL,
   phase_index INTEGER NOT NULL CHECK (phase_index >= 0),
   state TEXT NOT NULL DEFAULT 'QUEUED'
-    CHECK (state IN ('QUEUED', 'EXECUTING', 'COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED')),
+    CHECK (state = 'QUEUED' OR state = 'EXECUTING' OR state = 'COMPLETE' OR state = 'FAILED' OR state = 'SKIPPED'
+      OR state = 'CANCELLED'),
   outcome TEXT NOT NULL DEFAULT ''
-    CHECK (outcome IN ('', 'passed', 'escalate', 'failed_unrecoverable', 'skipped', 'cancelled')),
+    CHECK (outcome = '' OR outcome = 'passed' OR outcome = 'escalate' OR outcome = 'failed_unrecoverable'
+      OR outcome = 'skipped' OR outcome = 'cancelled'),
   attempts_used INTEGER NOT NULL DEFAULT 0 CHECK (attempts_used BETWEEN 0 AND max_attempts),
   max_attempts INTEGER NOT NULL DEFAULT 5 CHECK (max_attempts BETWEEN 1 AND 100),
   last_attempt_timestamp TEXT NOT NULL DEFAULT '',
@@ -79,7 +83,8 @@ CREATE TABLE attempts (
   ended_at TEXT NOT NULL DEFAULT '',
   finished INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
   verdict TEXT NOT NULL DEFAULT ''
-    CHECK (verdict IN ('', 'passed', 'failed_retryable', 'failed_unrecoverable', 'escalate', 'cancelled')),
+    CHECK (verdict = '' OR verdict = 'passed' OR verdict = 'failed_retryable' OR verdict = 'failed_unrecoverable'
+      OR verdict = 'escalate' OR verdict = 'cancelled'),
   signals TEXT NOT NULL DEFAULT '',
   failing_signals TEXT NOT NULL DEFAULT '[]',
   summary TEXT NOT NULL DEFAULT '',
@@ -106,7 +111,7 @@ CREATE TABLE steps (
   label TEXT NOT NULL,
   execution INTEGER NOT NULL CHECK (execution BETWEEN 1 AND 3),
   sandbox_spec_hash TEXT NOT NULL,
-  state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'done', 'lost')),
+  state TEXT NOT NULL DEFAULT 'open' CHECK (state = 'open' OR state = 'done' OR state = 'lost'),
   started_at TEXT NOT NULL,
   ended_at TEXT NOT NULL DEFAULT '',
   run TEXT NOT NULL DEFAULT '',
