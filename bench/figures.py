@@ -35,7 +35,7 @@ def whole_processes(folder):
     (folder / "plan.yaml").write_text(plan(PHASES))
     version = statistics.median(seconds([PAWL, "--version"]) for _ in range(50))
     attempts, pairs = [], []
-    for _ in range(15):  # side by side, and a ratio a round: the machine is shared, and changes its pace
+    for _ in range(5):  # side by side, and a ratio a round: the machine is shared, and changes its pace
         pairs.append(statistics.median(sum(seconds(BWRAP) for _ in range(2)) for _ in range(10)))
         attempts.append(seconds([PAWL, "run", "plan.yaml"], cwd=folder) / PHASES)
     ratio = statistics.median(attempt / pair for attempt, pair in zip(attempts, pairs))

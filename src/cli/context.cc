@@ -93,7 +93,8 @@ Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& f
   PAWL_TRY(const std::string own, os::own_executable());
   std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
   if (!os::exists(supervisor))
-    return fail(ErrorKind::kNotFound, supervisor + ": no such program; it belongs beside pawl: copy both from one build");
+    return fail(ErrorKind::kNotFound,
+                supervisor + ": no such program; it belongs beside pawl: copy both from one build");
   return supervisor::make_client(folder, std::move(supervisor), backend);
 }
 

@@ -23,8 +23,8 @@ namespace pawl::supervisor {
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
                                                     std::string backend);
 
-// The program that hosts a step; it lies beside `pawl` and comes from the same build. Not for people: the client
-// starts it as `pawl-supervisor <spool folder>`.
+// The program that hosts a step; it lies beside `pawl` and comes from the same build. Not for people: the
+// client starts it as `pawl-supervisor <spool folder>`.
 constexpr std::string_view kProgram = "pawl-supervisor";
 
 // Its main(): 0 when a result was spooled or the step was abandoned, 3 when the disk is
