@@ -1,4 +1,4 @@
-#include "workspace/patch.h"
+#include "workspace/git/patch.h"
 
 #include <git2/sys/mempack.h>
 #include <git2/sys/odb_backend.h>

@@ -1,8 +1,8 @@
 // Accepted layers become commits on a branch of their own.
 #include "os/file.h"
 #include "workspace/changes.h"
-#include "workspace/git.h"
-#include "workspace/patch.h"
+#include "workspace/git/git.h"
+#include "workspace/git/patch.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "workspace/changes.h"
-#include "workspace/git.h"
+#include "workspace/git/git.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "os/file.h"
-#include "workspace/git.h"
+#include "workspace/git/git.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
