@@ -72,6 +72,26 @@ class TemporaryFolder {
   std::string path_;
 };
 
+class TraceFile {
+ public:
+  static Result<TraceFile> open(const std::string& path) {
+    TraceFile out;
+    if (path.empty()) return out;
+    out.file_.reset(std::fopen(path.c_str(), "we"));
+    if (!out.file_) return fail_errno(errno, "create trace", path);
+    return out;
+  }
+  void append(std::string_view line) const {
+    if (file_) fmt::print(file_.get(), "{}\n", line);
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
 // Moves what the command changed to --copy-out; names what it deleted.
 Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
                 const std::string& target) {
@@ -134,6 +154,14 @@ Result<int> exec(const ExecOptions& options) {
     std::fwrite(bytes.data(), 1, bytes.size(), out);
     std::fflush(out);
   };
+  events.on_network = [](std::string_view line) {
+    const Json tried = Json::parse(line);
+    const auto verdict = tried.at("verdict").get<std::string>();
+    if (verdict != "allowed")
+      fmt::print(stderr, "pawl: {}:{}: {}\n", tried.at("host").get<std::string>(), tried.at("port").get<int>(), verdict);
+  };
+  PAWL_TRY(auto trace, TraceFile::open(options.trace));
+  events.on_trace = [&](std::string_view line) { trace.append(line); };
   os::SystemClock clock;
   os::SystemRandom random;
   const auto execution = backend->execute(spec, folders, events, os::uuid7(clock.wall(), random));

@@ -33,6 +33,10 @@ struct Events {
   // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
   // Optional.
   std::function<bool()> should_stop;
+  // Lines about each try to reach the network (egress/egress.h) and about what was executed (trace/tracer.h),
+  // without newlines. Required with network scoped, and with enable_trace. on_network comes from other
+  // threads, one at a time.
+  std::function<void(std::string_view)> on_network, on_trace;
 };
 
 struct Execution {

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/hash.h"
+#include "sandbox/egress/allowlist.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -95,9 +96,9 @@ Status validate(const SandboxSpec& spec) {
   for (const auto& item : spec.copy_in) PAWL_OK(check_destination(item.dst));
   if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
     return fail(ErrorKind::kInvalid, "egress: needs network: scoped");
-  if (spec.network == Network::kScoped)
-    return fail(ErrorKind::kInvalid, "network: scoped is not available yet: use none");
-  if (spec.enable_trace) return fail(ErrorKind::kInvalid, "trace: true is not available yet");
+  PAWL_TRY(const auto allowlist, egress::Allowlist::parse(spec.egress_allowlist));
+  if (spec.network == Network::kScoped && allowlist.endpoints().empty())
+    return fail(ErrorKind::kInvalid, "egress: network: scoped needs at least one HOST:PORT");
   PAWL_OK(in_range("time_budget_seconds", spec.time_budget_seconds, 1, kTimeBudgetSecondsMax));
   PAWL_OK(in_range("memory_limit_mib", spec.memory_limit_mib, kMemoryMibMin, kMemoryMibMax));
   PAWL_OK(in_range("pids_limit", spec.pids_limit, 1, kPidsMax));
@@ -169,6 +170,9 @@ Json to_json(const SandboxRun& run) {
           {"build_cache_hit", run.build_cache_hit},
           {"logs", run.logs},
           {"logs_bytes", run.logs_bytes},
+          {"network_log", run.network_log},
+          {"egress_refused", run.egress_refused},
+          {"trace", run.trace},
           {"layer", run.layer},
           {"copy_out", run.copy_out},
           {"reason", run.reason},
@@ -194,6 +198,9 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("build_cache_hit").get_to(run.build_cache_hit);
     json.at("logs").get_to(run.logs);
     json.at("logs_bytes").get_to(run.logs_bytes);
+    json.at("network_log").get_to(run.network_log);
+    json.at("egress_refused").get_to(run.egress_refused);
+    json.at("trace").get_to(run.trace);
     json.at("layer").get_to(run.layer);
     json.at("copy_out").get_to(run.copy_out);
     json.at("reason").get_to(run.reason);

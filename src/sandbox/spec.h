@@ -79,8 +79,11 @@ struct SandboxRun {
   bool build_cache_hit = false;
   std::string logs;  // object id of stdout and stderr, interleaved; "" when nothing was printed
   std::int64_t logs_bytes = 0;
-  std::string layer;     // layer id; "" when nothing changed or no layer was asked for
-  std::string copy_out;  // layer id of what matched copy_out; "" when nothing did
+  std::string network_log;          // object id of the egress's JSON lines; "" when nothing was tried
+  std::int64_t egress_refused = 0;  // tries that the egress refused
+  std::string trace;                // object id of the trace's JSON lines; "" without enable_trace
+  std::string layer;                // layer id; "" when nothing changed or no layer was asked for
+  std::string copy_out;             // layer id of what matched copy_out; "" when nothing did
   std::string reason;  // of kSetupFailed: the mechanism and its errno; else what a person should know, or ""
   std::vector<std::string>
       refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100

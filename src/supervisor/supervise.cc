@@ -21,6 +21,11 @@ class OutputFile {
     if (!fd) return fail_errno(errno, "create output", path);
     return OutputFile(std::move(fd), path);
   }
+  // One that takes nothing when it is not wanted.
+  static Result<OutputFile> create_if(bool wanted, const std::string& path) {
+    if (!wanted) return OutputFile(os::UniqueFd(), path);
+    return create(path);
+  }
   void append(std::string_view bytes) {
     while (!bytes.empty() && error_ == 0) {
       const ssize_t written = write(fd_.get(), bytes.data(), bytes.size());
@@ -99,19 +104,29 @@ Status run_job(const Spool& spool) {
   PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
   PAWL_TRY(const WorkFolders work, make_work_folders(spool, job.spec.workspace, workspaces));
   PAWL_TRY(auto output, OutputFile::create(spool.path("output")));
+  PAWL_TRY(auto network,
+           OutputFile::create_if(job.spec.network == sandbox::Network::kScoped, spool.path("network")));
+  PAWL_TRY(auto trace, OutputFile::create_if(job.spec.enable_trace, spool.path("trace")));
 
   sandbox::Events events;
   events.on_output = [&](sandbox::Stream, std::string_view bytes) { output.append(bytes); };
+  events.on_network = [&](std::string_view line) { network.append(std::string(line) + "\n"); };
+  events.on_trace = [&](std::string_view line) { trace.append(std::string(line) + "\n"); };
   auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");
   auto& run = execution.run;
 
-  PAWL_OK(output.status());
+  for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
   PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
   run.logs_bytes = output.size();
-  if (output.size() > 0) {
-    PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
-  }
+  const auto keep = [&](const OutputFile& file, std::string_view name, std::string& id) -> Status {
+    if (file.size() == 0) return {};
+    PAWL_TRY(id, workspaces.put_blob_file(spool.path(name)));
+    return {};
+  };
+  PAWL_OK(keep(output, "output", run.logs));
+  PAWL_OK(keep(network, "network", run.network_log));
+  PAWL_OK(keep(trace, "trace", run.trace));
   return spool.write_result(spec_hash(job.spec), run);
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -21,6 +22,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+
+#include "sandbox/namespace/filter.h"
+#include "sandbox/namespace/handover.h"
+#include "sandbox/namespace/landlock.h"
+#include "sandbox/namespace/listeners.h"
+#include "sandbox/namespace/walls.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -49,13 +56,14 @@ class Child {
     close_what_is_inherited();
     enter_own_cgroup_namespace();
     bring_up_loopback();
+    open_listeners();
     need(sethostname("pawl", 4) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     clone_sources();
     for (const auto& op : job_.plan->ops) apply(op);
     enter_root();
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
-    need(setsid() >= 0, "session");
+    need(!is_up(Wall::kSession) || setsid() >= 0, "session");
     prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace its init
     const pid_t command = fork();
     need(command >= 0, "fork");
@@ -108,6 +116,17 @@ class Child {
     close(fd);
   }
 
+  // What leads out: the supervisor accepts on these, nothing in here can.
+  void open_listeners() const {
+    if (job_.listeners.empty()) return;
+    need(add_addresses(job_.listeners), "addresses of the egress");
+    for (std::size_t i = 0; i < job_.listeners.size(); ++i) {
+      const int fd = open_listener(job_.listeners[i]);
+      need(fd >= 0 && hand_over(job_.sync_fd, HandOver::kListener, i, fd), "listener of the egress");
+      close(fd);
+    }
+  }
+
   // Before anything covers their paths.
   void clone_sources() {
     trees_ = job_.mounts;
@@ -139,7 +158,8 @@ class Child {
       case Kind::kSymlink:
         return symlink(op.text.c_str(), target) == 0;
       case Kind::kAttach: {
-        const std::uint64_t attributes = MOUNT_ATTR_NOSUID | (op.read_only ? MOUNT_ATTR_RDONLY : 0ULL) |
+        const std::uint64_t attributes = MOUNT_ATTR_NOSUID |
+                                         (op.read_only && is_up(Wall::kReadOnly) ? MOUNT_ATTR_RDONLY : 0ULL) |
                                          (op.devices ? 0ULL : MOUNT_ATTR_NODEV);
         return attach_tree(trees_[static_cast<std::size_t>(op.source)], op.target) &&
                set_attributes(op.target, attributes, true);
@@ -152,9 +172,9 @@ class Child {
         return mount("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC,
                      "newinstance,ptmxmode=0666,mode=620") == 0;
       case Kind::kMask:
-        return mask(op.target);
+        return !is_up(Wall::kMasks) || mask(op.target);
       case Kind::kReadOnly:
-        return make_read_only(op.target);
+        return !is_up(Wall::kReadOnly) || make_read_only(op.target);
     }
     return false;
   }
@@ -215,17 +235,35 @@ class Child {
   }
 
   void drop_capabilities() const {
+    if (is_up(Wall::kCapabilities)) drop_all_capabilities();
+    if (is_up(Wall::kNoNewPrivs)) need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
+  }
+
+  void drop_all_capabilities() const {
     for (int i = 0; i < kCapabilitiesEnd; ++i) prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const std::array<__user_cap_data_struct, 2> none{};
     need(syscall(SYS_capset, &header, none.data()) == 0, "capabilities");
-    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
+  }
+
+  // The last walls, because nothing after them may need what they take.
+  void restrict_calls() const {
+    // A session keyring of its own: whatever hung on the one inherited is out of reach, even where keyctl is
+    // not.
+    static_cast<void>(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
+    if (job_.use_landlock && is_up(Wall::kLandlock)) need(restrict_writing(job_.writable), "landlock");
+    if (!is_up(Wall::kSeccomp)) return;
+    if (!job_.spec->enable_trace) return need(install_filters(), "seccomp");
+    const int listener = install_traced_filters();
+    need(listener >= 0 && hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "seccomp with a trace");
+    close(listener);
   }
 
   [[noreturn]] void exec_command() const {
     set_limits();
     drop_capabilities();
+    restrict_calls();
     for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) std::signal(signal, SIG_DFL);
     std::vector<char*> argv, env;
     for (const auto& word : job_.spec->cmd) argv.push_back(const_cast<char*>(word.c_str()));
@@ -233,7 +271,7 @@ class Child {
     argv.push_back(nullptr);
     env.push_back(nullptr);
     environ = env.data();  // also where execvp finds PATH
-    need(close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
+    need(!is_up(Wall::kDescriptors) || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
     execvp(argv[0], argv.data());
     const int error = errno;
     std::fprintf(stderr, "pawl: can't run %s: %s\n", argv[0], std::strerror(error));
@@ -245,6 +283,9 @@ class Child {
   // sandbox is gone.
   [[noreturn]] void be_init(pid_t command) const {
     for (int fd = 0; fd < 3; ++fd) close(fd);
+    // Asked to end (a budget is over, somebody cancels), it passes the word on; the supervisor kills after a
+    // grace.
+    std::signal(SIGTERM, [](int) { kill(-1, SIGTERM); });
     for (;;) {
       int status = 0;
       const pid_t ended = wait(&status);

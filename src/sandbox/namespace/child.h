@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sandbox/namespace/cgroup.h"
+#include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
 
 namespace pawl::sandbox {
@@ -19,7 +20,12 @@ struct ChildJob {
   const Cgroup* cgroup = nullptr;
   bool limit_by_rlimits = false;  // no cgroup bounds memory and processes
   bool set_groups = false;        // drop supplementary groups (needs privileges in the parent namespace)
-  int sync_fd = -1;    // a byte comes when the id maps are written; hung up when the parent is dead
+  bool use_landlock = false;
+  std::vector<std::string> writable;  // paths inside that Landlock lets be written
+  std::vector<Listener> listeners;    // of the egress
+  // A byte comes when the id maps are written; descriptors go back (handover.h); hung up when the parent is
+  // dead.
+  int sync_fd = -1;
   int report_fd = -1;  // where a Report goes
   int stdout_fd = -1, stderr_fd = -1;
 };

@@ -82,7 +82,7 @@ class Builder {
   MountPlan& plan_;
 };
 
-void plan_host(Builder& to, const std::vector<HostEntry>& host) {
+void plan_host(Builder& to, const std::vector<HostEntry>& host, bool has_network) {
   to.add(Kind::kFolder, Builder::root("/etc"));
   to.add(Kind::kFolder, Builder::root("/etc/ssl"));
   for (const auto& entry : host) {
@@ -100,7 +100,7 @@ void plan_host(Builder& to, const std::vector<HostEntry>& host) {
   to.add(Kind::kFile, Builder::root("/etc/group"), "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n");
   to.add(Kind::kFile, Builder::root("/etc/hosts"), "127.0.0.1 localhost pawl\n::1 localhost\n");
   to.add(Kind::kFile, Builder::root("/etc/hostname"), "pawl\n");
-  to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), "");
+  to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), has_network ? "nameserver 198.18.0.1\n" : "");
 }
 
 void plan_devices(Builder& to) {
@@ -173,7 +173,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   to.add(Kind::kFolder, std::string(kNewRoot));
   to.add(Kind::kFolder, std::string(kStage));
   to.add(Kind::kTmpfs, std::string(kNewRoot), "mode=755,size=16m");
-  plan_host(to, host);
+  plan_host(to, host, spec.network == Network::kScoped);
   plan_devices(to);
   // One file system for all three: what programs keep there counts as memory, and the limit is theirs
   // together.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,7 +21,9 @@
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/copy_tree.h"
 #include "sandbox/namespace/idmap.h"
+#include "sandbox/namespace/landlock.h"
 #include "sandbox/namespace/mounts.h"
+#include "sandbox/namespace/walls.h"
 #include "sandbox/namespace/watch.h"
 
 namespace pawl::sandbox {
@@ -73,6 +76,27 @@ Result<std::vector<os::UniqueFd>> prepare_mounts(const MountPlan& plan, const Id
   }
   return mounts;
 }
+
+// What a step may write to: everywhere else the mounts are read-only, and Landlock says so a second time.
+std::vector<std::string> writable_paths(const SandboxSpec& spec) {
+  std::vector<std::string> out{"/workspace", "/tmp", "/dev", "/run"};
+  for (const auto& item : spec.copy_in)
+    if (item.access == Access::kReadWrite) out.push_back(item.dst);
+  return out;
+}
+
+// Nobody of the same user may look into the process that hosts a sandbox (PR_SET_DUMPABLE in prctl(2)). Not
+// earlier than when the child's id maps are written: /proc/<child> belongs to root from then on.
+class Undumpable {
+ public:
+  Undumpable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }
+  ~Undumpable() { prctl(PR_SET_DUMPABLE, before_); }
+  Undumpable(const Undumpable&) = delete;
+  Undumpable& operator=(const Undumpable&) = delete;
+
+ private:
+  int before_;
+};
 
 int clone_child(std::uint64_t flags, int into_cgroup, int& pidfd) {
   clone_args args{
@@ -136,16 +160,25 @@ class NamespaceBackend final : public Backend {
     const auto& home = cgroup_home();
     PAWL_TRY(auto cgroup, Cgroup::create(home, execution.run.run_id,
                                          {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}));
+    std::optional<egress::Egress> egress;
+    if (spec.network == Network::kScoped) {
+      PAWL_TRY(auto allowlist, egress::Allowlist::parse(spec.egress_allowlist));
+      egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
+    }
     ChildJob job{.spec = &spec, .plan = &plan, .cgroup = &cgroup, .set_groups = identity.privileged};
     job.limit_by_rlimits = !home.limits("memory") || !home.limits("pids");
+    job.use_landlock = landlock_abi() >= kLandlockAbiMin;
+    job.writable = writable_paths(spec);
+    if (egress) job.listeners = egress->listeners();
     for (const auto& mount : mounts) job.mounts.push_back(mount.get());
-    auto status = start_and_watch(job, identity, folders, events, execution);
+    auto status = start_and_watch(job, identity, folders, events, egress ? &*egress : nullptr, execution);
+    if (egress) execution.run.egress_refused = egress->refused();
     cgroup.remove();
     return status;
   }
 
   static Status start_and_watch(ChildJob& job, const Identity& identity, const Folders& folders,
-                                const Events& events, Execution& execution) {
+                                const Events& events, egress::Egress* egress, Execution& execution) {
     PAWL_TRY(auto out, make_pipe());
     PAWL_TRY(auto err, make_pipe());
     PAWL_TRY(auto report, make_pipe());
@@ -170,14 +203,17 @@ class NamespaceBackend final : public Backend {
                     .stdout_fd = std::move(out.read_end),
                     .stderr_fd = std::move(err.read_end),
                     .report_fd = std::move(report.read_end),
+                    .sync_fd = std::move(ours),
+                    .egress = egress,
                     .upper = folders.upper,
                     .watch_memory = job.limit_by_rlimits,
                     .spec = job.spec,
                     .events = &events};
     for (auto* fd : {&theirs, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
     auto maps = write_id_maps(pid, identity);
-    if (maps && send(ours.get(), "g", 1, MSG_NOSIGNAL) != 1) maps = fail_errno(errno, "start");
-    if (!maps) ours.reset();  // the child reads the end and leaves
+    const Undumpable undumpable;
+    if (maps && send(watched.sync_fd.get(), "g", 1, MSG_NOSIGNAL) != 1) maps = fail_errno(errno, "start");
+    if (!maps) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     PAWL_OK(maps);
     return conclude(ending, job.cgroup->use(), execution.run);

@@ -14,6 +14,7 @@
 
 #include "os/clock.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/handover.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -21,6 +22,8 @@ namespace {
 constexpr std::int64_t kTickMs = 100;          // how late a limit that is watched may be noticed
 constexpr std::int64_t kMemoryTickMs = 20;     // memory grows faster
 constexpr std::int64_t kDiskPauseFactor = 10;  // watching the disk takes at most a tenth of the time
+constexpr std::int64_t kTermGraceMs = 2000;    // from SIGTERM to SIGKILL when the budget is over
+constexpr std::int64_t kCancelGraceMs = 1000;  // when somebody waits for it
 constexpr std::size_t kProcessesMax = 4096;    // that the memory watcher follows
 
 std::int64_t private_rss_bytes(int pid) {
@@ -58,6 +61,7 @@ class Watcher {
     for (auto* fd : {&sandbox_.stdout_fd, &sandbox_.stderr_fd}) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
     while (sandbox_.pidfd || sandbox_.stdout_fd || sandbox_.stderr_fd) {
       wait_for_something();
+      take_descriptors();
       pass_on(sandbox_.stdout_fd, Stream::kStdout);
       pass_on(sandbox_.stderr_fd, Stream::kStderr);
       if (sandbox_.pidfd) keep_limits();
@@ -69,13 +73,28 @@ class Watcher {
 
  private:
   void wait_for_something() {
-    std::array<pollfd, 3> fds{pollfd{sandbox_.stdout_fd.get(), POLLIN, 0},
-                              pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
-                              pollfd{sandbox_.pidfd.get(), POLLIN, 0}};  // poll(2) ignores -1
+    std::array<pollfd, 5> fds{
+        pollfd{sandbox_.stdout_fd.get(), POLLIN, 0}, pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
+        pollfd{sandbox_.pidfd.get(), POLLIN, 0}, pollfd{sandbox_.sync_fd.get(), POLLIN, 0},
+        pollfd{tracer_ ? tracer_->fd() : -1, POLLIN, 0}};  // poll(2) ignores -1
     const std::int64_t left = (deadline() - clock_.mono().micros) / 1000 + 1;
     const std::int64_t tick = sandbox_.watch_memory ? kMemoryTickMs : kTickMs;
     poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, tick)));
+    if ((fds[4].revents & POLLIN) != 0) tracer_->handle_one();
+    if ((fds[4].revents & (POLLHUP | POLLERR)) != 0 || (tracer_ && tracer_->over())) tracer_.reset();
+    if ((fds[3].revents & POLLHUP) != 0 && (fds[3].revents & POLLIN) == 0) sandbox_.sync_fd.reset();
     if ((fds[2].revents & POLLIN) != 0) reap();
+  }
+
+  void take_descriptors() {
+    while (sandbox_.sync_fd) {
+      auto handed = take_over(sandbox_.sync_fd.get());
+      if (!handed) return;
+      if (handed->what == HandOver::kTracer)
+        tracer_.emplace(std::move(handed->fd), sandbox_.events->on_trace);
+      else if (sandbox_.egress != nullptr)
+        sandbox_.egress->take(handed->index, std::move(handed->fd));
+    }
   }
 
   void reap() {
@@ -111,12 +130,13 @@ class Watcher {
   std::int64_t deadline() const { return start_.micros + sandbox_.spec->time_budget_seconds * 1'000'000; }
 
   void keep_limits() {
-    if (ending_.forced) return;
     const std::int64_t now = clock_.mono().micros;
-    if (now >= deadline()) return end_for(Outcome::kTimedOut);
+    if (kill_at_ != 0 && now >= kill_at_) kill(sandbox_.pid, SIGKILL);
+    if (ending_.forced) return;
+    if (now >= deadline()) return end_for(Outcome::kTimedOut, kTermGraceMs);
     if (sandbox_.events->should_stop && sandbox_.events->should_stop()) {
       ending_.stopped = true;
-      return end_for(Outcome::kSignaled);
+      return end_for(Outcome::kSignaled, kCancelGraceMs);
     }
     if (sandbox_.watch_memory && now >= next_memory_) {
       if (sandbox_memory_bytes(sandbox_.pid) > sandbox_.spec->memory_limit_mib << 20)
@@ -134,11 +154,13 @@ class Watcher {
     return disk_use_bytes(sandbox_.upper) - disk_at_start_ > sandbox_.spec->disk_limit_mib << 20;
   }
 
-  // The init's death is the death of everything in its pid namespace.
-  void end_for(Outcome outcome) {
+  // With a grace, everything in there gets SIGTERM first. The init's death is the death of all in its pid
+  // namespace.
+  void end_for(Outcome outcome, std::int64_t grace_ms = 0) {
     if (ending_.forced || !sandbox_.pidfd) return;
     ending_.forced = outcome;
-    kill(sandbox_.pid, SIGKILL);
+    kill(sandbox_.pid, grace_ms > 0 ? SIGTERM : SIGKILL);
+    kill_at_ = clock_.mono().micros + grace_ms * 1000;
   }
 
   std::optional<ChildReport> read_report() {
@@ -152,7 +174,9 @@ class Watcher {
   const os::SystemClock clock_;
   const MonoTime start_;
   const std::int64_t disk_at_start_ = disk_use_bytes(sandbox_.upper);  // a copied workspace is there already
+  std::optional<Tracer> tracer_;
   Ending ending_;
+  std::int64_t kill_at_ = 0;  // 0: nobody is to be killed
   std::int64_t passed_ = 0, next_disk_ = start_.micros + kTickMs * 1000, next_memory_ = start_.micros;
 };
 

@@ -7,16 +7,20 @@
 
 #include "os/file.h"
 #include "sandbox/backend.h"
+#include "sandbox/egress/egress.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
+#include "sandbox/trace/tracer.h"
 
 namespace pawl::sandbox {
 
 struct Watched {
   int pid = -1;  // init of the sandbox, our child
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
-  std::string upper;          // whose disk use is bounded
-  bool watch_memory = false;  // no cgroup does it
+  os::UniqueFd sync_fd;              // where the init hands descriptors over
+  egress::Egress* egress = nullptr;  // takes the listeners; none without a network
+  std::string upper;                 // whose disk use is bounded
+  bool watch_memory = false;         // no cgroup does it
   const SandboxSpec* spec = nullptr;
   const Events* events = nullptr;
 };

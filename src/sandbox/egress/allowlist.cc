@@ -1,0 +1,158 @@
+#include "sandbox/egress/allowlist.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace pawl::sandbox::egress {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 253, kLabelBytesMax = 63;  // RFC 1035, 2.3.4
+constexpr std::size_t kEntriesMax = 256;
+constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+
+struct Prefix {
+  const char* text;
+  int bits;
+};
+
+constexpr Prefix kSpecial4[] = {
+    {"0.0.0.0", 8},       {"10.0.0.0", 8},     {"100.64.0.0", 10}, {"127.0.0.0", 8},    {"169.254.0.0", 16},
+    {"172.16.0.0", 12},   {"192.0.0.0", 24},   {"192.0.2.0", 24},  {"192.168.0.0", 16}, {"198.18.0.0", 15},
+    {"198.51.100.0", 24}, {"203.0.113.0", 24}, {"224.0.0.0", 4},   {"240.0.0.0", 4}};
+// Those that carry an IPv4 address in them (NAT64, 6to4, Teredo) are refused as a whole.
+constexpr Prefix kSpecial6[] = {{"::", 96},     {"64:ff9b::", 96},  {"64:ff9b:1::", 48}, {"100::", 64},
+                                {"2001::", 23}, {"2001:db8::", 32}, {"2002::", 16},      {"5f00::", 16},
+                                {"fc00::", 7},  {"fe80::", 10},     {"fec0::", 10},      {"ff00::", 8}};
+
+bool has_prefix(const std::uint8_t* bytes, const std::uint8_t* prefix, int bits) {
+  const int whole = bits / 8, rest = bits % 8;
+  if (std::memcmp(bytes, prefix, static_cast<std::size_t>(whole)) != 0) return false;
+  return rest == 0 || ((bytes[whole] ^ prefix[whole]) >> (8 - rest)) == 0;
+}
+
+Result<Endpoint> parse_entry(const std::string& entry) {
+  const auto bad = [&](const char* why) {
+    return fail(ErrorKind::kInvalid, "egress: \"" + entry.substr(0, 80) + "\": " + why);
+  };
+  const auto colon = entry.rfind(':');
+  if (colon == std::string::npos) return bad("expected HOST:PORT");
+  Endpoint out;
+  const char* const end = entry.data() + entry.size();
+  const auto [after, error] = std::from_chars(entry.data() + colon + 1, end, out.port);
+  if (error != std::errc() || after != end || out.port == 0) return bad("expected a port from 1 to 65535");
+  std::string_view host(entry.data(), colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    if (!parse_address(host.substr(1, host.size() - 2), out.address)) return bad("not an IPv6 address");
+    return out;
+  }
+  if (parse_address(host, out.address)) {
+    if (!out.address.is_v4()) return bad("write an IPv6 address as [ADDRESS]:PORT");
+    return out;
+  }
+  if (host.starts_with("*.")) {
+    out.below = true;
+    host.remove_prefix(2);
+  }
+  out.name = host_name(host);
+  if (out.name.empty()) return bad("expected a name, *.name, or an address");
+  if (out.below && out.name.find('.') == std::string::npos)
+    return bad("a whole top-level domain can't be allowed");
+  return out;
+}
+
+}  // namespace
+
+bool Address::is_v4() const { return std::equal(kMapped.begin(), kMapped.end(), bytes.begin()); }
+
+std::uint32_t Address::v4() const {
+  return std::uint32_t{bytes[12]} << 24 | std::uint32_t{bytes[13]} << 16 | std::uint32_t{bytes[14]} << 8 |
+         bytes[15];
+}
+
+bool parse_address(std::string_view text, Address& out) {
+  const std::string copy(text);
+  std::copy(kMapped.begin(), kMapped.end(), out.bytes.begin());
+  if (inet_pton(AF_INET, copy.c_str(), out.bytes.data() + kMapped.size()) == 1) return true;
+  return inet_pton(AF_INET6, copy.c_str(), out.bytes.data()) == 1;
+}
+
+std::string to_text(const Address& address) {
+  std::array<char, INET6_ADDRSTRLEN> out{};
+  const bool v4 = address.is_v4();
+  inet_ntop(v4 ? AF_INET : AF_INET6, address.bytes.data() + (v4 ? kMapped.size() : 0), out.data(),
+            out.size());
+  return out.data();
+}
+
+bool is_special(const Address& address) {
+  const auto among = [&](const auto& prefixes, int family, const std::uint8_t* bytes) {
+    return std::ranges::any_of(prefixes, [&](const Prefix& prefix) {
+      std::array<std::uint8_t, 16> wanted{};
+      inet_pton(family, prefix.text, wanted.data());
+      return has_prefix(bytes, wanted.data(), prefix.bits);
+    });
+  };
+  if (address.is_v4()) return among(kSpecial4, AF_INET, address.bytes.data() + kMapped.size());
+  return among(kSpecial6, AF_INET6, address.bytes.data());
+}
+
+Result<Allowlist> Allowlist::parse(const std::vector<std::string>& entries) {
+  if (entries.size() > kEntriesMax)
+    return fail(ErrorKind::kInvalid, "egress: more than " + std::to_string(kEntriesMax) + " entries");
+  Allowlist out;
+  for (const auto& entry : entries) {
+    PAWL_TRY(auto endpoint, parse_entry(entry));
+    out.endpoints_.push_back(std::move(endpoint));
+  }
+  return out;
+}
+
+namespace {
+bool matches(const Endpoint& endpoint, std::string_view name) {
+  if (endpoint.name.empty()) return false;
+  if (!endpoint.below) return name == endpoint.name;
+  return name.size() > endpoint.name.size() + 1 && name.ends_with(endpoint.name) &&
+         name[name.size() - endpoint.name.size() - 1] == '.';
+}
+}  // namespace
+
+bool Allowlist::allows_name(std::string_view name) const {
+  return std::ranges::any_of(endpoints_, [&](const Endpoint& each) { return matches(each, name); });
+}
+
+bool Allowlist::allows(std::string_view name, std::uint16_t port) const {
+  return std::ranges::any_of(endpoints_,
+                             [&](const Endpoint& each) { return each.port == port && matches(each, name); });
+}
+
+bool Allowlist::allows(const Address& address, std::uint16_t port) const {
+  return std::ranges::any_of(endpoints_, [&](const Endpoint& each) {
+    return each.name.empty() && each.port == port && each.address == address;
+  });
+}
+
+std::string host_name(std::string_view text) {
+  if (text.ends_with('.')) text.remove_suffix(1);
+  if (text.empty() || text.size() > kNameBytesMax) return {};
+  std::string out;
+  std::size_t label = 0;
+  for (const char c : text) {
+    if (c == '.') {
+      if (label == 0) return {};
+      label = 0;
+      out += c;
+      continue;
+    }
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool fits =
+        (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '-' || lower == '_';
+    if (!fits || ++label > kLabelBytesMax) return {};
+    out += lower;
+  }
+  return label == 0 ? std::string() : out;
+}
+
+}  // namespace pawl::sandbox::egress

@@ -1,0 +1,374 @@
+#include "sandbox/egress/egress.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/json.h"
+#include "os/clock.h"
+#include "sandbox/egress/relay.h"
+#include "sandbox/egress/resolver.h"
+#include "sandbox/egress/wire.h"
+
+namespace pawl::sandbox::egress {
+namespace {
+
+constexpr std::uint32_t kOwnAddress = kSyntheticNet + 1;  // of the resolver and the proxy
+constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
+constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
+constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
+constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kOpeningMs = 30'000;
+
+sockaddr_storage to_sockaddr(const Address& address, std::uint16_t port, socklen_t& size) {
+  sockaddr_storage out{};
+  if (address.is_v4()) {
+    auto& in = reinterpret_cast<sockaddr_in&>(out);
+    in.sin_family = AF_INET;
+    in.sin_port = htons(port);
+    in.sin_addr.s_addr = htonl(address.v4());
+    size = sizeof in;
+  } else {
+    auto& in = reinterpret_cast<sockaddr_in6&>(out);
+    in.sin6_family = AF_INET6;
+    in.sin6_port = htons(port);
+    std::memcpy(in.sin6_addr.s6_addr, address.bytes.data(), address.bytes.size());
+    size = sizeof in;
+  }
+  return out;
+}
+
+Address from_v4(std::uint32_t address) {
+  Address out{.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
+  for (int i = 0; i < 4; ++i)
+    out.bytes[static_cast<std::size_t>(12 + i)] = static_cast<std::uint8_t>(address >> (24 - 8 * i));
+  return out;
+}
+
+// False: time is over, or `stop` says so.
+bool wait_for(int fd, short events, int stop, std::int64_t timeout_ms) {
+  std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop, POLLIN, 0}};
+  int got = 0;
+  do got = poll(fds.data(), fds.size(), static_cast<int>(timeout_ms));
+  while (got < 0 && errno == EINTR);
+  return got > 0 && fds[1].revents == 0;
+}
+
+bool write_all(int fd, std::string_view bytes, int stop) {
+  while (!bytes.empty()) {
+    const ssize_t put = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (put < 0 && errno == EAGAIN && wait_for(fd, POLLOUT, stop, kOpeningMs)) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+}  // namespace
+
+struct Egress::Attempt {
+  std::string host;  // a name, or an address as text
+  std::uint16_t port = 0;
+  bool by_number = false;
+  bool through_proxy = false;
+  Address address;
+  bool has_address = false;
+  RelayCount count;
+  std::string verdict;  // "allowed", or "refused: why", "failed: why"
+};
+
+Egress::Egress(Allowlist allowlist, OnLine on_line)
+    : allowlist_(std::move(allowlist)), on_line_(std::move(on_line)) {
+  plan();
+  sockets_.resize(listeners_.size());
+  missing_ = listeners_.size();
+  int ends[2];
+  PAWL_CHECK(pipe2(ends, O_CLOEXEC) == 0);
+  stop_read_ = os::UniqueFd(ends[0]);
+  stop_write_ = os::UniqueFd(ends[1]);
+}
+
+Egress::~Egress() {
+  stop_write_.reset();  // a closed pipe is readable for all who wait
+  if (server_.joinable()) server_.join();
+  while (open_ > 0) os::SystemClock().sleep_ms(1);
+}
+
+void Egress::plan() {
+  const auto add = [this](std::uint32_t address, std::uint16_t port, Place place, bool datagram = false) {
+    listeners_.push_back({.address = address, .port = port, .datagram = datagram});
+    places_.push_back(place);
+  };
+  add(kOwnAddress, kDnsPort, {}, true);
+  add(kOwnAddress, kProxyPort, {});
+  std::uint32_t next = kFirstName;
+  for (const auto& endpoint : allowlist_.endpoints()) {
+    if (endpoint.name.empty()) {
+      // An IPv6 address has no place in a namespace without IPv6: names and the proxy lead to it.
+      if (endpoint.address.is_v4()) add(endpoint.address.v4(), endpoint.port, {});
+    } else if (endpoint.below) {
+      const auto [first, fresh] =
+          slots_.emplace(endpoint.name, next);  // one place for its names, whatever the port
+      if (fresh) next += kNamesBelowMax;
+      for (std::uint32_t slot = 0; slot < kNamesBelowMax; ++slot)
+        add(first->second + slot, endpoint.port, {.below = endpoint.name, .slot = slot});
+    } else if (addresses_.emplace(endpoint.name, next).second) {
+      for (std::uint32_t port = 1; port <= 0xFFFF; ++port)
+        if (allowlist_.allows(endpoint.name, static_cast<std::uint16_t>(port)))
+          add(next, static_cast<std::uint16_t>(port), {.name = endpoint.name});
+      ++next;
+    }
+  }
+}
+
+void Egress::take(std::size_t index, os::UniqueFd socket) {
+  if (index >= sockets_.size() || sockets_[index]) return;
+  sockets_[index] = std::move(socket);
+  if (--missing_ == 0) server_ = std::thread([this] { serve(); });
+}
+
+void Egress::serve() {
+  std::vector<pollfd> fds;
+  for (const auto& socket : sockets_) fds.push_back({.fd = socket.get(), .events = POLLIN});
+  fds.push_back({.fd = stop_read_.get(), .events = POLLIN});
+  for (;;) {
+    if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) return;
+    if (fds.back().revents != 0) return;
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+      if ((fds[i].revents & POLLIN) == 0) continue;
+      if (i == kResolverIndex)
+        answer_question();
+      else
+        accept_from(i);
+    }
+  }
+}
+
+std::optional<std::uint32_t> Egress::address_of(const std::string& name) {
+  const std::lock_guard guard(mutex_);
+  if (const auto known = addresses_.find(name); known != addresses_.end()) return known->second;
+  for (const auto& [suffix, first] : slots_) {
+    auto& names = below_[suffix];
+    if (!name.ends_with("." + suffix) || names.size() >= kNamesBelowMax) continue;
+    names.push_back(name);
+    return addresses_[name] = first + static_cast<std::uint32_t>(names.size() - 1);
+  }
+  return std::nullopt;
+}
+
+std::string Egress::name_of(const Place& place) {
+  if (place.below.empty()) return place.name;
+  const std::lock_guard guard(mutex_);
+  const auto& names = below_[place.below];
+  return place.slot < names.size() ? names[place.slot] : std::string();
+}
+
+void Egress::answer_question() {
+  std::array<char, 1500> datagram{};
+  sockaddr_in from{};
+  socklen_t size = sizeof from;
+  const ssize_t got = recvfrom(sockets_[kResolverIndex].get(), datagram.data(), datagram.size(), 0,
+                               reinterpret_cast<sockaddr*>(&from), &size);
+  if (got <= 0) return;
+  const auto question = read_question({datagram.data(), static_cast<std::size_t>(got)});
+  if (!question) return;
+  const bool known = !question->name.empty() && allowlist_.allows_name(question->name);
+  std::optional<std::uint32_t> address;
+  if (known && question->type == kTypeA) address = address_of(question->name);
+  if (!known || (question->type == kTypeA && !address)) {
+    Attempt attempt{.host = question->name};
+    attempt.verdict =
+        known ? "refused: too many names below an allowed one" : "refused: this name is not allowed";
+    if (question->type == kTypeA) log(attempt);
+  }
+  const std::string reply = answer(*question, known && (address || question->type != kTypeA), address);
+  sendto(sockets_[kResolverIndex].get(), reply.data(), reply.size(), MSG_NOSIGNAL,
+         reinterpret_cast<const sockaddr*>(&from), size);
+}
+
+void Egress::accept_from(std::size_t index) {
+  os::UniqueFd inner(accept4(sockets_[index].get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!inner) return;
+  const bool too_many = open_ >= kConnectionsAtOnce || total_ >= kConnectionsMax;
+  if (too_many) {
+    Attempt attempt{.port = listeners_[index].port};
+    attempt.verdict = "refused: too many connections";
+    return log(attempt);
+  }
+  ++open_;
+  ++total_;
+  std::thread([this, index, socket = std::move(inner)]() mutable {
+    connection(std::move(socket), index);
+    --open_;  // the last thing: the destructor waits for it
+  }).detach();
+}
+
+void Egress::connection(os::UniqueFd inner, std::size_t index) {
+  Attempt attempt;
+  if (index == kProxyIndex) {
+    attempt.through_proxy = true;
+    if (proxy_target(attempt, inner.get())) pass(attempt, inner.get());
+  } else {
+    const Place& place = places_[index];
+    attempt.by_number = place.name.empty() && place.below.empty();
+    attempt.port = listeners_[index].port;
+    if (attempt.by_number) {
+      attempt.address = from_v4(listeners_[index].address);
+      attempt.has_address = true;
+    }
+    attempt.host = attempt.by_number ? to_text(attempt.address) : name_of(place);
+    if (attempt.host.empty())
+      attempt.verdict = "refused: nobody asked for a name that leads here";
+    else
+      pass(attempt, inner.get());
+  }
+  log(attempt);
+}
+
+bool Egress::proxy_target(Attempt& attempt, int inner) {
+  std::array<char, kOpeningBytesMax> bytes{};
+  ConnectRequest request;
+  while (!request.whole) {
+    if (!wait_for(inner, POLLIN, stop_read_.get(), kOpeningMs)) return false;
+    const ssize_t got = recv(inner, bytes.data(), bytes.size(), MSG_PEEK);
+    if (got <= 0) return false;
+    request = read_connect({bytes.data(), static_cast<std::size_t>(got)});
+    if (!request.whole) os::SystemClock().sleep_ms(1);  // peeked bytes stay readable
+  }
+  recv(inner, bytes.data(), request.bytes, 0);
+  const auto wanted = Allowlist::parse({request.target});
+  if (wanted && !wanted->endpoints().front().below) {
+    const Endpoint& endpoint = wanted->endpoints().front();
+    attempt.port = endpoint.port;
+    attempt.by_number = endpoint.name.empty();
+    attempt.host = attempt.by_number ? to_text(endpoint.address) : endpoint.name;
+    attempt.address = endpoint.address;
+    attempt.has_address = attempt.by_number;
+    if (attempt.by_number ? allowlist_.allows(endpoint.address, endpoint.port)
+                          : allowlist_.allows(endpoint.name, endpoint.port))
+      return true;
+  } else {
+    attempt.host = request.target.substr(0, 200);
+  }
+  attempt.verdict = "refused: not on the allowlist";
+  write_all(inner, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            stop_read_.get());
+  return false;
+}
+
+os::UniqueFd Egress::connect_out(Attempt& attempt) {
+  std::vector<Address> addresses{attempt.address};
+  if (!attempt.by_number) {
+    auto found = resolve(attempt.host, kResolveMs);
+    if (!found) {
+      attempt.verdict = "failed: " + found.error().message;
+      return {};
+    }
+    addresses = *std::move(found);
+  }
+  attempt.verdict = "failed: no address answers";
+  for (const auto& address : addresses) {
+    attempt.address = address;
+    attempt.has_address = true;
+    if (is_special(address) && !allowlist_.allows(address, attempt.port)) {
+      attempt.verdict = "refused: " + attempt.host + " leads to " + to_text(address) +
+                        ", which is not public; allow it by number if it is meant";
+      continue;
+    }
+    socklen_t size = 0;
+    const sockaddr_storage to = to_sockaddr(address, attempt.port, size);
+    os::UniqueFd outer(socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!outer) continue;
+    const int on = 1;
+    setsockopt(outer.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int error = connect(outer.get(), reinterpret_cast<const sockaddr*>(&to), size) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) {
+      socklen_t length = sizeof error;
+      if (!wait_for(outer.get(), POLLOUT, stop_read_.get(), kConnectMs))
+        error = ETIMEDOUT;
+      else
+        getsockopt(outer.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    }
+    if (error == 0) return outer;
+    attempt.verdict = std::string("failed: connect: ") + std::strerror(error);
+  }
+  return {};
+}
+
+// Looks at what the sandbox says first and lets it pass only when it names the host that was allowed. A
+// server that speaks first is not kept waiting: then there is no name to check.
+bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
+  std::array<char, kOpeningBytesMax> bytes{};
+  const os::SystemClock clock;
+  const std::int64_t deadline = clock.mono().micros + kOpeningMs * 1000;
+  std::size_t seen = 0;
+  for (;;) {
+    std::array<pollfd, 3> fds{pollfd{inner, POLLIN, 0}, pollfd{outer, POLLIN, 0},
+                              pollfd{stop_read_.get(), POLLIN, 0}};
+    const int got_events = poll(fds.data(), fds.size(), 1000);
+    if (got_events < 0 && errno != EINTR) return false;
+    if (fds[2].revents != 0) return false;
+    if (seen == 0 && fds[0].revents == 0 && fds[1].revents != 0) return true;  // the server speaks first
+    if (seen == 0 && fds[0].revents == 0) continue;  // a quiet connection may stay quiet
+    const ssize_t got = recv(inner, bytes.data(), bytes.size(), MSG_PEEK);
+    if (got <= 0) return got == 0;  // closed without a word
+    const auto opening = read_opening({bytes.data(), static_cast<std::size_t>(got)});
+    if (opening.kind == Opening::kMore && clock.mono().micros < deadline) {
+      if (static_cast<std::size_t>(got) == seen) os::SystemClock().sleep_ms(1);
+      seen = static_cast<std::size_t>(got);
+      continue;
+    }
+    if (opening.kind == Opening::kOther) return true;
+    const std::string said = host_name(opening.host);
+    const bool named = opening.kind == Opening::kTls || opening.kind == Opening::kHttp;
+    if (named && (said == attempt.host ||
+                  (attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)))))
+      return true;
+    attempt.verdict = opening.kind == Opening::kTls ? "refused: the TLS hello names \"" + said + "\""
+                      : opening.kind == Opening::kHttp
+                          ? "refused: the Host header names \"" + said + "\""
+                          : "refused: a broken or slow TLS hello or HTTP request";
+    return false;
+  }
+}
+
+void Egress::pass(Attempt& attempt, int inner) {
+  const os::UniqueFd outer = connect_out(attempt);
+  if (attempt.through_proxy)
+    write_all(inner,
+              outer ? "HTTP/1.1 200 Connection established\r\n\r\n"
+                    : "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+              stop_read_.get());
+  if (!outer) return;
+  attempt.verdict = "allowed";
+  if (!check_opening(attempt, inner, outer.get())) return;
+  attempt.count = relay(inner, outer.get(), stop_read_.get(), [&](std::int64_t bytes) {
+    if ((bytes_ += bytes) <= kBytesMax) return true;
+    attempt.verdict = "refused: more bytes than a step may move";
+    return false;
+  });
+}
+
+void Egress::log(const Attempt& attempt) {
+  if (attempt.verdict.empty()) return;
+  if (attempt.verdict.starts_with("refused")) ++refused_;
+  Json line{{"time", rfc3339(os::SystemClock().wall())},
+            {"host", attempt.host},
+            {"port", attempt.port},
+            {"address", attempt.has_address ? to_text(attempt.address) : ""},
+            {"sent", attempt.count.sent},
+            {"received", attempt.count.received},
+            {"verdict", attempt.verdict}};
+  const std::lock_guard guard(mutex_);
+  if (++lines_ <= kLogLinesMax) on_line_(canonical(line));
+}
+
+}  // namespace pawl::sandbox::egress

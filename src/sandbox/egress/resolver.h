@@ -1,0 +1,16 @@
+// Names to addresses, outside of the sandbox: the host's own resolver configuration (/etc/hosts,
+// /etc/resolv.conf), read by c-ares, which, unlike getaddrinfo(3), works in a static program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sandbox/egress/allowlist.h"
+
+namespace pawl::sandbox::egress {
+
+// Blocks for `timeout_ms` at most. kNotFound: the name has no address, or the resolver did not answer.
+// Thread-safe.
+Result<std::vector<Address>> resolve(const std::string& name, std::int64_t timeout_ms);
+
+}  // namespace pawl::sandbox::egress

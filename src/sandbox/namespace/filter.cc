@@ -1,0 +1,36 @@
+#include "sandbox/namespace/filter.h"
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <span>
+
+#include "embedded/seccomp_filter.h"
+
+namespace pawl::sandbox {
+namespace {
+
+int install(std::span<const sock_filter> program, unsigned flags) {
+  const sock_fprog prog{.len = static_cast<unsigned short>(program.size()),
+                        .filter = const_cast<sock_filter*>(program.data())};
+  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog));
+}
+
+}  // namespace
+
+bool install_filters() { return install(filter::kArguments, 0) == 0 && install(filter::kList, 0) == 0; }
+
+int install_traced_filters() {
+  if (install(filter::kArguments, 0) != 0) return -1;
+  return install(filter::kTracedList, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+}
+
+std::string denied_call_name(int number) {
+  for (const auto& call : filter::kDenied)
+    if (call.number == number) return call.name;
+  return std::to_string(number);
+}
+
+}  // namespace pawl::sandbox

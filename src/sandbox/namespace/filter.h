@@ -1,0 +1,17 @@
+// The seccomp filters of a sandbox: src/sandbox/namespace/filter/syscalls.txt, compiled when Pawl is built.
+#pragma once
+
+#include <string>
+
+namespace pawl::sandbox {
+
+// Of the calling process and all it starts, for ever. REQUIRES: no_new_privs. False with errno.
+bool install_filters();
+// The same with the list that asks for exec, connect and what is denied. The listener (seccomp_unotify(2)),
+// -1 with errno.
+int install_traced_filters();
+
+// The name of a call that is denied, else its number.
+std::string denied_call_name(int number);
+
+}  // namespace pawl::sandbox

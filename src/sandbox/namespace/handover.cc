@@ -1,0 +1,53 @@
+#include "sandbox/namespace/handover.h"
+
+#include <sys/socket.h>
+
+#include <cstring>
+
+namespace pawl::sandbox {
+namespace {
+
+struct Note {
+  HandOver what;
+  std::uint32_t index;
+};
+
+struct Message {
+  explicit Message(Note& note) : part{&note, sizeof note} {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  iovec part;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+};
+
+}  // namespace
+
+bool hand_over(int socket, HandOver what, std::size_t index, int fd) {
+  Note note{what, static_cast<std::uint32_t>(index)};
+  Message message(note);
+  cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  return sendmsg(socket, &message.header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof note);
+}
+
+std::optional<Handed> take_over(int socket) {
+  Note note{};
+  Message message(note);
+  const ssize_t got = recvmsg(socket, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return std::nullopt;
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+  Handed handed{.what = note.what, .index = note.index, .fd = os::UniqueFd(fd)};
+  if (got != static_cast<ssize_t>(sizeof note)) return std::nullopt;
+  return handed;
+}
+
+}  // namespace pawl::sandbox

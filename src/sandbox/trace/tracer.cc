@@ -1,0 +1,178 @@
+#include "sandbox/trace/tracer.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "base/json.h"
+#include "os/clock.h"
+#include "sandbox/namespace/filter.h"
+#include "sandbox/spec.h"
+
+namespace pawl::sandbox {
+namespace {
+
+// Of one caller: reads its memory, never more than it is asked for.
+class Caller {
+ public:
+  explicit Caller(pid_t pid) : pid_(pid) {}
+  std::string bytes(std::uint64_t address, std::size_t size) const {
+    std::string out(size, '\0');
+    const iovec to{out.data(), size};
+    const iovec from{reinterpret_cast<void*>(address),
+                     size};  // NOLINT(performance-no-int-to-ptr): another's address
+    const ssize_t got = address == 0 ? 0 : process_vm_readv(pid_, &to, 1, &from, 1, 0);
+    out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return out;
+  }
+  // Reads up to the end of the page, so that a short string before an unmapped page is whole.
+  std::string text(std::uint64_t address, std::size_t most) const {
+    constexpr std::uint64_t kPage = 4096;
+    std::string out;
+    while (out.size() < most) {
+      const std::size_t size =
+          std::min<std::size_t>(most - out.size(), kPage - (address + out.size()) % kPage);
+      const std::string part = bytes(address + out.size(), size);
+      const auto end = part.find('\0');
+      out += part.substr(0, end);
+      if (end != std::string::npos || part.size() < size) break;
+    }
+    return out;
+  }
+  std::vector<std::string> arguments(std::uint64_t address) const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; address != 0 && i < kTraceArgumentsMax; ++i) {
+      const std::string raw = bytes(address + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
+      std::uint64_t at = 0;
+      if (raw.size() != sizeof at) break;
+      std::memcpy(&at, raw.data(), sizeof at);
+      if (at == 0) break;
+      out.push_back(text(at, kTraceArgumentBytesMax));
+    }
+    return out;
+  }
+  std::int64_t parent() const {
+    auto stat = os::read_file("/proc/" + std::to_string(pid_) + "/stat", 4096);
+    const auto after = stat ? stat->rfind(')') : std::string::npos;
+    long parent = 0;
+    if (after == std::string::npos || std::sscanf(stat->c_str() + after, ") %*c %ld", &parent) != 1) return 0;
+    return parent;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '?';
+  return text;
+}
+
+void describe_exec(const Caller& caller, std::uint64_t path, std::uint64_t argv, Json& line) {
+  line["event"] = "exec";
+  line["path"] = printable(caller.text(path, PATH_MAX));
+  Json words = Json::array();
+  std::string before;
+  for (const auto& word : caller.arguments(argv)) {
+    words.push_back(printable(redacted_argument(word, before)));
+    before = word;
+  }
+  line["argv"] = std::move(words);
+}
+
+void describe_connect(const Caller& caller, const seccomp_data& call, Json& line) {
+  line["event"] = "connect";
+  const std::string raw =
+      caller.bytes(call.args[1], std::min<std::size_t>(call.args[2], sizeof(sockaddr_un)));
+  sockaddr_storage address{};
+  std::memcpy(&address, raw.data(), std::min(raw.size(), sizeof address));
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  line["port"] = 0;
+  if (address.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(address);
+    line["address"] = inet_ntop(AF_INET, &in.sin_addr, text.data(), text.size());
+    line["port"] = ntohs(in.sin_port);
+  } else if (address.ss_family == AF_INET6) {
+    const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
+    line["address"] = inet_ntop(AF_INET6, &in.sin6_addr, text.data(), text.size());
+    line["port"] = ntohs(in.sin6_port);
+  } else if (address.ss_family == AF_UNIX && raw.size() > sizeof(sa_family_t)) {
+    std::string path = raw.substr(sizeof(sa_family_t));
+    if (path.front() != '\0') path = path.substr(0, path.find('\0'));
+    line["address"] = "unix:" + printable(path);
+  } else {
+    line["address"] = "family " + std::to_string(address.ss_family);
+  }
+}
+
+}  // namespace
+
+std::string redacted_argument(const std::string& argument, const std::string& before) {
+  constexpr std::string_view kRedacted = "[redacted]";
+  const auto equals = argument.find('=');
+  const auto names_secret = [](std::string_view name) {
+    return name.starts_with('-') ? is_denied_env_name(name) : is_denied_env_name(name) && name.size() < 64;
+  };
+  if (equals != std::string::npos && names_secret(argument.substr(0, equals)))
+    return argument.substr(0, equals + 1) + std::string(kRedacted);
+  if (before.starts_with('-') && before.find('=') == std::string::npos && is_denied_env_name(before))
+    return std::string(kRedacted);
+  if (has_url_credentials(argument)) return std::string(kRedacted);
+  constexpr std::string_view kBearer = "authorization:";
+  std::string lower = argument.substr(0, kBearer.size());
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower == kBearer ? argument.substr(0, kBearer.size()) + std::string(kRedacted) : argument;
+}
+
+void Tracer::handle_one() {
+  seccomp_notif asked{};
+  if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
+    if (errno != ENOENT && errno != EINTR) over_ = true;  // ENOENT: the caller is gone
+    return;
+  }
+  const Caller caller(static_cast<pid_t>(asked.pid));
+  Json line{{"time", rfc3339(os::SystemClock().wall())}, {"pid", asked.pid}, {"parent", caller.parent()}};
+  seccomp_notif_resp answer{.id = asked.id};
+  if (asked.data.nr == SYS_execve) {
+    describe_exec(caller, asked.data.args[0], asked.data.args[1], line);
+    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else if (asked.data.nr == SYS_execveat) {
+    describe_exec(caller, asked.data.args[1], asked.data.args[2], line);
+    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else if (asked.data.nr == SYS_connect) {
+    describe_connect(caller, asked.data, line);
+    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else {
+    line["event"] = "denied";
+    line["call"] = denied_call_name(asked.data.nr);
+    answer.error = -EPERM;
+  }
+  // The caller may have died meanwhile and its pid be another's: then what was read is not its.
+  const bool still_there = ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;
+  if (still_there) write(canonical(line));
+  ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void Tracer::write(std::string line) {
+  if (written_ > kTraceBytesMax) return;
+  written_ += static_cast<std::int64_t>(line.size()) + 1;
+  on_line_(written_ > kTraceBytesMax ? R"({"event":"cut"})" : line);
+}
+
+}  // namespace pawl::sandbox

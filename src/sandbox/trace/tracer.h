@@ -1,0 +1,45 @@
+// What a step executes, connects to and is denied, as it happens, made outside of it (seccomp_unotify(2)).
+//
+// The filter stops the caller only for those few calls; the tracer reads their arguments from the caller's
+// memory, writes a line, and lets the kernel go on with the call (or answers EPERM to one that is denied).
+// What it reads can be changed by another thread before the kernel reads it again: a trace tells what a
+// program asked for, the walls do not rest on it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "os/file.h"
+
+namespace pawl::sandbox {
+
+inline constexpr std::int64_t kTraceBytesMax = 16 << 20;  // then one line says that it was cut
+inline constexpr std::size_t kTraceArgumentsMax = 64, kTraceArgumentBytesMax = 256;
+
+class Tracer {
+ public:
+  // Lines are JSON objects without a newline: {"time", "pid", "parent", "event": "exec", "path", "argv"},
+  // {.., "event": "connect", "address", "port"}, {.., "event": "denied", "call"}.
+  using OnLine = std::function<void(std::string_view)>;
+  Tracer(os::UniqueFd listener, OnLine on_line)
+      : listener_(std::move(listener)), on_line_(std::move(on_line)) {}
+
+  int fd() const { return listener_.get(); }
+  void handle_one();  // when fd() is readable
+  bool over() const { return over_; }
+
+ private:
+  void write(std::string line);
+  os::UniqueFd listener_;
+  OnLine on_line_;
+  std::int64_t written_ = 0;
+  bool over_ = false;
+};
+
+// Secrets in arguments: the value after --token, --password, ... and of NAME=value with a denied name is
+// "[redacted]".
+std::string redacted_argument(const std::string& argument, const std::string& before);
+
+}  // namespace pawl::sandbox
