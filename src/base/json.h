@@ -32,4 +32,8 @@ std::string valid_utf8(std::string_view text);
 // The longest prefix of at most `bytes_max` bytes that ends on a character boundary. REQUIRES: valid UTF-8.
 std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
 
+// Text that an attacker wrote, fit for a JSON string and a terminal: bytes outside of printable ASCII become
+// `?`.
+std::string printable(std::string text);
+
 }  // namespace pawl

@@ -47,7 +47,8 @@ Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vecto
       if (step.run.empty()) continue;
       PAWL_TRY(const Json json, parse_json(step.run));
       PAWL_TRY(const auto result, sandbox::run_from_json(json));
-      for (const auto& id : {result.logs, result.layer, result.copy_out}) keep.push_back(id);
+      for (const auto& id : {result.logs, result.network_log, result.trace, result.layer, result.copy_out})
+        keep.push_back(id);
     }
   }
   return {};

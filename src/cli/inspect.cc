@@ -2,9 +2,13 @@
 
 #include "cli/context.h"
 #include "gates/gates.h"
+#include "os/file.h"
 
 namespace pawl::cli {
 namespace {
+
+constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
+constexpr std::size_t kRefusedShownMax = 100;  // of one step
 
 // What an open marker is worth right now.
 std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
@@ -44,8 +48,25 @@ Result<Json> decisions_of(store::Store& store, const std::string& run_id, const 
   return out;
 }
 
-Result<Json> attempt_json(const store::AttemptRow& attempt, const std::vector<store::StepRow>& steps,
-                          const Json& decisions, sandbox::SandboxClient& client) {
+// What the egress did not let through, from the step's network log while it is kept.
+Json refused_tries(const State& state, const Json& run) {
+  Json out = Json::array();
+  const std::string log = run.value("network_log", "");
+  if (log.empty()) return out;
+  const std::string text = os::read_file(state.workspaces->blob_path(log), kNetworkLogBytesMax).value_or("");
+  for (std::size_t start = 0; start < text.size() && out.size() < kRefusedShownMax;) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    if (auto line = parse_json(text.substr(start, end - start));
+        line && line->value("verdict", "") != "allowed")
+      out.push_back(*std::move(line));
+    start = end + 1;
+  }
+  return out;
+}
+
+Result<Json> attempt_json(const State& state, const store::AttemptRow& attempt,
+                          const std::vector<store::StepRow>& steps, const Json& decisions,
+                          sandbox::SandboxClient& client) {
   Json out = {{"attempt_id", attempt.attempt_id}, {"number", attempt.number},
               {"revision", attempt.revision},     {"model", attempt.model},
               {"verdict", attempt.verdict},       {"summary", attempt.summary},
@@ -59,6 +80,7 @@ Result<Json> attempt_json(const store::AttemptRow& attempt, const std::vector<st
                             {"execution", step.execution},
                             {"started_at", step.started_at},
                             {"state", state_of(step, client)},
+                            {"network_refused", refused_tries(state, run)},
                             {"run", std::move(run)}});
   }
   PAWL_TRY(Json signals, json_or_empty(attempt.signals));
@@ -88,7 +110,7 @@ Result<Json> inspect(const State& state, const std::string& run_id, const std::s
                   {"attempts_total", phase.attempts_total},
                   {"attempts", Json::array()}};
     for (const auto& attempt : attempts) {
-      PAWL_TRY(Json json, attempt_json(attempt, steps, decisions, *client));
+      PAWL_TRY(Json json, attempt_json(state, attempt, steps, decisions, *client));
       shown["attempts"].push_back(std::move(json));
     }
     out["phases"].push_back(std::move(shown));
@@ -113,6 +135,9 @@ void print_attempt(const Json& attempt) {
   for (const auto& step : attempt["steps"]) {
     const std::string state = step.value("state", "");
     fmt::print("    {}  {}\n", step.value("label", ""), state == "done" ? ending(step["run"]) : state);
+    for (const auto& tried : step.value("network_refused", Json::array()))
+      fmt::print("      network: {}:{}: {}\n", tried.value("host", ""), tried.value("port", 0),
+                 tried.value("verdict", ""));
     for (const auto& refused : step["run"].value("refused", Json::array()))
       fmt::print("      not kept: {}\n", refused.get<std::string>());
   }

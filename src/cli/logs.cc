@@ -18,13 +18,16 @@ struct LogsOptions {
   StateOptions state;
   std::string run, phase;
   std::int64_t attempt = 0;  // 0: the newest
-  bool follow = false;
+  bool follow = false, trace = false, network = false;
 };
+
+// Which of a step's records.
+enum class Record { kOutput, kTrace, kNetwork };
 
 // Prints each step of one attempt as far as it has come.
 class Printer {
  public:
-  explicit Printer(const State& state) : state_(state) {}
+  Printer(const State& state, Record record) : state_(state), record_(record) {}
 
   Status print(const store::StepRow& step) {
     if (step.sandbox_run_id != current_) {
@@ -42,12 +45,18 @@ class Printer {
 
  private:
   Result<std::string> text_of(const store::StepRow& step) const {
-    std::string path = supervisor::output_path(state_.folder, step.sandbox_run_id);
+    const auto file = record_ == Record::kTrace     ? supervisor::StepFile::kTrace
+                      : record_ == Record::kNetwork ? supervisor::StepFile::kNetwork
+                                                    : supervisor::StepFile::kOutput;
+    std::string path = supervisor::step_path(state_.folder, step.sandbox_run_id, file);
     if (step.state == store::StepState::kDone) {
       PAWL_TRY(const Json json, parse_json(step.run));
       PAWL_TRY(const auto run, sandbox::run_from_json(json));
-      if (run.logs.empty()) return std::string();
-      path = state_.workspaces->blob_path(run.logs);
+      const std::string& id = record_ == Record::kTrace     ? run.trace
+                              : record_ == Record::kNetwork ? run.network_log
+                                                            : run.logs;
+      if (id.empty()) return std::string();
+      path = state_.workspaces->blob_path(id);
     }
     auto text = os::read_file(path, kLogBytesMax);
     if (text || text.error().kind != ErrorKind::kNotFound) return text;
@@ -56,6 +65,7 @@ class Printer {
   }
 
   const State& state_;
+  const Record record_;
   std::string current_;
   std::size_t printed_ = 0;
 };
@@ -90,7 +100,9 @@ Result<bool> print_once(const State& state, const std::string& run_id, const Log
 Status logs(const LogsOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  Printer printer(state);
+  Printer printer(state, options.trace     ? Record::kTrace
+                         : options.network ? Record::kNetwork
+                                           : Record::kOutput);
   std::size_t done = 0;
   if (options.follow) os::catch_interrupts();
   for (;;) {
@@ -111,6 +123,11 @@ void add_logs(CLI::App& app, int& exit_code) {
   command->add_option("--attempt", options->attempt, "Its number (else the newest)")
       ->check(CLI::PositiveNumber);
   command->add_flag("-f,--follow", options->follow, "Follow a running phase until it is over");
+  auto* trace =
+      command->add_flag("--trace", options->trace,
+                        "Print what the steps executed, connected to and were denied, as JSON lines");
+  command->add_flag("--network", options->network, "Print each try to reach the network, as JSON lines")
+      ->excludes(trace);
   command->add_option("--dir", options->state.dir,
                       "The state folder (else PAWL_DIR, else the nearest .pawl)");
   command->add_option("--store", options->state.store, "sqlite:PATH (else PAWL_STORE)");

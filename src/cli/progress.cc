@@ -122,7 +122,8 @@ void Progress::draw_live() {
 
 std::string Progress::live_text(const Running& running, std::size_t columns) const {
   const auto elapsed_ms = (os::SystemClock().mono().micros - running.since.micros) / 1000;
-  const std::string output = last_line(supervisor::output_path(folder_, running.sandbox_run_id));
+  const std::string output =
+      last_line(supervisor::step_path(folder_, running.sandbox_run_id, supervisor::StepFile::kOutput));
   std::string text = fmt::format("  {} {}s", running.label, elapsed_ms / 1000);
   if (!output.empty()) text += " | " + output;
   return std::string(utf8_prefix(text, columns > 1 ? columns - 1 : 1));

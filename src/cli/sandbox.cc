@@ -158,7 +158,8 @@ Result<int> exec(const ExecOptions& options) {
     const Json tried = Json::parse(line);
     const auto verdict = tried.at("verdict").get<std::string>();
     if (verdict != "allowed")
-      fmt::print(stderr, "pawl: {}:{}: {}\n", tried.at("host").get<std::string>(), tried.at("port").get<int>(), verdict);
+      fmt::print(stderr, "pawl: {}:{}: {}\n", tried.at("host").get<std::string>(),
+                 tried.at("port").get<int>(), verdict);
   };
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
@@ -210,16 +211,18 @@ void add_exec(CLI::App& group, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--env", options->env, "A name let through from this environment; again for more")
       ->allow_extra_args(false);
-  command->add_option("--network", options->network, "none (scoped is not available yet)")
+  command->add_option("--network", options->network, "none, or scoped: what --egress names")
       ->check(CLI::IsMember({"none", "scoped"}));
-  command->add_option("--egress", options->egress, "HOST:PORT; not available yet")->allow_extra_args(false);
+  command->add_option("--egress", options->egress, "HOST:PORT, *.HOST:PORT or ADDRESS:PORT; again for more")
+      ->allow_extra_args(false);
   command->add_option("--memory-mib", options->memory_mib, "Memory limit");
   command->add_option("--pids", options->pids, "Processes and threads");
   command->add_option("--cpu-millis", options->cpu_millis, "Thousandths of one core");
   command->add_option("--disk-mib", options->disk_mib, "What it may write");
   command->add_option("--time-budget-seconds", options->time_budget_seconds, "Wall time");
   command->add_option("--output-limit-bytes", options->output_limit_bytes, "Of stdout and stderr together");
-  command->add_option("--trace", options->trace, "A file for the trace; not available yet");
+  command->add_option("--trace", options->trace,
+                      "A file for what it executes, connects to and is denied, as JSON lines");
   command->add_option("--copy-out", options->copy_out,
                       "A new folder for what the command changes (else it is lost)");
   command->add_option("--backend", options->backend, "auto or namespace");

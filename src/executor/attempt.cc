@@ -204,6 +204,10 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const std
   spec.base_image = planned.limits.base_image;
   spec.workspace = {.base_id = claim_->run.base_id, .layers = layers_of(step)};
   spec.cmd = planned.argv;
+  spec.network =
+      planned.network == plan::Network::kScoped ? sandbox::Network::kScoped : sandbox::Network::kNone;
+  spec.egress_allowlist = planned.egress;
+  spec.enable_trace = planned.trace;
   spec.time_budget_seconds = planned.limits.time_budget_seconds;
   spec.memory_limit_mib = planned.limits.memory_limit_mib;
   spec.pids_limit = planned.limits.pids_limit;

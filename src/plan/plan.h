@@ -34,6 +34,7 @@ struct Step {
   std::vector<std::string> argv;  // a string in the plan becomes {"sh", "-c", text}
   Network network = Network::kNone;
   std::vector<std::string> egress;
+  bool trace = false;
   std::vector<std::string> junit;  // patterns of JUnit XML reports, relative to the workspace
   Limits limits;
 };

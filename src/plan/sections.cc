@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/endpoint.h"
+
 namespace pawl::plan {
 namespace {
 
@@ -21,19 +23,22 @@ void read_number(const Mapping& mapping, const std::string& key, std::int64_t lo
     value = read_integer(node, key, low, high, problems).value_or(value);
 }
 
-// network, egress and trace: known, validated, and for a later version.
-void read_network(const Mapping& mapping, Problems& problems) {
+void read_network(const Mapping& mapping, Step& step, Problems& problems) {
   std::string network = "none";
   if (const auto node = mapping.get("network"); node.IsDefined())
     network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
+  step.network = network == "scoped" ? Network::kScoped : Network::kNone;
   if (const auto node = mapping.get("egress"); node.IsDefined()) {
-    read_strings(node, "egress", problems);
+    step.egress = read_strings(node, "egress", problems);
     if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
+    for (std::size_t i = 0; i < step.egress.size(); ++i)
+      if (const auto parsed = net::Allowlist::parse({step.egress[i]}); !parsed)
+        problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
   }
-  if (network == "scoped") problems.add(mapping.get("network"), "`network: scoped`: not available yet");
-  if (const auto node = mapping.get("trace"); node.IsDefined()) {
-    if (read_bool(node, "trace", problems).value_or(false)) refuse_for_now(mapping, "trace", problems);
-  }
+  if (network == "scoped" && step.egress.empty())
+    problems.add(mapping.get("network"), "network: scoped needs `egress: [\"HOST:PORT\"]`");
+  if (const auto node = mapping.get("trace"); node.IsDefined())
+    step.trace = read_bool(node, "trace", problems).value_or(false);
 }
 
 void read_reports(const Mapping& mapping, Step& step, Problems& problems) {
@@ -63,7 +68,7 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
   step.limits = defaults.limits;
   step.limits.time_budget_seconds = std::min(step.limits.time_budget_seconds, kGateSecondsMax);
   read_limits(mapping, kGateSecondsMax, step.limits, problems);
-  read_network(mapping, problems);
+  read_network(mapping, step, problems);
   read_reports(mapping, step, problems);
   return step;
 }
@@ -128,7 +133,7 @@ Step read_agent(const YAML::Node& node, const Defaults& defaults, Problems& prob
     agent.argv = read_command(run, "run", problems);
   agent.limits = defaults.limits;
   read_limits(mapping, kAgentSecondsMax, agent.limits, problems);
-  read_network(mapping, problems);
+  read_network(mapping, agent, problems);
   return agent;
 }
 

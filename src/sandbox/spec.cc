@@ -4,8 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "base/endpoint.h"
 #include "base/hash.h"
-#include "sandbox/egress/allowlist.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -96,7 +96,7 @@ Status validate(const SandboxSpec& spec) {
   for (const auto& item : spec.copy_in) PAWL_OK(check_destination(item.dst));
   if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
     return fail(ErrorKind::kInvalid, "egress: needs network: scoped");
-  PAWL_TRY(const auto allowlist, egress::Allowlist::parse(spec.egress_allowlist));
+  PAWL_TRY(const auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
   if (spec.network == Network::kScoped && allowlist.endpoints().empty())
     return fail(ErrorKind::kInvalid, "egress: network: scoped needs at least one HOST:PORT");
   PAWL_OK(in_range("time_budget_seconds", spec.time_budget_seconds, 1, kTimeBudgetSecondsMax));
@@ -170,6 +170,7 @@ Json to_json(const SandboxRun& run) {
           {"build_cache_hit", run.build_cache_hit},
           {"logs", run.logs},
           {"logs_bytes", run.logs_bytes},
+          {"egress_allowlist", run.egress_allowlist},
           {"network_log", run.network_log},
           {"egress_refused", run.egress_refused},
           {"trace", run.trace},
@@ -198,6 +199,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("build_cache_hit").get_to(run.build_cache_hit);
     json.at("logs").get_to(run.logs);
     json.at("logs_bytes").get_to(run.logs_bytes);
+    json.at("egress_allowlist").get_to(run.egress_allowlist);
     json.at("network_log").get_to(run.network_log);
     json.at("egress_refused").get_to(run.egress_refused);
     json.at("trace").get_to(run.trace);

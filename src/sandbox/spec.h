@@ -79,6 +79,7 @@ struct SandboxRun {
   bool build_cache_hit = false;
   std::string logs;  // object id of stdout and stderr, interleaved; "" when nothing was printed
   std::int64_t logs_bytes = 0;
+  std::vector<std::string> egress_allowlist;  // what it was held to
   std::string network_log;          // object id of the egress's JSON lines; "" when nothing was tried
   std::int64_t egress_refused = 0;  // tries that the egress refused
   std::string trace;                // object id of the trace's JSON lines; "" without enable_trace

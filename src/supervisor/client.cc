@@ -142,8 +142,9 @@ std::string spool_folder(const std::string& folder, const std::string& sandbox_r
   return os::join(os::join(folder, "spool"), sandbox_run_id);
 }
 
-std::string output_path(const std::string& folder, const std::string& sandbox_run_id) {
-  return os::join(spool_folder(folder, sandbox_run_id), "output");
+std::string step_path(const std::string& folder, const std::string& sandbox_run_id, StepFile file) {
+  constexpr std::string_view kNames[] = {"output", "trace", "network"};
+  return os::join(spool_folder(folder, sandbox_run_id), kNames[static_cast<int>(file)]);
 }
 
 }  // namespace pawl::supervisor

@@ -5,6 +5,7 @@
 //   lock         flock(2) held by the supervisor while it lives
 //   supervisor   its process identity (os::to_text)
 //   output       stdout and stderr of the step, as they come; supervisor.log: the supervisor's own words
+//   network, trace   JSON lines: tries to reach the network, what was executed; where the step asked for them
 //   result.json  {"spec_hash", "run"}: written, fsynced, renamed, folder fsynced, before the supervisor exits
 //   abandoned    written under the lock by a recovery that gave the step up: a late supervisor exits at once
 // A supervisor outlives the executor (its own session, no pipes to it) and dies with everything in its
@@ -32,7 +33,8 @@ constexpr std::string_view kProgram = "pawl-supervisor";
 int supervise(const std::string& spool_folder);
 
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id);
-// Where the output of a step that still runs grows.
-std::string output_path(const std::string& folder, const std::string& sandbox_run_id);
+// Where the output, the trace and the network log of a step that still runs grow.
+enum class StepFile { kOutput, kTrace, kNetwork };
+std::string step_path(const std::string& folder, const std::string& sandbox_run_id, StepFile file);
 
 }  // namespace pawl::supervisor

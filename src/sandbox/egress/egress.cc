@@ -28,7 +28,7 @@ constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
 constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kOpeningMs = 30'000;
 
-sockaddr_storage to_sockaddr(const Address& address, std::uint16_t port, socklen_t& size) {
+sockaddr_storage to_sockaddr(const net::Address& address, std::uint16_t port, socklen_t& size) {
   sockaddr_storage out{};
   if (address.is_v4()) {
     auto& in = reinterpret_cast<sockaddr_in&>(out);
@@ -46,8 +46,8 @@ sockaddr_storage to_sockaddr(const Address& address, std::uint16_t port, socklen
   return out;
 }
 
-Address from_v4(std::uint32_t address) {
-  Address out{.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
+net::Address from_v4(std::uint32_t address) {
+  net::Address out{.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
   for (int i = 0; i < 4; ++i)
     out.bytes[static_cast<std::size_t>(12 + i)] = static_cast<std::uint8_t>(address >> (24 - 8 * i));
   return out;
@@ -79,13 +79,13 @@ struct Egress::Attempt {
   std::uint16_t port = 0;
   bool by_number = false;
   bool through_proxy = false;
-  Address address;
+  net::Address address;
   bool has_address = false;
   RelayCount count;
   std::string verdict;  // "allowed", or "refused: why", "failed: why"
 };
 
-Egress::Egress(Allowlist allowlist, OnLine on_line)
+Egress::Egress(net::Allowlist allowlist, OnLine on_line)
     : allowlist_(std::move(allowlist)), on_line_(std::move(on_line)) {
   plan();
   sockets_.resize(listeners_.size());
@@ -224,7 +224,7 @@ void Egress::connection(os::UniqueFd inner, std::size_t index) {
       attempt.address = from_v4(listeners_[index].address);
       attempt.has_address = true;
     }
-    attempt.host = attempt.by_number ? to_text(attempt.address) : name_of(place);
+    attempt.host = attempt.by_number ? net::to_text(attempt.address) : name_of(place);
     if (attempt.host.empty())
       attempt.verdict = "refused: nobody asked for a name that leads here";
     else
@@ -244,19 +244,19 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
     if (!request.whole) os::SystemClock().sleep_ms(1);  // peeked bytes stay readable
   }
   recv(inner, bytes.data(), request.bytes, 0);
-  const auto wanted = Allowlist::parse({request.target});
+  const auto wanted = net::Allowlist::parse({request.target});
   if (wanted && !wanted->endpoints().front().below) {
-    const Endpoint& endpoint = wanted->endpoints().front();
+    const net::Endpoint& endpoint = wanted->endpoints().front();
     attempt.port = endpoint.port;
     attempt.by_number = endpoint.name.empty();
-    attempt.host = attempt.by_number ? to_text(endpoint.address) : endpoint.name;
+    attempt.host = attempt.by_number ? net::to_text(endpoint.address) : endpoint.name;
     attempt.address = endpoint.address;
     attempt.has_address = attempt.by_number;
     if (attempt.by_number ? allowlist_.allows(endpoint.address, endpoint.port)
                           : allowlist_.allows(endpoint.name, endpoint.port))
       return true;
   } else {
-    attempt.host = request.target.substr(0, 200);
+    attempt.host = printable(request.target.substr(0, 200));
   }
   attempt.verdict = "refused: not on the allowlist";
   write_all(inner, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
@@ -265,7 +265,7 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
 }
 
 os::UniqueFd Egress::connect_out(Attempt& attempt) {
-  std::vector<Address> addresses{attempt.address};
+  std::vector<net::Address> addresses{attempt.address};
   if (!attempt.by_number) {
     auto found = resolve(attempt.host, kResolveMs);
     if (!found) {
@@ -278,8 +278,8 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
   for (const auto& address : addresses) {
     attempt.address = address;
     attempt.has_address = true;
-    if (is_special(address) && !allowlist_.allows(address, attempt.port)) {
-      attempt.verdict = "refused: " + attempt.host + " leads to " + to_text(address) +
+    if (net::is_special(address) && !allowlist_.allows(address, attempt.port)) {
+      attempt.verdict = "refused: " + attempt.host + " leads to " + net::to_text(address) +
                         ", which is not public; allow it by number if it is meant";
       continue;
     }
@@ -327,7 +327,7 @@ bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
       continue;
     }
     if (opening.kind == Opening::kOther) return true;
-    const std::string said = host_name(opening.host);
+    const std::string said = net::host_name(opening.host);
     const bool named = opening.kind == Opening::kTls || opening.kind == Opening::kHttp;
     if (named && (said == attempt.host ||
                   (attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)))))
@@ -363,7 +363,7 @@ void Egress::log(const Attempt& attempt) {
   Json line{{"time", rfc3339(os::SystemClock().wall())},
             {"host", attempt.host},
             {"port", attempt.port},
-            {"address", attempt.has_address ? to_text(attempt.address) : ""},
+            {"address", attempt.has_address ? net::to_text(attempt.address) : ""},
             {"sent", attempt.count.sent},
             {"received", attempt.count.received},
             {"verdict", attempt.verdict}};

@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/endpoint.h"
 #include "os/file.h"
-#include "sandbox/egress/allowlist.h"
 #include "sandbox/namespace/listeners.h"
 
 namespace pawl::sandbox::egress {
@@ -36,7 +36,7 @@ class Egress {
   // Called from threads of this object, one at a time.
   using OnLine = std::function<void(std::string_view)>;
 
-  Egress(Allowlist allowlist, OnLine on_line);
+  Egress(net::Allowlist allowlist, OnLine on_line);
   ~Egress();  // stops every connection and waits for its thread
   Egress(const Egress&) = delete;
   Egress& operator=(const Egress&) = delete;
@@ -68,7 +68,7 @@ class Egress {
   std::optional<std::uint32_t> address_of(const std::string& name);
   std::string name_of(const Place& place);
 
-  const Allowlist allowlist_;
+  const net::Allowlist allowlist_;
   const OnLine on_line_;
   std::vector<Listener> listeners_;
   std::vector<Place> places_;

@@ -16,7 +16,7 @@ namespace {
 struct Answer {
   bool done = false;
   int status = ARES_SUCCESS;
-  std::vector<Address> addresses;
+  std::vector<net::Address> addresses;
 };
 
 void take_answer(void* to, int status, int, ares_addrinfo* found) {
@@ -24,7 +24,7 @@ void take_answer(void* to, int status, int, ares_addrinfo* found) {
   answer.done = true;
   answer.status = status;
   for (const auto* node = found == nullptr ? nullptr : found->nodes; node != nullptr; node = node->ai_next) {
-    Address address;
+    net::Address address;
     if (node->ai_family == AF_INET) {
       const auto* in = reinterpret_cast<const sockaddr_in*>(node->ai_addr);
       const auto* bytes = reinterpret_cast<const std::uint8_t*>(&in->sin_addr);
@@ -66,7 +66,7 @@ void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms) 
 
 }  // namespace
 
-Result<std::vector<Address>> resolve(const std::string& name, std::int64_t timeout_ms) {
+Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms) {
   static std::once_flag once;
   std::call_once(once, [] { ares_library_init(ARES_LIB_INIT_ALL); });
   ares_channel channel = nullptr;

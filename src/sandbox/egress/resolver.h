@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/egress/allowlist.h"
+#include "base/endpoint.h"
 
 namespace pawl::sandbox::egress {
 
 // Blocks for `timeout_ms` at most. kNotFound: the name has no address, or the resolver did not answer.
 // Thread-safe.
-Result<std::vector<Address>> resolve(const std::string& name, std::int64_t timeout_ms);
+Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms);
 
 }  // namespace pawl::sandbox::egress

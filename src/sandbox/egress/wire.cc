@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sandbox/egress/allowlist.h"
+#include "base/endpoint.h"
 
 namespace pawl::sandbox::egress {
 namespace {
@@ -52,7 +52,7 @@ std::string server_name(std::string_view extension) {
   while (entries.ok() && entries.left() > 0) {
     const auto type = entries.number(1);
     const auto name = entries.counted(2);
-    if (entries.ok() && type == 0) return host_name(name);
+    if (entries.ok() && type == 0) return net::host_name(name);
   }
   return {};
 }
@@ -153,7 +153,7 @@ std::optional<Question> read_question(std::string_view datagram) {
   }
   out.type = static_cast<std::uint16_t>(reader.number(2));
   if (reader.number(2) != kClassInternet || !reader.ok()) return std::nullopt;
-  out.name = host_name(name);
+  out.name = net::host_name(name);
   out.wire = datagram.substr(kDnsHeaderBytes, datagram.size() - kDnsHeaderBytes - reader.left());
   return out;
 }

@@ -125,6 +125,7 @@ class NamespaceBackend final : public Backend {
     run.run_id = sandbox_run_id;
     run.backend = name();
     run.gate_isolation_class = gate_isolation_class();
+    run.egress_allowlist = spec.egress_allowlist;
     run.started_at = rfc3339(clock.wall());
     if (auto status = try_modes(spec, folders, events, execution); !status) {
       run.outcome = Outcome::kSetupFailed;
@@ -162,7 +163,7 @@ class NamespaceBackend final : public Backend {
                                          {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}));
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
-      PAWL_TRY(auto allowlist, egress::Allowlist::parse(spec.egress_allowlist));
+      PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
       egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
     }
     ChildJob job{.spec = &spec, .plan = &plan, .cgroup = &cgroup, .set_groups = identity.privileged};

@@ -77,12 +77,6 @@ class Caller {
   pid_t pid_;
 };
 
-std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '?';
-  return text;
-}
-
 void describe_exec(const Caller& caller, std::uint64_t path, std::uint64_t argv, Json& line) {
   line["event"] = "exec";
   line["path"] = printable(caller.text(path, PATH_MAX));

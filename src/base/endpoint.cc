@@ -1,4 +1,4 @@
-#include "sandbox/egress/allowlist.h"
+#include "base/endpoint.h"
 
 #include <arpa/inet.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace pawl::sandbox::egress {
+namespace pawl::net {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 253, kLabelBytesMax = 63;  // RFC 1035, 2.3.4
@@ -155,4 +155,4 @@ std::string host_name(std::string_view text) {
   return label == 0 ? std::string() : out;
 }
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::net

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::net {
 
 // IPv4 as ::ffff:a.b.c.d.
 struct Address {
@@ -55,4 +55,4 @@ class Allowlist {
 // `_`, too).
 std::string host_name(std::string_view text);
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::net
