@@ -94,7 +94,7 @@ Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& f
   std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
   if (!os::exists(supervisor))
     return fail(ErrorKind::kNotFound,
-                supervisor + ": no such program; it belongs beside pawl: copy both from one build");
+                supervisor + ": no such program; it belongs beside pawl: copy all three from one build");
   return supervisor::make_client(folder, std::move(supervisor), backend);
 }
 
@@ -115,6 +115,24 @@ std::string duration_text(std::int64_t ms) {
   if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
   if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
   return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
+}
+
+int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
+  os::ignore_broken_pipes();
+  CLI::App app("Pawl runs autonomous coding agents durably: no crash loses, repeats or double-counts work.",
+               "pawl");
+  app.set_version_flag("--version", "pawl " PAWL_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  app.footer("Example:\n  pawl run plan.yaml\n\n`pawl COMMAND --help` explains a command with an example.");
+  int exit_code = kDone;
+  for (const auto add : commands) add(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  return exit_code;
 }
 
 }  // namespace pawl::cli

@@ -69,6 +69,10 @@ store::Operator this_operator(const std::string& reason);
 // "3.2s", "4m05s", "2h10m".
 std::string duration_text(std::int64_t ms);
 
+using AddCommand = void (*)(CLI::App& app, int& exit_code);
+// What main() of both programs does with the commands it has.
+int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands);
+
 // --- the commands: each adds itself to `app`; `exit_code` is what main returns.
 void add_run(CLI::App& app, int& exit_code);
 void add_resume(CLI::App& app, int& exit_code);

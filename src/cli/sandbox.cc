@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "cli/context.h"
-#include "executor/context.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
@@ -30,7 +29,7 @@ constexpr int kSignalBase = 128;
 Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
   sandbox::SandboxSpec spec;
   spec.cmd = options.command;
-  spec.env = executor::allowed_environment(options.env);
+  spec.env = sandbox::allowed_environment(options.env);
   std::ranges::sort(spec.env);
   spec.network = options.network == "scoped" ? sandbox::Network::kScoped : sandbox::Network::kNone;
   spec.egress_allowlist = options.egress;

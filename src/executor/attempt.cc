@@ -219,7 +219,7 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const std
                           .dst = "/plan",
                           .access = sandbox::Access::kReadOnly,
                           .content = claim_->run.plan_content});
-  spec.env = allowed_environment(plan_->env);
+  spec.env = sandbox::allowed_environment(plan_->env);
   if (step.role == StepRole::kAgent) {
     std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
     if (!context.empty()) {

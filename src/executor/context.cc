@@ -24,18 +24,6 @@ Status write_patch(workspace::Workspaces& workspaces, const store::Claim& claim,
 
 std::string log_inside(const std::string& label) { return "/pawl/evidence/" + label + ".log"; }
 
-std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {
-  std::vector<std::string> all = {"PATH", "LANG", "TZ"};
-  all.insert(all.end(), names.begin(), names.end());
-  std::vector<std::string> out;
-  for (const auto& name : all) {
-    const auto value = os::environment_value(name);
-    if (!value || sandbox::is_denied_env_name(name) || sandbox::has_url_credentials(*value)) continue;
-    out.push_back(name + "=" + *value);
-  }
-  return out;
-}
-
 Result<bool> write_context(const World& world, const store::Claim& claim, const std::string& folder) {
   if (!claim.previous || claim.previous->feedback.empty()) return false;
   const std::string evidence = os::join(folder, "evidence");

@@ -13,10 +13,6 @@ namespace pawl::executor {
 inline const std::string kPatchInside = "/pawl/evidence/previous.patch";
 std::string log_inside(const std::string& label);  // /pawl/evidence/<label>.log
 
-// PATH, LANG, TZ and `names`, of this process's environment, by inclusion; never a name or a value that looks
-// like a secret (sandbox/spec.h).
-std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
-
 // Writes feedback.json and evidence/ of claim.previous into `folder`, which is created. False, and nothing
 // written, when there was no attempt before. The same claim gives the same bytes.
 Result<bool> write_context(const World& world, const store::Claim& claim, const std::string& folder);

@@ -164,6 +164,11 @@ bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
   return wait_for_exit(identity.pid, timeout_ms).gone;
 }
 
+std::unexpected<Error> become(const std::string& program, char** argv) {
+  execv(program.c_str(), argv);
+  return fail_errno(errno, "run", program);
+}
+
 Result<std::string> own_executable() { return absolute_path("/proc/self/exe"); }
 
 std::vector<std::string> environment() {

@@ -47,6 +47,8 @@ Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms);
 // `timeout_ms`. True when it is gone.
 bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms);
 
+// This very process goes on as `program`, with its arguments (execve(2)). Returns only to say why not.
+std::unexpected<Error> become(const std::string& program, char** argv);
 Result<std::string> own_executable();  // a path that runs this very program again
 std::vector<std::string> environment();
 std::optional<std::string> environment_value(const std::string& name);

@@ -6,6 +6,7 @@
 
 #include "base/endpoint.h"
 #include "base/hash.h"
+#include "os/process.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -229,6 +230,18 @@ bool has_url_credentials(std::string_view value) {
     if (authority.find('@') != std::string_view::npos) return true;  // RFC 3986, section 3.2.1: userinfo
   }
   return false;
+}
+
+std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {
+  std::vector<std::string> all = {"PATH", "LANG", "TZ"};
+  all.insert(all.end(), names.begin(), names.end());
+  std::vector<std::string> out;
+  for (const auto& name : all) {
+    const auto value = os::environment_value(name);
+    if (!value || is_denied_env_name(name) || has_url_credentials(*value)) continue;
+    out.push_back(name + "=" + *value);
+  }
+  return out;
 }
 
 }  // namespace pawl::sandbox

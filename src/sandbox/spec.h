@@ -101,4 +101,7 @@ Result<SandboxRun> run_from_json(
 bool is_denied_env_name(std::string_view name);
 bool has_url_credentials(std::string_view value);
 
+// PATH, LANG, TZ and `names`, of this process's environment, by inclusion; never one of those above.
+std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
+
 }  // namespace pawl::sandbox

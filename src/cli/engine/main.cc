@@ -1,0 +1,11 @@
+// pawl-engine: every command. `pawl` (front/main.cc) becomes it for those that need libgit2, and for the help
+// of all.
+#include "cli/context.h"
+
+int main(int argc, char** argv) {
+  using namespace pawl::cli;
+  return run_command_line(
+      argc, argv,
+      {add_run, add_resume, add_status, add_inspect, add_logs, add_diff, add_apply, add_verify, add_check,
+       add_export, add_gc, add_retry, add_skip, add_cancel, add_migrate, add_sandbox});
+}
