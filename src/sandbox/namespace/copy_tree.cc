@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -14,6 +15,7 @@
 namespace pawl::sandbox {
 namespace {
 
+constexpr std::int64_t kEntryBytesMin = 4096;  // files without content fill a disk, too: by their inodes
 constexpr mode_t kPermissionBits = 0777;  // never setuid, setgid or sticky
 
 Status copy_link(const std::string& from, const std::string& to) {
@@ -56,7 +58,7 @@ std::int64_t use_of(int folder) {  // consumes the descriptor
     if (name == "." || name == "..") continue;
     struct stat status {};
     if (fstatat(dirfd(stream), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    bytes += static_cast<std::int64_t>(status.st_blocks) * 512;
+    bytes += std::max(static_cast<std::int64_t>(status.st_blocks) * 512, kEntryBytesMin);
     if (!S_ISDIR(status.st_mode)) continue;
     const int below = openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (below >= 0) bytes += use_of(below);

@@ -1,0 +1,376 @@
+// Hostile programs, one a name: `attacks NAME [ARGUMENT]`. Exit code 0: it got through; 1: it was stopped,
+// and errno is told. Each does no harm where it works: it reads, asks, or writes below a folder of the test.
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fanotify.h>
+#include <linux/keyctl.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/fanotify.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Attack = std::function<bool(const std::string&)>;
+
+bool unless(int stopped_by, long result) { return result >= 0 || errno != stopped_by; }
+bool unless_denied(long result) { return result >= 0 || (errno != EPERM && errno != ENOSYS); }
+
+bool can_read(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY);
+  char byte = 0;
+  return fd >= 0 && read(fd, &byte, 1) == 1;
+}
+bool can_list(const std::string& path) {
+  DIR* folder = opendir(path.c_str());
+  if (folder == nullptr) return false;
+  int found = 0;
+  while (const dirent* entry = readdir(folder)) found += entry->d_name[0] != '.';
+  return found > 0;
+}
+bool can_make(const std::string& path) { return open(path.c_str(), O_WRONLY | O_CREAT, 0600) >= 0; }
+
+bool connects(const sockaddr* address, socklen_t size) {
+  const int fd = socket(address->sa_family, SOCK_STREAM, 0);
+  return fd >= 0 && connect(fd, address, size) == 0;
+}
+bool connects_unix(const std::string& path, bool abstract) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + (abstract ? 1 : 0), path.data(), path.size());
+  return connects(reinterpret_cast<const sockaddr*>(&address),
+                  static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1));
+}
+
+int own_terminal() {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return -1;
+  const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+  if (fork() == 0) {  // a session of its own, to own the terminal
+    setsid();
+    ioctl(terminal, TIOCSCTTY, 0);
+    return terminal;
+  }
+  int status = 0;
+  wait(&status);
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+// For every number in /proc.
+bool some_process(const std::function<bool(const std::string&)>& try_it) {
+  DIR* proc = opendir("/proc");
+  while (const dirent* entry = proc == nullptr ? nullptr : readdir(proc))
+    if (std::atoi(entry->d_name) > 0 && std::atoi(entry->d_name) != getpid() &&
+        try_it(std::string("/proc/") + entry->d_name))
+      return true;
+  return false;
+}
+
+std::string content(const std::string& path) {
+  std::string out(1 << 16, '\0');
+  const int fd = open(path.c_str(), O_RDONLY);
+  const ssize_t got = fd < 0 ? 0 : read(fd, out.data(), out.size());
+  close(fd);
+  out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return out;
+}
+
+long int80_getpid() {
+#ifdef __x86_64__
+  long result = 0;
+  asm volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory", "r8", "r9", "r10", "r11");
+  return result;
+#else
+  return -1;
+#endif
+}
+
+bool forks(int count) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child < 0) break;
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) kill(child, SIGKILL);
+  return static_cast<int>(children.size()) == count;
+}
+
+bool writes(const std::string& path, std::size_t mib) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  const std::string block(1 << 20, 'x');
+  for (std::size_t i = 0; i < mib; ++i)
+    if (write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size())) return false;
+  sleep(1);  // the watcher looks a few times a second
+  return true;
+}
+
+const std::map<std::string, Attack>& attacks() {
+  static const std::map<std::string, Attack> all = {
+      // --- calls
+      {"userns_unshare", [](auto&) { return unshare(CLONE_NEWUSER) == 0; }},
+      {"userns_clone",
+       [](auto&) {
+         const long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+         if (child == 0) _exit(0);
+         return child > 0;
+       }},
+      {"userns_clone3",
+       [](auto&) {
+         clone_args args{};
+         args.flags = CLONE_NEWUSER;
+         args.exit_signal = SIGCHLD;
+         const long child = syscall(SYS_clone3, &args, sizeof args);
+         if (child == 0) _exit(0);
+         return child > 0;
+       }},
+      {"mount_in_userns",
+       [](auto&) {
+         return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && mount("t", "/tmp", "tmpfs", 0, nullptr) == 0;
+       }},
+      {"chroot_in_userns", [](auto&) { return unshare(CLONE_NEWUSER) == 0 && chroot("/tmp") == 0; }},
+      {"netns_in_userns", [](auto&) { return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0; }},
+      {"open_tree", [](auto&) { return syscall(SYS_open_tree, AT_FDCWD, "/", 0) >= 0; }},
+      {"pidfd_getfd",
+       [](auto&) {
+         const pid_t child = fork();
+         if (child == 0) {
+           pause();
+           _exit(0);
+         }
+         const long pidfd = syscall(SYS_pidfd_open, child, 0);
+         const bool through = syscall(SYS_pidfd_getfd, pidfd, 1, 0) >= 0;
+         kill(child, SIGKILL);
+         return through;
+       }},
+      {"keyctl",
+       [](auto&) { return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0) > 0; }},
+      {"add_key",
+       [](auto&) { return syscall(SYS_add_key, "user", "pawl", "x", 1, KEY_SPEC_PROCESS_KEYRING) > 0; }},
+      {"request_key",
+       [](auto&) { return unless_denied(syscall(SYS_request_key, "user", "none", nullptr, 0)); }},
+      {"perf_event",
+       [](auto&) {
+         perf_event_attr attributes{};
+         attributes.type = PERF_TYPE_SOFTWARE;
+         attributes.size = 1;  // too small: told only to those who may ask
+         return unless_denied(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
+       }},
+      {"userfaultfd", [](auto&) { return syscall(SYS_userfaultfd, 1) >= 0; }},
+      {"io_uring",
+       [](auto&) {
+         std::vector<char> params(256);
+         return syscall(SYS_io_uring_setup, 4, params.data()) >= 0;
+       }},
+      {"memfd_secret", [](auto&) { return unless(EPERM, syscall(SYS_memfd_secret, ~0U)); }},
+      {"modify_ldt",
+       [](auto&) {
+         char buffer[16];
+         return unless(EPERM, syscall(SYS_modify_ldt, 0, buffer, sizeof buffer));
+       }},
+      {"x32", [](auto&) { return syscall(SYS_getpid | 0x40000000) > 0 || errno == ENOSYS; }},
+      {"int80", [](auto&) { return int80_getpid() != 0; }},
+      {"tiocsti",
+       [](auto&) {
+         const char key = 'x';
+         return unless(EPERM, ioctl(own_terminal(), TIOCSTI, &key));
+       }},
+      {"tiocsti_high_bits",
+       [](auto&) {
+         const char key = 'x';
+         return unless(EPERM, syscall(SYS_ioctl, own_terminal(), 0x100000000UL | TIOCSTI, &key));
+       }},
+      {"tioclinux",
+       [](auto&) {
+         char code = 2;
+         return unless(EPERM, ioctl(own_terminal(), TIOCLINUX, &code));
+       }},
+      {"packet_socket", [](auto&) { return unless(EAFNOSUPPORT, socket(AF_PACKET, SOCK_RAW, 0)); }},
+      {"vsock_socket", [](auto&) { return unless(EAFNOSUPPORT, socket(AF_VSOCK, SOCK_STREAM, 0)); }},
+      {"key_socket_high_bits",
+       [](auto&) {
+         return unless(EAFNOSUPPORT, syscall(SYS_socket, 0x100000000UL | AF_PACKET, SOCK_RAW, 0));
+       }},
+      {"file_handle",
+       [](auto&) {
+         alignas(file_handle) char bytes[sizeof(file_handle) + 128] = {};
+         auto& handle = *reinterpret_cast<file_handle*>(bytes);
+         handle.handle_bytes = 128;
+         int mount = 0;
+         return unless_denied(name_to_handle_at(AT_FDCWD, "/tmp", &handle, &mount, 0));
+       }},
+      {"fanotify", [](auto&) { return fanotify_init(FAN_REPORT_FID, O_RDONLY) >= 0; }},
+      {"clock_settime", [](auto&) { return unless(EPERM, syscall(SYS_clock_settime, 99, nullptr)); }},
+      {"clock_adjtime",
+       [](auto&) {
+         std::vector<char> timex(512);
+         return syscall(SYS_adjtimex, timex.data()) >= 0;
+       }},
+      {"sysfs_call", [](auto&) { return unless_denied(syscall(SYS_sysfs, 3)); }},
+      {"move_pages", [](auto&) { return unless_denied(syscall(SYS_move_pages, 0, 0, 0, 0, 0, 0)); }},
+      {"migrate_pages",
+       [](auto&) { return unless_denied(syscall(SYS_migrate_pages, 0, 0, nullptr, nullptr)); }},
+      // --- files
+      {"read", [](auto& path) { return can_read(path); }},
+      {"list", [](auto& path) { return can_list(path); }},
+      {"make", [](auto& path) { return can_make(path); }},
+      {"write_open", [](auto& path) { return open(path.c_str(), O_WRONLY) >= 0; }},
+      {"write_proc_self",
+       [](auto&) {
+         const int fd = open("/proc/self/comm", O_WRONLY);
+         return fd >= 0 && write(fd, "x", 1) == 1;
+       }},
+      {"root_of_others",
+       [](auto& path) {
+         return some_process([&](const std::string& each) { return can_read(each + "/root" + path); });
+       }},
+      {"environ_of_others",
+       [](auto& marker) {
+         return some_process([&](const std::string& each) {
+           return content(each + "/environ").find(marker) != std::string::npos;
+         });
+       }},
+      {"dotdot",
+       [](auto& path) {
+         const int root = open("/", O_RDONLY | O_DIRECTORY);
+         return openat(root, ("../../../.." + path).c_str(), O_RDONLY) >= 0;
+       }},
+      // --- others
+      {"processes",
+       [](auto&) {
+         int others = 0;
+         some_process([&](const std::string&) { return ++others > 5; });
+         return others > 5;
+       }},
+      {"signal", [](auto& pid) { return kill(std::atoi(pid.c_str()), 0) == 0; }},
+      {"signal_init", [](auto&) { return kill(1, 0) == 0; }},
+      {"ptrace", [](auto& pid) { return ptrace(PTRACE_SEIZE, std::atoi(pid.c_str()), 0, 0) == 0; }},
+      {"ptrace_init", [](auto&) { return ptrace(PTRACE_SEIZE, 1, 0, 0) == 0; }},
+      {"vm_read",
+       [](auto& argument) {  // PID:ADDRESS
+         char byte = 0;
+         const auto colon = argument.find(':');
+         const iovec to{&byte, 1};
+         const iovec from{reinterpret_cast<void*>(std::strtoull(argument.c_str() + colon + 1, nullptr, 16)),
+                          1};
+         return process_vm_readv(std::atoi(argument.c_str()), &to, 1, &from, 1, 0) == 1;
+       }},
+      {"unix_socket", [](auto& path) { return connects_unix(path, false); }},
+      {"abstract_socket", [](auto& name) { return connects_unix(name, true); }},
+      {"loopback",
+       [](auto& port) {
+         sockaddr_in address{};
+         address.sin_family = AF_INET;
+         address.sin_port = htons(static_cast<std::uint16_t>(std::atoi(port.c_str())));
+         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+         return connects(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+       }},
+      {"shared_memory", [](auto& key) { return shmget(std::atoi(key.c_str()), 1, 0) >= 0; }},
+      {"session_of_host", [](auto&) { return getsid(0) == 0; }},
+      {"inherited_descriptor", [](auto& fd) { return fcntl(std::atoi(fd.c_str()), F_GETFD) >= 0; }},
+      {"hostname_of_host",
+       [](auto& name) {
+         char own[65] = {};
+         gethostname(own, sizeof own - 1);
+         return name == own;
+       }},
+      // --- limits
+      {"fork_bomb", [](auto&) { return forks(300); }},
+      {"thread_bomb",
+       [](auto&) {
+         int made = 0;
+         for (pthread_t thread{}; made < 300; ++made)
+           if (pthread_create(
+                   &thread, nullptr, [](void*) -> void* { return pause(), nullptr; }, nullptr) != 0)
+             break;
+         return made == 300;
+       }},
+      {"memory_bomb",
+       [](auto&) {
+         for (int i = 0; i < 256; ++i) {
+           void* block = malloc(1 << 20);
+           if (block == nullptr) return false;
+           std::memset(block, i + 1, 1 << 20);
+         }
+         usleep(200'000);
+         return true;
+       }},
+      {"disk_fill", [](auto& path) { return writes(path, 64); }},
+      {"inode_fill",
+       [](auto& folder) {
+         for (int i = 0; i < 6000; ++i)
+           if (mknod((folder + "/" + std::to_string(i)).c_str(), S_IFREG | 0600, 0) != 0) return false;
+         sleep(1);
+         return true;
+       }},
+      {"output_flood",
+       [](auto&) {
+         const std::string block(1 << 16, 'x');
+         for (int i = 0; i < 128; ++i)
+           if (write(1, block.data(), block.size()) <= 0) return false;
+         return true;
+       }},
+      {"outlive_the_budget",
+       [](auto&) {
+         signal(SIGTERM, SIG_IGN);
+         sleep(4);
+         return true;
+       }},
+      {"many_files",
+       [](auto&) {
+         int opened = 0;
+         while (opened < 100'000 && open("/dev/null", O_RDONLY) >= 0) ++opened;
+         return opened == 100'000;
+       }},
+      {"core_dump",
+       [](auto&) {
+         rlimit limit{};
+         getrlimit(RLIMIT_CORE, &limit);
+         return limit.rlim_max > 0;
+       }},
+  };
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto attack = attacks().find(argc > 1 ? argv[1] : "");
+  if (attack == attacks().end()) {
+    std::fprintf(stderr, "usage: attacks NAME [ARGUMENT]\n");
+    return 99;
+  }
+  errno = 0;
+  if (attack->second(argc > 2 ? argv[2] : "")) return 0;
+  std::fprintf(stderr, "stopped: %s\n", std::strerror(errno));
+  return 1;
+}

@@ -1,0 +1,229 @@
+"""Hostile programs (attacks.cc), each with the wall that stops it: stopped with every wall up, and further with that wall off.
+
+A wall (or several, when a second one also stops it) is switched off by PAWL_WALLS_OFF, which only test builds know (src/sandbox/namespace/walls.h); a limit, by a larger one;
+the namespaces and the file system, by running the same program outside of any sandbox.
+"""
+
+import ctypes
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ORDINARY = 1234  # a user id that owns nothing
+
+SECCOMP, LANDLOCK, MASKS, SESSION = "seccomp", "landlock", "masks", "session"
+
+# (program, argument, wall or options that weaken it, why it must not work)
+CALLS = [
+    ("userns_unshare", "", SECCOMP, "a user namespace gives capabilities, and with them most of the kernel"),
+    ("userns_clone", "", SECCOMP, "the same by clone"),
+    ("userns_clone3", "", SECCOMP, "the same by clone3, whose flags no filter can see"),
+    ("mount_in_userns", "", "seccomp landlock", "mounts of one's own cover read-only ones"),
+    ("chroot_in_userns", "", SECCOMP, "a root of one's own is the first half of the classic escape"),
+    ("netns_in_userns", "", SECCOMP, "the network code is large, and reachable with capabilities"),
+    ("open_tree", "", SECCOMP, "the new mount interface does what mount does"),
+    ("pidfd_getfd", "", SECCOMP, "takes descriptors out of other processes"),
+    ("keyctl", "", SECCOMP, "keyrings are shared by user id, across namespaces"),
+    ("add_key", "", SECCOMP, "a key outlives its step"),
+    ("request_key", "", SECCOMP, "runs a helper of the host"),
+    ("perf_event", "", SECCOMP, "counts what other processes do, with a history of holes"),
+    ("userfaultfd", "", SECCOMP, "stops the kernel in the middle of a copy: makes races easy"),
+    ("io_uring", "", SECCOMP, "does calls that no filter sees"),
+    ("memfd_secret", "", SECCOMP, "memory that nobody can account for"),
+    ("modify_ldt", "", SECCOMP, "segments of one's own, for no program of today"),
+    ("x32", "", SECCOMP, "the same calls under numbers that a careless list lets pass"),
+    ("int80", "", SECCOMP, "the 32-bit calls have numbers of their own"),
+    ("tiocsti", "", SECCOMP, "types into the terminal of whoever looks"),
+    ("tiocsti_high_bits", "", SECCOMP, "the kernel looks at 32 bits of the request, a careless filter at 64"),
+    ("tioclinux", "", SECCOMP, "types by the console's clipboard"),
+    ("packet_socket", "", SECCOMP, "raw packets"),
+    ("vsock_socket", "", SECCOMP, "reaches the hypervisor, past every network namespace"),
+    ("key_socket_high_bits", "", SECCOMP, "the family, too, is 32 bits"),
+    ("file_handle", "", SECCOMP, "the first half of opening files by number, past every path"),
+    ("fanotify", "", SECCOMP, "watches files of others"),
+    ("clock_settime", "", SECCOMP, "the machine's clock"),
+    ("clock_adjtime", "", SECCOMP, "the machine's clock, slowly"),
+    ("sysfs_call", "", SECCOMP, "a call that nobody needs"),
+    ("move_pages", "", SECCOMP, "moves memory of others"),
+    ("migrate_pages", "", SECCOMP, "moves memory of others"),
+    ("write_proc_self", "", LANDLOCK, "what is not for writing is not written"),
+    ("signal_init", "", LANDLOCK, "the init reports how the step ended"),
+    ("session_of_host", "", SESSION, "a session without a terminal can't type into one"),
+    ("read", "/proc/kallsyms", MASKS, "where the kernel's functions are"),
+    ("read", "/proc/interrupts", MASKS, "what others type and send, by its timing"),
+    ("read", "/proc/keys", MASKS, "keys of the same user"),
+    ("list", "/proc/fs", MASKS, "what is mounted on the host"),
+    ("list", "/proc/irq", MASKS, "the hardware"),
+    ("list", "/proc/bus", MASKS, "the hardware"),
+    ("fork_bomb", "", {"--pids": 1000}, "processes are few"),
+    ("thread_bomb", "", {"--pids": 1000, "--memory-mib": 8192}, "threads count as processes"),
+    ("memory_bomb", "", {"--memory-mib": 512}, "memory is bounded"),
+    ("disk_fill", "/workspace/x", {"--disk-mib": 512}, "the host's disk is shared"),
+    ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
+    ("inode_fill", "/workspace", {"--disk-mib": 512}, "files without content fill a disk, too"),
+    ("output_flood", "", {"--output-limit-bytes": 100000000}, "what is printed is kept"),
+    ("outlive_the_budget", "", {"--time-budget-seconds": 60}, "a budget ends, whatever one ignores"),
+]
+# What the command line gives by default, for the attacks on limits.
+NARROW = {"--pids": 64, "--memory-mib": 64, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 2}
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-"))
+        for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
+            shutil.copy(program, cls.root)
+        os.chmod(cls.root, 0o755)
+        cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
+
+    def run_it(self, argv, walls_off="", **kwargs):
+        env = {**os.environ, "PAWL_WALLS_OFF": walls_off}
+        return subprocess.run([str(word) for word in argv], env=env, cwd=self.root, capture_output=True, timeout=120, **kwargs)
+
+    def inside(self, attack, argument, limits=None, walls_off="", ro=(), **kwargs):
+        options = [word for pair in {**NARROW, **(limits or {})}.items() for word in pair]
+        shown = [word for pair in ro for word in ("--ro", pair)]
+        return self.run_it([self.root / "pawl", "sandbox", "exec", *options, "--ro", f"{self.root}/attacks:/attacks",
+                            *shown, "--", "/attacks", attack, *([argument] if argument else [])], walls_off, **kwargs)
+
+    def outside(self, attack, argument, **kwargs):
+        return self.run_it([self.root / "attacks", attack, *([argument] if argument else [])], **kwargs)
+
+    def assert_stopped(self, done):
+        # 1: an error; 123, 124, 137: a limit; 128 + SIGSYS: killed by the filter. 125 would say that nothing ran.
+        self.assertIn(done.returncode, (1, 123, 124, 137, 128 + 31), done.stderr)
+
+    def test_calls_files_and_limits(self):
+        self.assertGreaterEqual(len(CALLS), 45)
+        for attack, argument, wall, why in CALLS:
+            with self.subTest(attack=attack, argument=argument, why=why):
+                self.assert_stopped(self.inside(attack, argument))
+                for one in wall.split() if isinstance(wall, str) and " " in wall else ():
+                    self.assert_stopped(self.inside(attack, argument, walls_off=one))
+                further = (self.inside(attack, argument, walls_off=wall) if isinstance(wall, str)
+                           else self.inside(attack, argument, wall))
+                self.assertEqual(further.returncode, 0, f"without {wall}: {further.stderr}")
+
+    def test_two_walls_keep_what_is_read_only(self):
+        plan = self.root / "plan"
+        plan.mkdir(exist_ok=True)
+        shown = [f"{plan}:/plan"]
+        for path in ("/plan/x", "/x", "/etc/x", "/var/x"):
+            with self.subTest(path):
+                for off in ("", "read_only", "landlock"):
+                    self.assert_stopped(self.inside("make", path, walls_off=off, ro=shown))
+                self.assertEqual(self.inside("make", path, walls_off="read_only landlock", ro=shown).returncode, 0)
+
+    def test_the_host_is_out_of_sight(self):
+        marker = self.root / "secret"
+        marker.write_text("x")
+        victim = subprocess.Popen(["sleep", "300"], env={"PAWL_HOSTILE_MARKER": "1"})
+        self.addCleanup(lambda: (victim.kill(), victim.wait()))
+        unix = socket.socket(socket.AF_UNIX)
+        unix.bind(str(self.root / "docker.sock"))
+        unix.listen(50)
+        abstract = socket.socket(socket.AF_UNIX)
+        abstract.bind(f"\0pawl-hostile-{os.getpid()}")
+        abstract.listen(50)
+        tcp = socket.create_server(("127.0.0.1", 0))
+        for each in (unix, abstract, tcp):
+            self.addCleanup(each.close)
+        libc = ctypes.CDLL(None, use_errno=True)
+        key = 0x50000000 + os.getpid()
+        memory = libc.shmget(key, 4096, 0o1600)
+        self.addCleanup(libc.shmctl, memory, 0, None)
+        maps = pathlib.Path(f"/proc/{victim.pid}/maps").read_text().split("-")[0]
+        read_end, write_end = os.pipe()
+        self.addCleanup(os.close, read_end)
+        self.addCleanup(os.close, write_end)
+        table = [
+            ("read", marker, "files of the host are not there"),
+            ("dotdot", marker, "the root has no outside"),
+            ("root_of_others", marker, "nor has another process's"),
+            ("environ_of_others", "PAWL_HOSTILE_MARKER", "credentials live in environments"),
+            ("processes", "", "other processes are not there"),
+            ("signal", victim.pid, "nor can they be signalled"),
+            ("ptrace", victim.pid, "nor traced"),
+            ("vm_read", f"{victim.pid}:{maps}", "nor read"),
+            ("unix_socket", self.root / "docker.sock", "a container engine's socket is root"),
+            ("abstract_socket", f"pawl-hostile-{os.getpid()}", "abstract sockets have no path to hide"),
+            ("loopback", tcp.getsockname()[1], "services of the host listen on loopback"),
+            ("shared_memory", key, "System V shared memory is global"),
+            ("list", "/sys", "devices and their switches"),
+            ("hostname_of_host", socket.gethostname(), "what tells machines apart"),
+            ("inherited_descriptor", read_end, "a descriptor is a right"),
+        ]
+        if os.geteuid() == 0:
+            table += [("write_open", "/proc/sys/kernel/core_pattern", "the host runs what it names"),
+                      ("read", "/etc/shadow", "secrets of the system"), ("many_files", "", "open files are bounded")]
+        for attack, argument, why in table:
+            with self.subTest(attack=attack, why=why):
+                pass_fds = (read_end,) if attack == "inherited_descriptor" else ()
+                self.assert_stopped(self.inside(attack, str(argument), pass_fds=pass_fds))
+                if attack == "many_files":
+                    continue  # outside it depends on who sets the limit
+                further = self.outside(attack, str(argument), pass_fds=pass_fds)
+                self.assertEqual(further.returncode, 0, f"outside: {further.stderr}")
+
+    def test_the_init_is_not_traced_and_no_core_is_left(self):
+        self.assert_stopped(self.inside("ptrace_init", ""))
+        self.assert_stopped(self.inside("core_dump", ""))
+
+    def test_what_is_left_behind_dies(self):
+        for script in ("setsid sh -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 & exit 0",
+                       "for i in 1 2 3 4 5 6 7 8; do sh -c 'exit 0' & done; (sleep 1000 >/dev/null 2>&1 &) ; exit 0"):
+            done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", script])
+            self.assertEqual(done.returncode, 0, done.stderr)
+        marker = b"sleep\x001000"
+        alive = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if self.content(p).startswith(marker)]
+        self.assertEqual(alive, [])
+
+    @staticmethod
+    def content(path):
+        try:
+            return path.read_bytes()
+        except OSError:
+            return b""
+
+    def test_what_comes_out_is_files_folders_and_links_that_stay_inside(self):
+        target = self.root / "out"
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--copy-out", target, "--", "sh", "-c", """
+            echo ok > good; mkfifo fifo; ln -s /etc/passwd outside; ln -s ../../../x up; ln -s good inside
+            cp /bin/true setuid; chmod 6755 setuid; mkdir -p d; ln good d/hard; touch "$(printf 'a\\nb')"
+            python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+            truncate -s 8G sparse 2>/dev/null; true"""])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((target / "good").read_text(), "ok\n")
+        self.assertEqual(os.readlink(target / "inside"), "good")
+        for name in ("fifo", "socket", "outside", "up", "a\nb"):
+            self.assertFalse(os.path.lexists(target / name), name)
+        self.assertEqual((target / "setuid").stat().st_mode & 0o7000, 0)
+        self.assertLess(sum(p.stat().st_blocks for p in target.rglob("*")) * 512, 64 << 20, "a hole stays a hole")
+        for name in (b"fifo", b"socket", b"outside"):
+            self.assertIn(b"not copied out: " + name, done.stderr)
+        shutil.rmtree(target)
+
+    def test_a_library_of_one_step_is_not_loaded_by_the_next(self):
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", "echo $LD_PRELOAD $LD_LIBRARY_PATH"])
+        self.assertEqual(done.stdout.strip(), b"")
+        self.assertEqual(self.run_it([self.root / "pawl", "sandbox", "exec", "--env", "API_TOKEN", "--", "true"]).returncode, 0)
+
+
+if __name__ == "__main__":
+    if sys.argv.pop(1) == "ordinary_user" and os.geteuid() == 0:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-bin-"))
+        os.chmod(folder, 0o755)
+        for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
+            shutil.copy(program, folder)
+        os.environ.update(PAWL=str(folder / "pawl"), ATTACKS=str(folder / "attacks"), HOME="/tmp")
+        os.setgroups([])
+        os.setgid(ORDINARY)
+        os.setuid(ORDINARY)
+        os.chdir("/")
+    unittest.main(verbosity=1)
