@@ -15,7 +15,7 @@ namespace pawl::testing {
 
 class SandboxBox {
  public:
-  SandboxBox() {
+  explicit SandboxBox(std::string backend = "namespace") : backend_(std::move(backend)) {
     folders.lower = {temp / "lower"};
     folders.upper = temp / "rw/upper";
     folders.work = temp / "rw/work";
@@ -34,12 +34,14 @@ class SandboxBox {
     err.clear();
     os::SystemRandom random;
     id = os::uuid7(os::SystemClock().wall(), random);
-    auto backend = sandbox::make_backend("namespace");
+    auto backend = sandbox::make_backend(backend_);
     const sandbox::Events events{.on_output =
                                      [this](sandbox::Stream stream, std::string_view bytes) {
                                        (stream == sandbox::Stream::kStdout ? out : err) += bytes;
                                      },
-                                 .should_stop = should_stop};
+                                 .should_stop = should_stop,
+                                 .on_network = [this](std::string_view line) { (network += line) += '\n'; },
+                                 .on_trace = [this](std::string_view line) { (trace += line) += '\n'; }};
     const auto execution = (*backend)->execute(spec, folders, events, id);
     copied = execution.copied;
     return execution.run;
@@ -49,8 +51,11 @@ class SandboxBox {
   sandbox::Folders folders;
   sandbox::SandboxSpec spec;
   std::function<bool()> should_stop;
-  std::string out, err, id;
+  std::string out, err, id, network, trace;
   bool copied = false;
+
+ private:
+  const std::string backend_;
 };
 
 }  // namespace pawl::testing

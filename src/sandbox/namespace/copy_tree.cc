@@ -16,7 +16,7 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr std::int64_t kEntryBytesMin = 4096;  // files without content fill a disk, too: by their inodes
-constexpr mode_t kPermissionBits = 0777;  // never setuid, setgid or sticky
+constexpr mode_t kPermissionBits = 0777;       // never setuid, setgid or sticky
 
 Status copy_link(const std::string& from, const std::string& to) {
   std::array<char, PATH_MAX + 1> target{};

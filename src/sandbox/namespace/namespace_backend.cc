@@ -20,6 +20,7 @@
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/health.h"
 #include "sandbox/namespace/idmap.h"
 #include "sandbox/namespace/landlock.h"
 #include "sandbox/namespace/mounts.h"
@@ -136,7 +137,7 @@ class NamespaceBackend final : public Backend {
     return execution;
   }
 
-  Health health() override;
+  Health health() override { return namespace_health(*this); }
 
   void clean_up(const std::string& sandbox_run_id) override { remove_cgroups(cgroup_home(), sandbox_run_id); }
 
@@ -245,60 +246,6 @@ class NamespaceBackend final : public Backend {
     return {};
   }
 };
-
-std::string_view words(CgroupKind kind) {
-  switch (kind) {
-    case CgroupKind::kV2:
-      return "cgroup v2";
-    case CgroupKind::kV1:
-      return "cgroup v1";
-    case CgroupKind::kNone:
-      return "no cgroup";
-  }
-  return {};
-}
-
-Health NamespaceBackend::health() {
-  Health health{.backend = name(), .gate_isolation_class = gate_isolation_class()};
-  os::SystemRandom random;
-  const std::string id = os::uuid7(os::SystemClock().wall(), random);
-  const std::string root = "/tmp/pawl-health-" + id;
-  const Folders folders{{root + "/lower"}, root + "/rw/upper", root + "/rw/work", root + "/scratch"};
-  Status made;
-  for (const auto& folder : {folders.lower.front(), folders.upper, folders.work, folders.scratch})
-    if (made) made = os::make_folders(folder, 0700);
-  Execution trial;
-  if (made)
-    trial =
-        execute({.cmd = {"true"}, .time_budget_seconds = 10}, folders, {.on_output = [](auto, auto) {}}, id);
-  else
-    trial.run.reason = made.error().message;
-  static_cast<void>(os::remove_tree(root));
-
-  health.usable = succeeded(trial.run);
-  const Identity identity = sandbox_identity();
-  health.mechanisms.push_back({"namespaces", health.usable ? "works" : "missing",
-                               health.usable ? "user, mount, pid, net, ipc, uts, cgroup" : trial.run.reason});
-  health.mechanisms.push_back(
-      {"identity", "works",
-       fmt::format("uid {} inside is uid {} outside", kInsideUid, identity.outside_uid)});
-  health.mechanisms.push_back(
-      {"overlay", trial.copied ? "degraded" : (health.usable ? "works" : "missing"),
-       trial.copied ? "copies of the whole workspace are made instead" : "userxattr"});
-  const auto& home = cgroup_home();
-  for (const std::string controller : {"memory", "pids", "cpu"}) {
-    const bool limited = home.limits(controller);
-    const std::string instead = controller == "memory" ? "RLIMIT_DATA and a watcher of resident memory"
-                                : controller == "pids" ? "RLIMIT_NPROC"
-                                                       : "nothing: the time budget only";
-    health.mechanisms.push_back({controller, limited ? "works" : "degraded",
-                                 limited ? std::string(words(home.kind))
-                                         : instead + "; delegate a cgroup for more (docs/operations.md)"});
-  }
-  health.mechanisms.push_back({"disk", "works", "RLIMIT_FSIZE for one file, a watcher for all"});
-  health.mechanisms.push_back({"network none", health.usable ? "works" : "missing", "loopback only"});
-  return health;
-}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What a sandbox promises, asked from inside it. Runs as whoever runs it: tests/sandbox/CMakeLists.txt adds
-// the same tests as an ordinary user and without cgroups.
+// What every backend promises, asked from inside its sandboxes. Runs as whoever runs it: CMakeLists.txt
+// beside this file adds the same tests as an ordinary user and without cgroups.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +17,12 @@ namespace {
 using testing::SandboxBox;
 using testing::TempFolder;
 
-TEST(Sandbox, RunsTheCommandAndPassesOutputAndExitCodeThrough) {
-  SandboxBox box;
+class Sandbox : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Sandbox, ::testing::ValuesIn(backend_names()),
+                         [](const auto& backend) { return backend.param; });
+
+TEST_P(Sandbox, RunsTheCommandAndPassesOutputAndExitCodeThrough) {
+  SandboxBox box(GetParam());
   const auto run = box.sh("echo out; echo err >&2; exit 7");
   EXPECT_EQ(run.outcome, Outcome::kExited) << run.reason;
   EXPECT_EQ(run.exit_code, 7);
@@ -27,8 +31,8 @@ TEST(Sandbox, RunsTheCommandAndPassesOutputAndExitCodeThrough) {
   EXPECT_EQ(run.gate_isolation_class, "shared_kernel");
 }
 
-TEST(Sandbox, ChangesGoToUpperAndTheLowerTreeStays) {
-  SandboxBox box;
+TEST_P(Sandbox, ChangesGoToUpperAndTheLowerTreeStays) {
+  SandboxBox box(GetParam());
   ASSERT_TRUE(os::make_folders(box.folders.lower[0] + "/dir"));
   for (const char* name : {"keep", "edit", "gone", "dir/inner"})
     ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/" + name, "old\n"));
@@ -48,8 +52,8 @@ TEST(Sandbox, ChangesGoToUpperAndTheLowerTreeStays) {
   }
 }
 
-TEST(Sandbox, SeesLayersTopmostFirst) {
-  SandboxBox box;
+TEST_P(Sandbox, SeesLayersTopmostFirst) {
+  SandboxBox box(GetParam());
   ASSERT_TRUE(os::make_folders(box.temp / "top"));
   ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/file", "base"));
   ASSERT_TRUE(os::write_atomically(box.temp / "top/file", "top"));
@@ -59,8 +63,8 @@ TEST(Sandbox, SeesLayersTopmostFirst) {
   EXPECT_EQ(box.out, "top");
 }
 
-TEST(Sandbox, IsAnOrdinaryUserWithoutCapabilitiesOrNewPrivileges) {
-  SandboxBox box;
+TEST_P(Sandbox, IsAnOrdinaryUserWithoutCapabilitiesOrNewPrivileges) {
+  SandboxBox box(GetParam());
   const auto run =
       box.sh("id -u; grep -E 'CapEff|CapBnd|CapPrm|NoNewPrivs' /proc/self/status; cat /proc/self/uid_map");
   ASSERT_TRUE(succeeded(run)) << run.reason;
@@ -70,8 +74,8 @@ TEST(Sandbox, IsAnOrdinaryUserWithoutCapabilitiesOrNewPrivileges) {
   EXPECT_EQ(box.out.find(" 0          1"), std::string::npos) << "not root outside: " << box.out;
 }
 
-TEST(Sandbox, HidesTheHost) {
-  SandboxBox box;
+TEST_P(Sandbox, HidesTheHost) {
+  SandboxBox box(GetParam());
   const auto run = box.sh(
       "ls -a /root /home /mnt /srv /boot /sys 2>&1; ls /; ls /tmp; cat /etc/shadow 2>&1; ls /etc | head -50;"
       "test -w /usr && echo usr-writable; touch /x 2>&1; ls /proc | grep -c '^[0-9]'; echo x > "
@@ -86,16 +90,16 @@ TEST(Sandbox, HidesTheHost) {
   EXPECT_NE(run.exit_code, 0) << "/proc/sys is read-only";
 }
 
-TEST(Sandbox, HasNoNetworkButLoopback) {
-  SandboxBox box;
+TEST_P(Sandbox, HasNoNetworkButLoopback) {
+  SandboxBox box(GetParam());
   const auto run =
       box.sh("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '; cat /proc/net/route | wc -l");
   ASSERT_TRUE(succeeded(run)) << run.reason;
   EXPECT_EQ(box.out, "lo\n1\n");
 }
 
-TEST(Sandbox, HasItsOwnProcessesHostnameAndSession) {
-  SandboxBox box;
+TEST_P(Sandbox, HasItsOwnProcessesHostnameAndSession) {
+  SandboxBox box(GetParam());
   const auto run = box.sh(
       "hostname; ls /proc | grep -E '^[0-9]+$' | wc -l; cut -d' ' -f7 /proc/self/stat; "
       "cat /proc/1/environ 2>&1 | head -c 100; kill -9 1; echo alive");
@@ -106,8 +110,8 @@ TEST(Sandbox, HasItsOwnProcessesHostnameAndSession) {
   EXPECT_NE(box.out.find("alive"), std::string::npos);
 }
 
-TEST(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
-  SandboxBox box;
+TEST_P(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
+  SandboxBox box(GetParam());
   ASSERT_EQ(setenv("PAWL_TEST_LEAK", "leaked", 1), 0);
   box.spec.env = {"PAWL_GOAL=mend it"};
   const auto run = box.sh("ls /proc/self/fd | tr '\\n' ' '; env");
@@ -119,8 +123,8 @@ TEST(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
   EXPECT_NE(box.out.find("HOME=/tmp"), std::string::npos);
 }
 
-TEST(Sandbox, CopyInIsReadOnlyOrAPrivateCopy) {
-  SandboxBox box;
+TEST_P(Sandbox, CopyInIsReadOnlyOrAPrivateCopy) {
+  SandboxBox box(GetParam());
   ASSERT_TRUE(os::make_folders(box.temp / "plan"));
   ASSERT_TRUE(os::write_atomically(box.temp / "plan/agent.sh", "echo hello"));
   ASSERT_TRUE(os::write_atomically(box.temp / "feedback.json", "{}"));
@@ -137,8 +141,8 @@ TEST(Sandbox, CopyInIsReadOnlyOrAPrivateCopy) {
   EXPECT_EQ(*os::read_file(box.temp / "plan/agent.sh", 100), "echo hello");
 }
 
-TEST(Sandbox, SaysWhyItEnded) {
-  SandboxBox box;
+TEST_P(Sandbox, SaysWhyItEnded) {
+  SandboxBox box(GetParam());
   box.spec.time_budget_seconds = 1;
   auto run = box.sh("sleep 60 & sleep 60");
   EXPECT_EQ(run.outcome, Outcome::kTimedOut) << run.reason;
@@ -167,8 +171,8 @@ TEST(Sandbox, SaysWhyItEnded) {
   EXPECT_EQ(run.reason, "cancelled");
 }
 
-TEST(Sandbox, BoundsMemory) {
-  SandboxBox box;
+TEST_P(Sandbox, BoundsMemory) {
+  SandboxBox box(GetParam());
   box.spec.memory_limit_mib = 64;
   box.spec.time_budget_seconds = 10;
   // Keeps all that it reads. A small program: a large one, cold, would fight with its own pages for the
@@ -181,8 +185,8 @@ TEST(Sandbox, BoundsMemory) {
   EXPECT_TRUE(run.outcome == Outcome::kOomKilled || refused) << name(run.outcome) << box.err;
 }
 
-TEST(Sandbox, BoundsProcesses) {
-  SandboxBox box;
+TEST_P(Sandbox, BoundsProcesses) {
+  SandboxBox box(GetParam());
   box.spec.pids_limit = 16;
   box.spec.time_budget_seconds = 60;
   const auto run = box.sh("for i in $(seq 40); do sleep 30 & done; echo made; wait");
@@ -190,29 +194,29 @@ TEST(Sandbox, BoundsProcesses) {
   EXPECT_NE(box.err.find("ork"), std::string::npos) << "Cannot fork: " << box.err << name(run.outcome);
 }
 
-TEST(Sandbox, BoundsDisk) {
-  SandboxBox box;
+TEST_P(Sandbox, BoundsDisk) {
+  SandboxBox box(GetParam());
   box.spec.disk_limit_mib = 8;
   box.spec.time_budget_seconds = 60;
   auto run = box.sh("exec dd if=/dev/zero of=one bs=1M count=100");
   EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << name(run.outcome) << box.err;
-  SandboxBox many;
+  SandboxBox many(GetParam());
   many.spec.disk_limit_mib = 8;
   many.spec.time_budget_seconds = 60;
   run = many.sh("for i in $(seq 100); do head -c 1000000 /dev/zero > f$i; done; sleep 30");
   EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << name(run.outcome);
 }
 
-TEST(Sandbox, SetupFailedNamesTheMechanism) {
-  SandboxBox box;
+TEST_P(Sandbox, SetupFailedNamesTheMechanism) {
+  SandboxBox box(GetParam());
   box.folders.lower.push_back(box.temp / "is not there");
   const auto run = box.sh("true");
   EXPECT_EQ(run.outcome, Outcome::kSetupFailed);
   EXPECT_NE(run.reason.find("is not there"), std::string::npos) << run.reason;
 }
 
-TEST(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
-  SandboxBox box;
+TEST_P(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
+  SandboxBox box(GetParam());
   ASSERT_TRUE(os::make_folders(box.temp / "top"));
   ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/a", "base"));
   ASSERT_TRUE(os::write_atomically(box.folders.lower[0] + "/b", "base"));
@@ -228,8 +232,8 @@ TEST(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
   EXPECT_EQ(*os::read_file(box.folders.upper + "/c", 100), "new\n");
 }
 
-TEST(Sandbox, LeavesNoProcessAndNoCgroup) {
-  SandboxBox box;
+TEST_P(Sandbox, LeavesNoProcessAndNoCgroup) {
+  SandboxBox box(GetParam());
   const auto run =
       box.sh("setsid sleep 1000 >/dev/null 2>&1 & setsid sh -c 'sleep 1000 & sleep 1000' & echo started");
   ASSERT_TRUE(succeeded(run)) << run.reason;
@@ -242,12 +246,45 @@ TEST(Sandbox, LeavesNoProcessAndNoCgroup) {
   }
 }
 
-TEST(Sandbox, HealthSaysWhatWorks) {
-  auto backend = make_backend("namespace");
+TEST_P(Sandbox, HealthSaysWhatWorks) {
+  auto backend = make_backend(GetParam());
   const auto health = (*backend)->health();
   EXPECT_TRUE(health.usable);
   EXPECT_GE(health.mechanisms.size(), 6U);
+  for (const auto& mechanism : health.mechanisms) EXPECT_NE(mechanism.status, "missing") << mechanism.name;
   EXPECT_FALSE(make_backend("docker"));
+}
+
+TEST_P(Sandbox, HealthSaysWhenAWallDoesNotHold) {
+  for (const char* off : {"seccomp", "landlock", "masks"}) {
+    setenv("PAWL_WALLS_OFF", off, 1);
+    const auto health = (*make_backend(GetParam()))->health();
+    EXPECT_FALSE(health.usable) << off;
+  }
+  unsetenv("PAWL_WALLS_OFF");
+}
+
+TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {
+  SandboxBox box(GetParam());
+  box.spec.enable_trace = true;
+  const auto run = box.sh(
+      "env --token=abc /bin/echo hi; echo x > /dev/tcp 2>/dev/null; unshare -m true; mount -t tmpfs t /tmp; "
+      "python3 -c \"import socket; s = socket.socket(); s.connect_ex(('127.0.0.1', 9))\"; true");
+  ASSERT_TRUE(succeeded(run)) << run.reason << box.err;
+  EXPECT_NE(box.trace.find(R"("argv":["sh","-c")"), std::string::npos);
+  EXPECT_NE(box.trace.find(R"("call":"mount","event":"denied")"), std::string::npos) << box.trace;
+  EXPECT_NE(box.trace.find(R"("address":"127.0.0.1")"), std::string::npos);
+  EXPECT_NE(box.trace.find("--token=[redacted]"), std::string::npos);
+  EXPECT_EQ(box.trace.find("--token=abc\""), std::string::npos);
+}
+
+TEST_P(Sandbox, AsksBeforeItKills) {
+  SandboxBox box(GetParam());
+  box.spec.time_budget_seconds = 1;
+  const auto run = box.sh("trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done");
+  EXPECT_EQ(run.outcome, Outcome::kTimedOut);
+  EXPECT_EQ(box.out, "asked\n");
+  EXPECT_LT(run.duration_ms, 2500);
 }
 
 }  // namespace
