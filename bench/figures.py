@@ -13,6 +13,7 @@ import time
 PAWL, BENCH = sys.argv[1], sys.argv[2]
 AS_JSON = "--json" in sys.argv
 PHASES = 20
+BWRAP_FULL = "bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp /bin/true".split()
 BWRAP = "bwrap --unshare-all --ro-bind / / true".split()
 
 
@@ -50,6 +51,20 @@ def whole_processes(folder):
     }
 
 
+def sandboxes():
+    """One command in a sandbox with every wall, a whole process, against bubblewrap's."""
+    ours, theirs = [], []
+    for _ in range(100):
+        ours.append(seconds([PAWL, "sandbox", "exec", "--", "/bin/true"]))
+        theirs.append(seconds(BWRAP_FULL))
+    exec_time, bwrap_time = statistics.median(ours), statistics.median(theirs)
+    return {
+        "sandbox_exec_ms": (exec_time * 1000, "ms", "", True),
+        "bwrap_ms": (bwrap_time * 1000, "ms", "", True),
+        "exec_by_bwrap": (exec_time / bwrap_time, "ratio", "<= 0.75", exec_time <= 0.75 * bwrap_time),
+    }
+
+
 def in_process():
     done = subprocess.run([BENCH, "--benchmark_format=json"], check=True, capture_output=True, text=True)
     found = {entry["name"].split("/")[0]: entry for entry in json.loads(done.stdout)["benchmarks"]}
@@ -70,6 +85,7 @@ def main():
         figures = whole_processes(folder.resolve())
     finally:
         shutil.rmtree(folder)
+    figures.update(sandboxes())
     figures.update(in_process())
     if AS_JSON:
         print(json.dumps({name: dict(zip(("value", "unit", "goal", "ok"), (round(f[0], 3), *f[1:])))

@@ -24,6 +24,19 @@ class Docs(PawlTest):
         for command in ("inspect", "diff", "verify", "status"):
             self.pawl(command, "last", cwd="hello")
 
+    def test_the_list_of_calls_is_the_one_that_is_compiled(self):
+        documented = {}
+        for verdict, why, calls in re.findall(r"^\| (allowed|denied) \| (.*) \| (.*) \|$", (ROOT / "docs/security.md").read_text(), re.M):
+            documented[verdict.removesuffix("ed"), why] = calls.split()
+        compiled, group = {}, None
+        for line in (ROOT / "src/sandbox/namespace/filter/syscalls.txt").read_text().splitlines():
+            if line.startswith(" "):
+                group += line.split()
+            elif line and not line.startswith("#"):
+                verdict, why = line.split(" ", 1)
+                group = compiled[{"allow": "allow", "deny": "deni"}[verdict], why] = []
+        self.assertEqual(documented, compiled)
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

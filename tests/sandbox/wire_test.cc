@@ -1,0 +1,110 @@
+#include "sandbox/egress/wire.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace pawl::sandbox::egress {
+namespace {
+
+std::string number(std::uint32_t value, int size) {
+  std::string out;
+  for (int shift = (size - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
+  return out;
+}
+std::string counted(const std::string& bytes, int size) {
+  return number(static_cast<std::uint32_t>(bytes.size()), size) + bytes;
+}
+
+std::string query(const std::string& labels, std::uint16_t type = kTypeA) {
+  return number(0x1234, 2) + number(0x0100, 2) + number(1, 2) + std::string(6, '\0') + labels +
+         number(type, 2) + number(1, 2);
+}
+const std::string kExample = std::string("\7EXAMPLE\3org\0", 13);
+
+// A ClientHello as TLS 1.2 and 1.3 send it, in one record.
+std::string hello(const std::string& name) {
+  const std::string sni = number(0, 2) + counted(counted(number(0, 1) + counted(name, 2), 2), 2);
+  const std::string other = number(43, 2) + counted(counted(number(0x0304, 2), 1), 2);
+  const std::string body = number(0x0303, 2) + std::string(32, 'r') + counted("", 1) +
+                           counted(number(0x1301, 2), 2) + counted(std::string(1, '\0'), 1) +
+                           counted(other + (name.empty() ? "" : sni), 2);
+  const std::string handshake = number(1, 1) + counted(body, 3);
+  return number(22, 1) + number(0x0301, 2) + counted(handshake, 2);
+}
+
+TEST(Wire, AQuestionAndItsAnswer) {
+  const auto question = read_question(query(kExample));
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->name, "example.org");
+  EXPECT_EQ(question->type, kTypeA);
+  const std::string reply = answer(*question, true, 0xC6120100);
+  EXPECT_EQ(reply.substr(0, 8), number(0x1234, 2) + number(0x8580, 2) + number(1, 2) + number(1, 2));
+  EXPECT_EQ(reply.substr(reply.size() - 6), number(4, 2) + number(0xC6120100, 4));
+  EXPECT_EQ(answer(*question, false, {}).substr(2, 2), number(0x8583, 2));
+}
+
+TEST(Wire, BrokenQuestionsAreDropped) {
+  const std::string whole = query(kExample);
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(read_question(whole.substr(0, size))) << size;
+  EXPECT_FALSE(read_question(query(std::string("\xC0\x0C", 2)))) << "a pointer, here to itself";
+  EXPECT_EQ(read_question(query(std::string("\3a.b\0", 5)))->name, "a.b");
+  EXPECT_EQ(read_question(query(std::string("\3a b\0", 5)))->name, "") << "no host name";
+}
+
+TEST(Wire, TheNameInATlsHello) {
+  const std::string whole = hello("example.org");
+  const auto opening = read_opening(whole);
+  EXPECT_EQ(opening.kind, Opening::kTls);
+  EXPECT_EQ(opening.host, "example.org");
+  EXPECT_EQ(read_opening(hello("")).kind, Opening::kTls);
+  EXPECT_EQ(read_opening(hello("")).host, "");
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(read_opening(whole.substr(0, size)).kind, Opening::kMore) << size;
+  // The same hello in records of one byte each.
+  std::string split;
+  for (const char byte : whole.substr(5))
+    split += number(22, 1) + number(0x0301, 2) + counted(std::string(1, byte), 2);
+  EXPECT_EQ(read_opening(split).host, "example.org");
+}
+
+TEST(Wire, TheHostOfARequest) {
+  EXPECT_EQ(read_opening("GET / HTTP/1.1\r\nhOst:  a.example.org:8080 \r\nX: y\r\n\r\n").host,
+            "a.example.org");
+  EXPECT_EQ(read_opening("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n").kind, Opening::kBad);
+  EXPECT_EQ(read_opening("GET / HTTP/1.0\r\n\r\n").kind, Opening::kHttp);
+  EXPECT_EQ(read_opening("GE").kind, Opening::kMore);
+  EXPECT_EQ(read_opening("GET / HTTP/1.1\r\nHost: a").kind, Opening::kMore);
+  EXPECT_EQ(read_opening("SSH-2.0-x\r\n").kind, Opening::kOther);
+  EXPECT_EQ(read_opening("GET /" + std::string(kOpeningBytesMax, 'x')).kind, Opening::kBad);
+}
+
+TEST(Wire, TheTargetOfAConnect) {
+  EXPECT_FALSE(read_connect("CONNECT a:443 HTTP/1.1\r\n").whole);
+  const auto request = read_connect("CONNECT a:443 HTTP/1.1\r\nHost: b\r\n\r\nrest");
+  EXPECT_TRUE(request.whole);
+  EXPECT_EQ(request.target, "a:443");
+  EXPECT_EQ(request.bytes, 35U);
+  EXPECT_EQ(read_connect("GET http://a/ HTTP/1.1\r\n\r\n").target, "");
+}
+
+// Any change of a byte: no crash, no read beyond the end (the suite runs under ASan).
+TEST(Wire, NoiseDoesNoHarm) {
+  std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same noise each time
+  for (const std::string& whole :
+       {query(kExample), hello("example.org"), std::string("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string("CONNECT a:443 HTTP/1.1\r\n\r\n")}) {
+    for (int i = 0; i < 20'000; ++i) {
+      std::string noisy = whole.substr(0, random() % (whole.size() + 1));
+      for (std::size_t n = random() % 4; n > 0 && !noisy.empty(); --n)
+        noisy[random() % noisy.size()] = static_cast<char>(random());
+      static_cast<void>(read_question(noisy));
+      static_cast<void>(read_opening(noisy));
+      static_cast<void>(read_connect(noisy));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pawl::sandbox::egress
