@@ -103,7 +103,8 @@ Egress::~Egress() {
 }
 
 void Egress::plan() {
-  const auto add = [this](std::uint32_t address, std::uint16_t port, Place place, bool datagram = false) {
+  const auto add = [this](std::uint32_t address, std::uint16_t port, const Place& place,
+                          bool datagram = false) {
     listeners_.push_back({.address = address, .port = port, .datagram = datagram});
     places_.push_back(place);
   };

@@ -255,7 +255,8 @@ class Child {
     if (job_.use_landlock && is_up(Wall::kLandlock)) need(restrict_writing(job_.writable), "landlock");
     if (!is_up(Wall::kSeccomp)) return;
     if (!job_.spec->enable_trace) return need(install_filters(), "seccomp");
-    // So that the supervisor of an ordinary user may read the arguments of the first exec; nobody else is in here yet.
+    // So that the supervisor of an ordinary user may read the arguments of the first exec; nobody else is in
+    // here yet.
     prctl(PR_SET_DUMPABLE, 1);
     const int listener = install_traced_filters();
     need(listener >= 0 && hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "seccomp with a trace");

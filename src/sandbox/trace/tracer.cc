@@ -163,7 +163,7 @@ void Tracer::handle_one() {
   ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-void Tracer::write(std::string line) {
+void Tracer::write(const std::string& line) {
   if (written_ > kTraceBytesMax) return;
   written_ += static_cast<std::int64_t>(line.size()) + 1;
   on_line_(written_ > kTraceBytesMax ? R"({"event":"cut"})" : line);

@@ -31,7 +31,7 @@ class Tracer {
   bool over() const { return over_; }
 
  private:
-  void write(std::string line);
+  void write(const std::string& line);
   os::UniqueFd listener_;
   OnLine on_line_;
   std::int64_t written_ = 0;

@@ -95,21 +95,25 @@ void refuse(scmp_filter_ctx filter, int error, const char* name, scmp_arg_cmp ar
   need(seccomp_rule_add(filter, SCMP_ACT_ERRNO(static_cast<unsigned>(error)), number, 1, argument), name);
 }
 
+scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+}
+
 scmp_filter_ctx argument_filter() {
   scmp_filter_ctx filter = make_filter(SCMP_ACT_ALLOW);
   for (const unsigned long flag : kNamespaceFlags) {
-    refuse(filter, EPERM, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
-    refuse(filter, EPERM, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+    refuse(filter, EPERM, "clone", masked(0, flag, flag));
+    refuse(filter, EPERM, "unshare", masked(0, flag, flag));
   }
-  refuse(filter, EPERM, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, kNewTime, kNewTime));
+  refuse(filter, EPERM, "unshare", masked(0, kNewTime, kNewTime));
   for (const unsigned long request : kTerminalPushers)
-    refuse(filter, EPERM, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, kLow32, request));
+    refuse(filter, EPERM, "ioctl", masked(1, kLow32, request));
   for (unsigned long family = 0; family <= AF_NETLINK; ++family) {
     if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
-    refuse(filter, EAFNOSUPPORT, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, family));
+    refuse(filter, EAFNOSUPPORT, "socket", masked(0, kLow32, family));
   }
   // Packet, vsock, Bluetooth, AF_ALG, ...: all with higher numbers; garbage in the upper half is one, too.
-  refuse(filter, EAFNOSUPPORT, "socket", SCMP_A0(SCMP_CMP_GT, AF_NETLINK, 0));
+  refuse(filter, EAFNOSUPPORT, "socket", {.arg = 0, .op = SCMP_CMP_GT, .datum_a = AF_NETLINK, .datum_b = 0});
   return filter;
 }
 
