@@ -10,7 +10,7 @@ namespace pawl::net {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 253, kLabelBytesMax = 63;  // RFC 1035, 2.3.4
-constexpr std::size_t kEntriesMax = 256;
+constexpr std::size_t kEntriesMax = 256, kStarsMax = 16;
 constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
 struct Prefix {
@@ -107,6 +107,8 @@ Result<Allowlist> Allowlist::parse(const std::vector<std::string>& entries) {
     PAWL_TRY(auto endpoint, parse_entry(entry));
     out.endpoints_.push_back(std::move(endpoint));
   }
+  if (std::ranges::count_if(out.endpoints_, &Endpoint::below) > static_cast<std::ptrdiff_t>(kStarsMax))
+    return fail(ErrorKind::kInvalid, "egress: more than " + std::to_string(kStarsMax) + " entries with `*.`");
   return out;
 }
 

@@ -197,7 +197,10 @@ void Egress::answer_question() {
 
 void Egress::accept_from(std::size_t index) {
   os::UniqueFd inner(accept4(sockets_[index].get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!inner) return;
+  if (!inner) {
+    if (errno != EAGAIN) os::SystemClock().sleep_ms(10);  // no descriptor is free: it goes on waiting
+    return;
+  }
   const bool too_many = open_ >= kConnectionsAtOnce || total_ >= kConnectionsMax;
   if (too_many) {
     Attempt attempt{.port = listeners_[index].port};
@@ -268,7 +271,7 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
 os::UniqueFd Egress::connect_out(Attempt& attempt) {
   std::vector<net::Address> addresses{attempt.address};
   if (!attempt.by_number) {
-    auto found = resolve(attempt.host, kResolveMs);
+    auto found = resolve(attempt.host, kResolveMs, stop_read_.get());
     if (!found) {
       attempt.verdict = "failed: " + found.error().message;
       return {};

@@ -41,8 +41,8 @@ void take_answer(void* to, int status, int, ares_addrinfo* found) {
   if (found != nullptr) ares_freeaddrinfo(found);
 }
 
-// Lets the channel work until the answer is there or the time is over.
-void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms) {
+// Lets the channel work until the answer is there, the time is over, or `stop_fd` is readable.
+void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms, int stop_fd) {
   const os::SystemClock clock;
   const std::int64_t deadline = clock.mono().micros + timeout_ms * 1000;
   while (!answer.done) {
@@ -56,7 +56,10 @@ void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms) 
     }
     const std::int64_t left = (deadline - clock.mono().micros) / 1000;
     if (left <= 0) return ares_cancel(channel);
+    fds.push_back({.fd = stop_fd, .events = POLLIN});
     poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left, 100)));
+    if (fds.back().revents != 0) return ares_cancel(channel);
+    fds.pop_back();
     for (const auto& each : fds)
       ares_process_fd(channel, (each.revents & (POLLIN | POLLERR | POLLHUP)) != 0 ? each.fd : ARES_SOCKET_BAD,
                       (each.revents & POLLOUT) != 0 ? each.fd : ARES_SOCKET_BAD);
@@ -66,7 +69,7 @@ void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms) 
 
 }  // namespace
 
-Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms) {
+Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms, int stop_fd) {
   static std::once_flag once;
   std::call_once(once, [] { ares_library_init(ARES_LIB_INIT_ALL); });
   ares_channel channel = nullptr;
@@ -77,7 +80,7 @@ Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t 
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   ares_getaddrinfo(channel, name.c_str(), nullptr, &hints, take_answer, &answer);
-  drive(channel, answer, timeout_ms);
+  drive(channel, answer, timeout_ms, stop_fd);
   ares_destroy(channel);
   if (answer.addresses.empty())
     return fail(ErrorKind::kNotFound, name + " does not resolve: " + ares_strerror(answer.status));

@@ -9,8 +9,8 @@
 
 namespace pawl::sandbox::egress {
 
-// Blocks for `timeout_ms` at most. kNotFound: the name has no address, or the resolver did not answer.
-// Thread-safe.
-Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms);
+// Blocks for `timeout_ms` at most, or until `stop_fd` is readable. kNotFound: the name has no address, or the
+// resolver did not answer. Thread-safe.
+Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms, int stop_fd);
 
 }  // namespace pawl::sandbox::egress

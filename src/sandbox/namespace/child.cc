@@ -235,16 +235,12 @@ class Child {
   }
 
   void drop_capabilities() const {
-    if (is_up(Wall::kCapabilities)) drop_all_capabilities();
-    if (is_up(Wall::kNoNewPrivs)) need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
-  }
-
-  void drop_all_capabilities() const {
     for (int i = 0; i < kCapabilitiesEnd; ++i) prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const std::array<__user_cap_data_struct, 2> none{};
     need(syscall(SYS_capset, &header, none.data()) == 0, "capabilities");
+    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
   }
 
   // The last walls, because nothing after them may need what they take.
@@ -273,8 +269,8 @@ class Child {
     for (const auto& entry : job_.spec->env) env.push_back(const_cast<char*>(entry.c_str()));
     argv.push_back(nullptr);
     env.push_back(nullptr);
-    environ = env.data();  // also where execvp finds PATH
     need(!is_up(Wall::kDescriptors) || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
+    environ = env.data();  // also where execvp finds PATH
     execvp(argv[0], argv.data());
     const int error = errno;
     std::fprintf(stderr, "pawl: can't run %s: %s\n", argv[0], std::strerror(error));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -86,6 +87,15 @@ std::vector<std::string> writable_paths(const SandboxSpec& spec) {
   return out;
 }
 
+// An egress holds a descriptor for each of its sockets, and six for each connection.
+void raise_descriptor_limit() {
+  constexpr rlim_t kWanted = 8192;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kWanted);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Nobody of the same user may look into the process that hosts a sandbox (PR_SET_DUMPABLE in prctl(2)). Not
 // earlier than when the child's id maps are written: /proc/<child> belongs to root from then on.
 class Undumpable {
@@ -165,6 +175,7 @@ class NamespaceBackend final : public Backend {
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
       PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
+      raise_descriptor_limit();
       egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
     }
     ChildJob job{.spec = &spec, .plan = &plan, .cgroup = &cgroup, .set_groups = identity.privileged};

@@ -12,26 +12,12 @@
 
 namespace pawl::sandbox {
 
-enum class Wall {
-  kSeccomp,
-  kLandlock,
-  kCapabilities,
-  kNoNewPrivs,
-  kReadOnly,
-  kMasks,
-  kNetwork,
-  kSession,
-  kDescriptors,
-  kEgress,
-  kCgroup,
-  kRlimits
-};
+enum class Wall { kSeccomp, kLandlock, kReadOnly, kMasks, kSession, kDescriptors };
 
 #ifdef PAWL_TEST_HOOKS
 inline bool is_up(Wall wall) {
-  constexpr std::string_view kNames[] = {"seccomp",     "landlock", "capabilities", "no_new_privs",
-                                         "read_only",   "masks",    "network",      "session",
-                                         "descriptors", "egress",   "cgroup",       "rlimits"};
+  constexpr std::string_view kNames[] = {"seccomp", "landlock", "read_only",
+                                         "masks",   "session",  "descriptors"};
   const std::string off = " " + os::environment_value("PAWL_WALLS_OFF").value_or("") + " ";
   return off.find(" " + std::string(kNames[static_cast<int>(wall)]) + " ") == std::string::npos;
 }
