@@ -1,0 +1,69 @@
+// Where Pawl makes its cgroups, on machines that this one is not: made-up trees below a folder.
+#include "sandbox/namespace/cgroup.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_folder.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using testing::TempFolder;
+
+class CgroupTree {
+ public:
+  void put(const std::string& path, const std::string& text) {
+    const std::string whole = root() + "/" + path;
+    PAWL_CHECK(os::make_folders(os::folder_of(whole)));
+    PAWL_CHECK(os::write_atomically(whole, text));
+  }
+  std::string root() const { return temp_ / "cgroup"; }
+
+ private:
+  TempFolder temp_;
+};
+
+TEST(CgroupHome, IsTheNearestDelegatedFolderOfV2) {
+  CgroupTree tree;
+  tree.put("cgroup.controllers", "cpu memory pids\n");
+  tree.put("cgroup.subtree_control", "cpu memory pids\n");
+  tree.put("user.slice/cgroup.subtree_control", "cpu memory pids\n");
+  tree.put("user.slice/user-1000.slice/user@1000.service/cgroup.subtree_control", "memory pids\n");
+  tree.put("user.slice/user-1000.slice/user@1000.service/cgroup.procs", "");
+  tree.put("user.slice/user-1000.slice/user@1000.service/app.slice/pawl.scope/cgroup.subtree_control", "");
+  const auto home = find_cgroup_home(
+      tree.root(), "0::/user.slice/user-1000.slice/user@1000.service/app.slice/pawl.scope\n");
+  ASSERT_EQ(home.kind, CgroupKind::kV2);
+  EXPECT_EQ(home.controllers.front().folder, tree.root() + "/user.slice/user-1000.slice/user@1000.service");
+  EXPECT_TRUE(home.limits("memory"));
+  EXPECT_TRUE(home.limits("pids"));
+  EXPECT_FALSE(home.limits("cpu")) << "it is not delegated there";
+}
+
+TEST(CgroupHome, IsNoneInV2WithoutTheControllers) {
+  CgroupTree tree;
+  tree.put("cgroup.controllers", "cpu memory pids\n");
+  tree.put("cgroup.subtree_control", "cpu\n");
+  tree.put("a/cgroup.subtree_control", "memory\n");
+  EXPECT_EQ(find_cgroup_home(tree.root(), "0::/a\n").kind, CgroupKind::kNone);
+}
+
+TEST(CgroupHome, IsAFolderOfEachControllerInV1) {
+  CgroupTree tree;
+  for (const char* folder : {"memory/docker/abc/x", "pids/x", "cpu/y/x"}) tree.put(folder, "");
+  const auto home =
+      find_cgroup_home(tree.root(), "4:memory:/docker/abc\n3:cpu,cpuacct:/y\n2:pids:/not/mounted/here\n");
+  ASSERT_EQ(home.kind, CgroupKind::kV1);
+  ASSERT_EQ(home.controllers.size(), 3U);
+  EXPECT_EQ(home.controllers[0].folder, tree.root() + "/memory/docker/abc");
+  EXPECT_EQ(home.controllers[1].folder, tree.root() + "/pids") << "the mount's root: in a container ours";
+  EXPECT_EQ(home.controllers[2].folder, tree.root() + "/cpu/y");
+}
+
+TEST(CgroupHome, IsNoneWithoutAny) {
+  CgroupTree tree;
+  EXPECT_EQ(find_cgroup_home(tree.root(), "0::/\n").kind, CgroupKind::kNone);
+}
+
+}  // namespace
+}  // namespace pawl::sandbox
