@@ -182,8 +182,24 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
           {"ledger_head", head}};
 }
 
+namespace {
+// Before anything is claimed: a machine on which no sandbox can be made must cost no attempt.
+Status check_backend(const LoopOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state, options.folder));
+  PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
+  PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
+  auto status = backend->usable();
+  if (!status)
+    status.error().message +=
+        "\nNo attempt was spent. See `pawl sandbox health`, then go on with `pawl resume " +
+        options.run_ids.front() + "`.";
+  return status;
+}
+}  // namespace
+
 int run_loop(const LoopOptions& options) {
   os::catch_interrupts();
+  if (const auto status = check_backend(options); !status) return report(status.error());
   std::optional<Error> error;
   {
     Progress progress(options.state.json ? stderr : stdout, options.folder);

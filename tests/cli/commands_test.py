@@ -93,6 +93,17 @@ class MainJob(WithRun):
         self.assertIn("+more", self.pawl("diff", "last").stdout)
         self.assertIn("git", self.pawl("apply", "last", expect=1).stderr)
 
+    def test_without_namespaces_no_attempt_is_spent(self):
+        self.make_mend()
+        script = f"echo 0 > /proc/sys/user/max_user_namespaces; {PAWL} run plan.yaml; echo code $?"
+        done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertIn("code 1", done.stdout, done.stderr)
+        self.assertIn("no sandbox can be made here", done.stderr)
+        self.assertIn("pawl sandbox health", done.stderr)
+        phase = self.pawl_json("inspect", "last")["phases"][0]
+        self.assertEqual(phase["attempts"], [])
+        self.pawl("resume", "last", expect=0)
+
     def test_an_ordinary_user_needs_nothing_else(self):
         self.make_mend()
         if os.geteuid() != 0:

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,10 +149,33 @@ class NamespaceBackend final : public Backend {
   }
 
   Health health() override { return namespace_health(*this); }
+  Status usable() override {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
+    const os::UniqueFd read_end(ends[0]);
+    os::UniqueFd write_end(ends[1]);
+    int pidfd = -1;
+    const int pid = clone_child(kNamespaces, -1, pidfd);
+    if (pid < 0) return no_sandbox(fail_errno(errno, "namespaces").error());
+    if (pid == 0) {
+      close(ends[1]);
+      char byte = 0;
+      _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);  // until its maps are written
+    }
+    close(pidfd);
+    const auto maps = write_id_maps(pid, sandbox_identity());
+    write_end.reset();
+    waitpid(pid, nullptr, 0);
+    return maps ? Status() : no_sandbox(maps.error());
+  }
 
   void clean_up(const std::string& sandbox_run_id) override { remove_cgroups(cgroup_home(), sandbox_run_id); }
 
  private:
+  static Status no_sandbox(const Error& why) {
+    return fail(ErrorKind::kDenied, "no sandbox can be made here: " + why.message);
+  }
+
   // An overlay; where the kernel or the file system has none, a copy.
   Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
                    Execution& execution) {
