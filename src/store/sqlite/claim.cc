@@ -150,6 +150,20 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const RunRow& run_row, 
   return attempt;
 }
 
+// Only what a claim changes: a column that is set, even to what it was, is written to every index that has
+// it.
+Status SqliteStore::write_claim(const PhaseRow& phase) {
+  const std::string_view state = name(phase.state);
+  PAWL_TRY(auto query, connection_->query("claim_phase"));
+  query.bind(phase.run_id).bind(phase.phase_id).bind(state).bind(phase.attempts_used);
+  query.bind(phase.last_attempt_timestamp).bind(phase.not_before).bind(phase.lease_owner);
+  query.bind(phase.lease_expires_at)
+      .bind(phase.fence)
+      .bind(phase.attempts_total)
+      .bind(phase.escalation_level);
+  return query.run();
+}
+
 Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
   Claim claim;
   PAWL_TRY(claim.run, run(phase.run_id));
@@ -170,7 +184,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
   if (!claim.continued) {
     PAWL_TRY(claim.attempt, reserve(phase, claim.run, request));
   }
-  PAWL_OK(write_phase(phase));
+  PAWL_OK(write_claim(phase));
   {
     PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);

@@ -20,8 +20,12 @@ std::string stopped_by(const std::string& phase_id) { return "stopped: " + phase
 Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
   const std::string failing = canonical(Json(attempt.failing_signals));
   PAWL_TRY(auto query, connection_->query("finish_attempt"));
-  query.bind(attempt.run_id).bind(attempt.attempt_id).bind(attempt.ended_at).bind(attempt.verdict);
-  query.bind(attempt.signals).bind(failing).bind(attempt.summary).bind(attempt.feedback);
+  query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.ended_at);
+  query.bind(attempt.verdict)
+      .bind(attempt.signals)
+      .bind(failing)
+      .bind(attempt.summary)
+      .bind(attempt.feedback);
   return query.bind(attempt.executor).bind(attempt.build).run();
 }
 

@@ -62,6 +62,7 @@ class SqliteStore final : public Store {
   Result<PhaseRow> phase_under(const Lease& lease);  // kConflict when the fence is another
   Result<AttemptRow> unfinished_attempt(const PhaseRow& phase);
   Status write_phase(const PhaseRow& phase);
+  Status write_claim(const PhaseRow& phase);
   Status append_row(const std::string& run_id, const std::string& chain, Json content, WallTime now);
   Result<ChainHead> chain_head(const std::string& run_id, const std::string& chain);
   Status sign_head(const std::string& run_id, WallTime now);

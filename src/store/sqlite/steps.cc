@@ -105,7 +105,7 @@ Status SqliteStore::end_step(const PhaseRow& phase, const StepEnd& end, WallTime
   PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, run_text, now));
   if (!end.agent_layer.empty()) {
     PAWL_TRY(auto query, connection_->query("set_agent_layer"));
-    PAWL_OK(query.bind(phase.run_id).bind(row.attempt_id).bind(end.agent_layer).run());
+    PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
   }
   PAWL_OK(put_cost(phase.run_id, end.sandbox_run_id, end.cost_row));
   return append_row(phase.run_id, phase.phase_id, executed_row(row, end.run), now);

@@ -2,7 +2,7 @@
 SELECT run_id FROM runs WHERE state = 'EXECUTING' AND run_id > ?1 ORDER BY run_id LIMIT ?2;
 -- name: open_phases
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
-FROM phases WHERE run_id = ?1 AND state IN ('QUEUED', 'EXECUTING')
+FROM phases WHERE run_id = ?1 AND outcome = ''
 ORDER BY tier_index, phase_index;
 -- name: select_phase
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
@@ -11,6 +11,10 @@ FROM phases WHERE run_id = ?1 AND phase_id = ?2;
 UPDATE phases SET state = ?3, outcome = ?4, attempts_used = ?5, max_attempts = ?6, last_attempt_timestamp = ?7,
   last_failure_reason = ?8, not_before = ?9, lease_owner = ?10, lease_expires_at = ?11, fence = ?12, revision = ?13,
   attempts_total = ?14, escalation_level = ?15, doctor_calls = ?16, replans = ?17
+WHERE run_id = ?1 AND phase_id = ?2;
+-- name: claim_phase
+UPDATE phases SET state = ?3, attempts_used = ?4, last_attempt_timestamp = ?5, not_before = ?6, lease_owner = ?7,
+  lease_expires_at = ?8, fence = ?9, attempts_total = ?10, escalation_level = ?11
 WHERE run_id = ?1 AND phase_id = ?2;
 -- name: extend_lease
 UPDATE phases SET lease_expires_at = ?4

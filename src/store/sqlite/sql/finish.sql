@@ -1,12 +1,12 @@
 -- name: finish_attempt
-UPDATE attempts SET ended_at = ?3, finished = 1, verdict = ?4, signals = ?5, failing_signals = ?6, summary = ?7,
-  feedback = ?8, executor = ?9, build = ?10
-WHERE run_id = ?1 AND attempt_id = ?2 AND finished = 0;
+UPDATE attempts SET ended_at = ?4, finished = 1, verdict = ?5, signals = ?6, failing_signals = ?7, summary = ?8,
+  feedback = ?9, executor = ?10, build = ?11
+WHERE run_id = ?1 AND phase_id = ?2 AND number = ?3 AND finished = 0;
 -- name: queued_phases
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
 FROM phases WHERE run_id = ?1 AND state = 'QUEUED' ORDER BY tier_index, phase_index;
 -- name: any_open_phase
-SELECT 1 FROM phases WHERE run_id = ?1 AND state IN ('QUEUED', 'EXECUTING') LIMIT 1;
+SELECT 1 FROM phases WHERE run_id = ?1 AND outcome = '' LIMIT 1;
 -- name: set_run_state
 UPDATE runs SET state = ?2, ended_at = ?3 WHERE run_id = ?1;
 -- name: accepted_in_tier

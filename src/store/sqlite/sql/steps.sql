@@ -11,7 +11,7 @@ FROM steps WHERE run_id = ?1 AND phase_id = ?2 AND state = 'open';
 -- name: end_step
 UPDATE steps SET state = ?2, run = ?3, ended_at = ?4 WHERE sandbox_run_id = ?1 AND state = 'open';
 -- name: set_agent_layer
-UPDATE attempts SET agent_layer = ?3 WHERE run_id = ?1 AND attempt_id = ?2;
+UPDATE attempts SET agent_layer = ?4 WHERE run_id = ?1 AND phase_id = ?2 AND attempt_id = ?3;
 -- name: insert_cost
 INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);
 -- name: insert_ledger

@@ -67,14 +67,15 @@ CREATE TABLE phases (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idx_phase_executable ON phases (run_id, state, attempts_used);
--- Open phases in claim order: its first entry of a run is the tier that everything waits for.
-CREATE INDEX idx_phase_open ON phases (run_id, tier_index, phase_index) WHERE state IN ('QUEUED', 'EXECUTING');
+-- Open phases in claim order: its first entry of a run is the tier that everything waits for. By outcome, which a
+-- claim does not set: so a claim need not write to it.
+CREATE INDEX idx_phase_open ON phases (run_id, tier_index, phase_index) WHERE outcome = '';
 
 CREATE TABLE attempts (
   run_id TEXT NOT NULL,
   phase_id TEXT NOT NULL,
   number INTEGER NOT NULL CHECK (number >= 1),
-  attempt_id TEXT NOT NULL,
+  attempt_id TEXT NOT NULL CHECK (attempt_id = phase_id || '.' || number),
   revision INTEGER NOT NULL,
   model TEXT NOT NULL,
   base_layers TEXT NOT NULL,
@@ -92,7 +93,6 @@ CREATE TABLE attempts (
   executor TEXT NOT NULL DEFAULT '',
   build TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (run_id, phase_id, number),
-  UNIQUE (run_id, attempt_id),
   FOREIGN KEY (run_id, phase_id) REFERENCES phases (run_id, phase_id),
   CHECK ((finished = 1) = (verdict <> ''))
 ) STRICT, WITHOUT ROWID;
@@ -105,6 +105,7 @@ CREATE TABLE steps (
   run_id TEXT NOT NULL,
   phase_id TEXT NOT NULL,
   attempt_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL AS (CAST(substr(attempt_id, length(phase_id) + 2) AS INTEGER)) VIRTUAL,
   step_index INTEGER NOT NULL CHECK (step_index >= 0),
   gate_id TEXT NOT NULL,
   step_name TEXT NOT NULL,
@@ -116,7 +117,7 @@ CREATE TABLE steps (
   ended_at TEXT NOT NULL DEFAULT '',
   run TEXT NOT NULL DEFAULT '',
   UNIQUE (run_id, attempt_id, step_index, execution),
-  FOREIGN KEY (run_id, attempt_id) REFERENCES attempts (run_id, attempt_id),
+  FOREIGN KEY (run_id, phase_id, attempt) REFERENCES attempts (run_id, phase_id, number),
   CHECK ((state = 'done') = (run <> ''))
 ) STRICT, WITHOUT ROWID;
 
