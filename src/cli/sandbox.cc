@@ -137,15 +137,16 @@ Result<int> exec(const ExecOptions& options) {
                                ? os::join(os::environment_value("TMPDIR").value_or("/tmp"), "pawl-exec")
                                : options.copy_out;
   PAWL_TRY(const auto temporary, TemporaryFolder::make(stem));
-  sandbox::Folders folders;
+  sandbox::Folders folders{.upper =
+                               temporary.path()};  // all there is, when nothing is below and nothing is kept
+  if (!options.workspace.empty() || !options.copy_out.empty()) {
+    folders = {.upper = os::join(temporary.path(), "upper"), .work = os::join(temporary.path(), "work")};
+    for (const auto& folder : {folders.upper, folders.work}) PAWL_OK(os::make_folders(folder));
+  }
   if (!options.workspace.empty()) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
     folders.lower.push_back(std::move(base));
   }
-  folders.upper = os::join(temporary.path(), "upper");
-  folders.work = os::join(temporary.path(), "work");
-  folders.scratch = os::join(temporary.path(), "scratch");
-  for (const auto& folder : {folders.upper, folders.work, folders.scratch}) PAWL_OK(os::make_folders(folder));
 
   sandbox::Events events;
   events.on_output = [](sandbox::Stream stream, std::string_view bytes) {

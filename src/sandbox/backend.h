@@ -20,8 +20,8 @@ struct Folders {
   std::vector<std::string> lower;  // trees, topmost first, the base last; may be empty
   std::string upper;    // exists, empty; what changes lands here in overlayfs form (c 0:0 whiteouts,
                         // user.overlay.opaque), or, when `copied` comes back true, as the whole tree
-  std::string work;     // exists, empty, same file system as upper
-  std::string scratch;  // exists, empty: for copies that copy_in rw asks for, and temporary mounts
+  std::string work;     // exists, empty, same file system as upper; not needed without lower
+  std::string scratch;  // exists, empty: for the copies that copy_in rw asks for; not needed without them
 };
 
 enum class Stream { kStdout, kStderr };

@@ -94,6 +94,11 @@ void remove_folder(const std::string& folder) {
   }
 }
 
+// More than the machine has limits nothing; a controller that is not used costs nothing.
+bool cpu_limit_binds(const CgroupLimits& limits) {
+  return limits.cpu_millis < 1000 * sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limits) {
   const std::string bytes = std::to_string(limits.memory_mib << 20);
   const std::string quota = std::to_string(limits.cpu_millis * kCpuPeriodUs / 1000);
@@ -107,6 +112,7 @@ Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limi
     PAWL_OK(set("memory.swap.max", "0", false));  // absent without swap accounting
     PAWL_OK(set("memory.oom.group", "1", false));
     PAWL_OK(set("pids.max", std::to_string(limits.pids), true));
+    if (!cpu_limit_binds(limits)) return {};
     return set("cpu.max", quota + " " + std::to_string(kCpuPeriodUs), false);  // cpu may not be delegated
   }
   if (at.name == "memory") {
@@ -162,6 +168,7 @@ Result<Cgroup> Cgroup::create(const CgroupHome& home, const std::string& sandbox
   Cgroup cgroup;
   const bool v2 = home.kind == CgroupKind::kV2;
   for (const auto& controller : home.controllers) {
+    if (controller.name == "cpu" && !cpu_limit_binds(limits)) continue;
     CgroupHome::Controller mine{.name = controller.name,
                                 .folder = controller.folder + "/pawl-" + sandbox_run_id};
     if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST) {

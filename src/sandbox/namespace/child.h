@@ -1,4 +1,8 @@
-// What happens between clone3 and exec: the init of the sandbox's pid namespace, and the command.
+// What happens between clone3 and exec: two processes that get ready at the same time. The init of the
+// sandbox's pid namespace makes the mounts; the command makes the network namespace and gives up its rights.
+//
+// None of it allocates or takes a lock, because the parent may have other threads (a probe inside an
+// executor): a lock that one of them held when we were cloned stays held for ever.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +12,7 @@
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
+#include "sandbox/namespace/walls.h"
 
 namespace pawl::sandbox {
 
@@ -16,17 +21,22 @@ inline constexpr unsigned kInsideUid = 1000;  // agents refuse to work as root, 
 struct ChildJob {
   const SandboxSpec* spec = nullptr;
   const MountPlan* plan = nullptr;
-  std::vector<int> mounts;  // detached mounts of plan->sources that the parent made; -1: the child makes it
+  // A detached mount for each of plan->sources, or -1: those that `trees_follow` come over sync_fd, the child
+  // makes the others.
+  std::vector<int> trees;
+  bool trees_follow = false;  // of the sources that are `owned`
   const Cgroup* cgroup = nullptr;
   bool limit_by_rlimits = false;  // no cgroup bounds memory and processes
   bool set_groups = false;        // drop supplementary groups (needs privileges in the parent namespace)
   bool use_landlock = false;
-  std::vector<std::string> writable;  // paths inside that Landlock lets be written
-  std::vector<Listener> listeners;    // of the egress
-  // A byte comes when the id maps are written; descriptors go back (handover.h); hung up when the parent is
-  // dead.
+  Walls walls;
+  std::vector<char*> argv, env;                      // of the command, with their nullptr
+  std::vector<std::string> writable;                 // paths inside that Landlock lets be written
+  const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
+  // A byte comes when the id maps are written, then trees; descriptors go back (handover.h); hung up when the
+  // parent is dead.
   int sync_fd = -1;
-  int report_fd = -1;  // where a Report goes
+  int report_fd = -1;  // where a ChildReport goes
   int stdout_fd = -1, stderr_fd = -1;
 };
 
@@ -34,14 +44,25 @@ struct ChildJob {
 struct ChildReport {
   enum class Kind : std::uint32_t { kFailed, kExited, kSignaled } kind = Kind::kFailed;
   std::int32_t value = 0;    // errno, exit code or signal
-  char mechanism[248] = {};  // of kFailed, NUL-terminated
+  std::int32_t op = -1;      // of kFailed: the index in plan->ops, or -1, and then there is a
+  char mechanism[240] = {};  // NUL-terminated
 };
+void report(int report_fd, const ChildReport& words);
+[[noreturn]] void report_failure(int report_fd, int error, const char* mechanism, const char* on = "");
 
-// In the child of clone3. Never returns.
-[[noreturn]] void run_child(const ChildJob& job);
+// Reads a byte. An end of file is a peer that gave up and has said why: then so do we.
+void await(int fd);
+// REQUIRES: the id maps are written.
+void become_the_sandbox_user(const ChildJob& job);
 
-// Both return descriptors of detached mounts, or -1 with errno.
-int clone_tree(const std::string& path);
-bool attach_tree(int tree, const std::string& target);
+// clone3(2), without the locks of fork(3). 0 in the child.
+int clone_process(std::uint64_t flags, int into_cgroup, int& pidfd);
+
+// In the child of clone_process. Never returns.
+[[noreturn]] void run_child(ChildJob& job);
+
+// In the child of that one; `init_fd`: a socket to the init. A byte comes when the id maps are written, one
+// goes when the network namespace is ready, one comes when the mounts are. Never returns.
+[[noreturn]] void run_command(const ChildJob& job, int init_fd);
 
 }  // namespace pawl::sandbox

@@ -20,12 +20,9 @@ int install(std::span<const sock_filter> program, unsigned flags) {
 
 }  // namespace
 
-bool install_filters() { return install(filter::kArguments, 0) == 0 && install(filter::kList, 0) == 0; }
+bool install_filter() { return install(filter::kList, 0) == 0; }
 
-int install_traced_filters() {
-  if (install(filter::kArguments, 0) != 0) return -1;
-  return install(filter::kTracedList, SECCOMP_FILTER_FLAG_NEW_LISTENER);
-}
+int install_traced_filter() { return install(filter::kTracedList, SECCOMP_FILTER_FLAG_NEW_LISTENER); }
 
 std::string denied_call_name(int number) {
   for (const auto& call : filter::kDenied)

@@ -6,10 +6,10 @@
 namespace pawl::sandbox {
 
 // Of the calling process and all it starts, for ever. REQUIRES: no_new_privs. False with errno.
-bool install_filters();
+bool install_filter();
 // The same with the list that asks for exec, connect and what is denied. The listener (seccomp_unotify(2)),
 // -1 with errno.
-int install_traced_filters();
+int install_traced_filter();
 
 // The name of a call that is denied, else its number.
 std::string denied_call_name(int number);

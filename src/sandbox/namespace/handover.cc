@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace pawl::sandbox {
@@ -37,10 +38,13 @@ bool hand_over(int socket, HandOver what, std::size_t index, int fd) {
   return sendmsg(socket, &message.header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof note);
 }
 
-std::optional<Handed> take_over(int socket) {
+std::optional<Handed> take_over(int socket, Waiting waiting) {
   Note note{};
   Message message(note);
-  const ssize_t got = recvmsg(socket, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const int flags = MSG_CMSG_CLOEXEC | (waiting == Waiting::kNot ? MSG_DONTWAIT : 0);
+  ssize_t got = 0;
+  do got = recvmsg(socket, &message.header, flags);
+  while (got < 0 && errno == EINTR);
   const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
   if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return std::nullopt;
   int fd = -1;

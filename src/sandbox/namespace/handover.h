@@ -1,5 +1,5 @@
-// How a sandbox's init hands descriptors to its supervisor: one message each, over the socket that they share
-// (SCM_RIGHTS, unix(7)). The command never has this socket.
+// How a sandbox's first processes and its supervisor hand descriptors to each other: one message each, over
+// the socket that they share (SCM_RIGHTS, unix(7)). The command never has this socket.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace pawl::sandbox {
 
-enum class HandOver : std::uint32_t { kListener, kTracer };
+enum class HandOver : std::uint32_t { kListener, kTracer, kTree };
 
 struct Handed {
   HandOver what = HandOver::kListener;
-  std::uint32_t index = 0;  // of kListener: in ChildJob::listeners
+  std::uint32_t index = 0;  // of kListener: in ChildJob::listeners; of kTree: in ChildJob::trees
   os::UniqueFd fd;
 };
 
 bool hand_over(int socket, HandOver what, std::size_t index, int fd);
-// Does not block. Empty when there is nothing (more), or the other side is gone.
-std::optional<Handed> take_over(int socket);
+enum class Waiting { kNot, kForOne };
+// Empty when there is nothing (more), or the other side is gone. Allocates nothing.
+std::optional<Handed> take_over(int socket, Waiting waiting);
 
 }  // namespace pawl::sandbox

@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 
+#include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/child.h"
 
 namespace pawl::sandbox {
@@ -39,9 +39,10 @@ Status write_proc(int pid, const char* file, const std::string& text) {
 }
 
 // It lives for the moment in which its namespace is opened.
-int wait_for_the_end(void*) {
+int wait_for_the_end(void* parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (;;) pause();
+  while (getppid() == *static_cast<const int*>(parent)) pause();
+  return 0;  // the parent died before the signal was asked for
 }
 
 std::string map_line(unsigned inside, unsigned outside) {
@@ -63,29 +64,35 @@ Status write_id_maps(int pid, const Identity& identity) {
   return write_proc(pid, "uid_map", map_line(kInsideUid, identity.outside_uid));
 }
 
-Result<os::UniqueFd> make_idmap_namespace(const Identity& identity) {
-  // It shares our memory, because copying the page tables costs more than all the rest.
-  alignas(16) std::array<std::byte, 4096> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): a stack
-  const int child =
-      clone(wait_for_the_end, stack.data() + stack.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, nullptr);
-  if (child < 0) return fail_errno(errno, "user namespace for idmapped mounts");
-  auto opened = [&]() -> Result<os::UniqueFd> {
-    PAWL_OK(write_proc(child, "gid_map", map_line(0, identity.outside_gid)));
-    PAWL_OK(write_proc(child, "uid_map", map_line(0, identity.outside_uid)));
-    const std::string path = "/proc/" + std::to_string(child) + "/ns/user";
-    os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) return fail_errno(errno, "user namespace for idmapped mounts", path);
-    return fd;
-  }();
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  return opened;
+Result<std::unique_ptr<IdmapNamespace>> IdmapNamespace::make(const Identity& identity) {
+  std::unique_ptr<IdmapNamespace> made(new IdmapNamespace);
+  PAWL_OK(made->open(identity));
+  return made;
 }
 
-Result<os::UniqueFd> clone_tree_idmapped(const std::string& path, int idmap_namespace) {
-  os::UniqueFd tree(clone_tree(path));
+Status IdmapNamespace::open(const Identity& identity) {
+  // It shares our memory, because copying the page tables costs more than all the rest.
+  child_ =
+      clone(wait_for_the_end, stack_.data() + stack_.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, &parent_);
+  if (child_ < 0) return fail_errno(errno, "user namespace for idmapped mounts");
+  PAWL_OK(write_proc(child_, "gid_map", map_line(0, identity.outside_gid)));
+  PAWL_OK(write_proc(child_, "uid_map", map_line(0, identity.outside_uid)));
+  const std::string path = "/proc/" + std::to_string(child_) + "/ns/user";
+  namespace_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!namespace_) return fail_errno(errno, "user namespace for idmapped mounts", path);
+  return {};
+}
+
+IdmapNamespace::~IdmapNamespace() {
+  if (child_ < 0) return;
+  kill(child_, SIGKILL);
+  waitpid(child_, nullptr, 0);
+}
+
+Result<os::UniqueFd> IdmapNamespace::clone_tree(const std::string& path) const {
+  os::UniqueFd tree(sandbox::clone_tree(path));
   if (!tree) return fail_errno(errno, "open_tree", path);
-  mount_attr change{.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = static_cast<std::uint64_t>(idmap_namespace)};
+  mount_attr change{.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = static_cast<std::uint64_t>(namespace_.get())};
   if (mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change) != 0)
     return fail_errno(
         errno,

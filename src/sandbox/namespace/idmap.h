@@ -5,6 +5,11 @@
 // user's. An ordinary user is simply itself: nothing else can be mapped without a setuid helper.
 #pragma once
 
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
 #include <string>
 
 #include "os/file.h"
@@ -21,8 +26,24 @@ Identity sandbox_identity();
 Status write_id_maps(int pid, const Identity& identity);
 
 // A user namespace that maps root's files to `identity`. REQUIRES: identity.privileged.
-Result<os::UniqueFd> make_idmap_namespace(const Identity& identity);
-// A detached mount of `path` that shows files of root as files of that user.
-Result<os::UniqueFd> clone_tree_idmapped(const std::string& path, int idmap_namespace);
+class IdmapNamespace {
+ public:
+  static Result<std::unique_ptr<IdmapNamespace>> make(const Identity& identity);
+  // Waits for the process that held the namespace: whoever is in a hurry has used it by then.
+  ~IdmapNamespace();
+  IdmapNamespace(const IdmapNamespace&) = delete;
+  IdmapNamespace& operator=(const IdmapNamespace&) = delete;
+
+  // A detached mount of `path` that shows files of root as files of that user.
+  Result<os::UniqueFd> clone_tree(const std::string& path) const;
+
+ private:
+  IdmapNamespace() = default;
+  Status open(const Identity& identity);
+
+  alignas(16) std::array<std::byte, 4096> stack_;  // of the process, which shares our memory
+  int parent_ = getpid(), child_ = -1;
+  os::UniqueFd namespace_;
+};
 
 }  // namespace pawl::sandbox

@@ -26,27 +26,20 @@ constexpr std::array kHostBase = {
     "/libx32",
     "/opt",
     "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/ca-certificates.conf",
-    "/etc/debian_version",
     "/etc/java-17-openjdk",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
     "/etc/localtime",
-    "/etc/magic",
     "/etc/mime.types",
     "/etc/nsswitch.conf",
     "/etc/os-release",
-    "/etc/perl",
     "/etc/protocols",
     "/etc/python3",
     "/etc/python3.11",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
-    "/etc/terminfo",
-    "/etc/timezone",
 };
 
 // What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks.
@@ -54,6 +47,8 @@ constexpr std::array kMasked = {"acpi",          "asound",     "bus",           
                                 "irq",           "kallsyms",   "kcore",         "keys",        "kmsg",
                                 "kpagecount",    "kpageflags", "latency_stats", "sched_debug", "scsi",
                                 "sysrq-trigger", "timer_list", "timer_stats"};
+
+constexpr std::int64_t kOwnMib = 1;  // what the root's own files take is not the program's
 
 class Builder {
  public:
@@ -92,8 +87,9 @@ void plan_host(Builder& to, const std::vector<HostEntry>& host, bool has_network
       continue;
     }
     to.add(entry.is_folder ? Kind::kFolder : Kind::kFile, target);
-    to.attach({.path = entry.path}, target, true);
+    to.add(Kind::kBind, target, entry.path);
   }
+  to.add(Kind::kReadOnlyBelow, kNewRoot);
   to.add(Kind::kFile, Builder::root("/etc/passwd"),
          "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/tmp:/bin/sh\n"
          "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
@@ -169,18 +165,17 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
                       const std::vector<CopiedIn>& copied_in, bool copied) {
   MountPlan plan;
   Builder to(plan);
-  to.add(Kind::kTmpfs, "/tmp", "mode=755,size=16m");
-  to.add(Kind::kFolder, std::string(kNewRoot));
-  to.add(Kind::kFolder, std::string(kStage));
-  to.add(Kind::kTmpfs, std::string(kNewRoot), "mode=755,size=16m");
+  // One file system for the root's own folders and for what may be written in memory: what programs keep
+  // there counts as memory, and the limit is theirs together.
+  to.add(Kind::kTmpfs, "/tmp",
+         fmt::format("mode=755,size={}m", std::min(spec.disk_limit_mib, spec.memory_limit_mib) + kOwnMib));
+  to.add(Kind::kFolder, kNewRoot);
+  to.add(Kind::kFolder, kStage);
+  to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) wants a mount
   plan_host(to, host, spec.network == Network::kScoped);
   plan_devices(to);
-  // One file system for all three: what programs keep there counts as memory, and the limit is theirs
-  // together.
   const std::string memory = Builder::stage("memory");
   to.add(Kind::kFolder, memory);
-  to.add(Kind::kTmpfs, memory,
-         fmt::format("mode=755,size={}m", std::min(spec.disk_limit_mib, spec.memory_limit_mib)));
   for (const std::string folder : {"/tmp", "/dev/shm", "/run"}) {
     const std::string source = memory + folder.substr(folder.rfind('/'));
     to.add(Kind::kSharedFolder, source);
@@ -191,7 +186,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   to.add(Kind::kSymlink, Builder::root("/var/tmp"), "/tmp");
   to.add(Kind::kFolder, Builder::root("/proc"));
   to.add(Kind::kProc, Builder::root("/proc"));
-  to.add(Kind::kFolder, std::string(kNothing));
+  to.add(Kind::kFolder, kNothing);
   for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
   plan_workspace(to, folders, copied);
   for (std::size_t i = 0; i < spec.copy_in.size(); ++i) {
@@ -202,7 +197,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
               item.access == Access::kReadOnly);
   }
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
-  to.add(Kind::kReadOnly, std::string(kNewRoot));
+  to.add(Kind::kReadOnly, kNewRoot);
   return plan;
 }
 
@@ -233,6 +228,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "mask " + op.target;
     case Kind::kReadOnly:
       return "read-only " + op.target;
+    case Kind::kReadOnlyBelow:
+      return "read-only below " + op.target;
   }
   return {};
 }

@@ -11,9 +11,9 @@
 namespace pawl::sandbox {
 
 // Inside, in a tmpfs that covers /tmp until pivot_root: the new root, and the trees an overlay is made of.
-inline constexpr std::string_view kNewRoot = "/tmp/root";
-inline constexpr std::string_view kStage = "/tmp/stage";
-inline constexpr std::string_view kNothing = "/tmp/stage/nothing";  // an empty folder, which masks others
+inline constexpr char kNewRoot[] = "/tmp/root";
+inline constexpr char kStage[] = "/tmp/stage";
+inline constexpr char kNothing[] = "/tmp/stage/nothing";  // an empty folder, which masks others
 
 // A tree of the host, cloned as a detached mount (open_tree(2)).
 struct Source {
@@ -30,13 +30,14 @@ struct MountOp {
     kSharedFolder,  // mkdir, writable by all, sticky
     kFile,          // text: content
     kSymlink,       // text: where it leads
-    kBind,          // text: a folder of this very mount namespace, with its mount's attributes
+    kBind,          // text: a path of this very mount namespace, with what is mounted below it
     kAttach,        // source: index in MountPlan::sources; read_only, devices
     kOverlay,       // options
     kProc,
     kDevpts,
-    kMask,      // hides a file or folder with nothing, when it is there
-    kReadOnly,  // the mount at target, without those below it
+    kMask,           // hides a file or folder with nothing, when it is there
+    kReadOnly,       // the mount at target, without those below it
+    kReadOnlyBelow,  // the mounts below the one at target: no devices and no setuid either
   };
   Kind kind = Kind::kFolder;
   std::string target;

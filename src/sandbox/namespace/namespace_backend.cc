@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/sched.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,6 +22,7 @@
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/health.h"
 #include "sandbox/namespace/idmap.h"
 #include "sandbox/namespace/landlock.h"
@@ -33,8 +34,9 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr std::string_view kDefaultPath = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+// The network namespace is the command's work: half a millisecond, in which the init makes the mounts.
 constexpr std::uint64_t kNamespaces =
-    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
 
 struct Pipe {
   os::UniqueFd read_end, write_end;
@@ -69,15 +71,23 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
 }
 
 // The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
-Result<std::vector<os::UniqueFd>> prepare_mounts(const MountPlan& plan, const Identity& identity) {
-  std::vector<os::UniqueFd> mounts(plan.sources.size());
-  if (!identity.privileged) return mounts;
-  PAWL_TRY(const auto idmap, make_idmap_namespace(identity));
+Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) {
+  if (!identity.privileged) return {};
+  PAWL_TRY(const auto idmap, IdmapNamespace::make(identity));
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
     if (!plan.sources[i].owned) continue;
-    PAWL_TRY(mounts[i], clone_tree_idmapped(plan.sources[i].path, idmap.get()));
+    PAWL_TRY(const auto tree, idmap->clone_tree(plan.sources[i].path));
+    if (!hand_over(sync_fd, HandOver::kTree, i, tree.get())) return fail_errno(errno, "start");
   }
-  return mounts;
+  return {};
+}
+
+// As execve(2) wants them.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (const auto& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
 }
 
 // What a step may write to: everywhere else the mounts are read-only, and Landlock says so a second time.
@@ -109,16 +119,6 @@ class Undumpable {
  private:
   int before_;
 };
-
-int clone_child(std::uint64_t flags, int into_cgroup, int& pidfd) {
-  clone_args args{
-      .flags = flags | CLONE_PIDFD, .pidfd = reinterpret_cast<std::uint64_t>(&pidfd), .exit_signal = SIGCHLD};
-  if (into_cgroup >= 0) {
-    args.flags |= CLONE_INTO_CGROUP;
-    args.cgroup = static_cast<std::uint64_t>(into_cgroup);
-  }
-  return static_cast<int>(syscall(SYS_clone3, &args, sizeof args));
-}
 
 class NamespaceBackend final : public Backend {
  public:
@@ -155,7 +155,7 @@ class NamespaceBackend final : public Backend {
     const os::UniqueFd read_end(ends[0]);
     os::UniqueFd write_end(ends[1]);
     int pidfd = -1;
-    const int pid = clone_child(kNamespaces, -1, pidfd);
+    const int pid = clone_process(kNamespaces | CLONE_NEWNET, -1, pidfd);
     if (pid < 0) return no_sandbox(fail_errno(errno, "namespaces").error());
     if (pid == 0) {
       close(ends[1]);
@@ -192,7 +192,6 @@ class NamespaceBackend final : public Backend {
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
     const MountPlan plan = plan_mounts(spec, folders, read_host_base(), copied_in, copied);
     const Identity identity = sandbox_identity();
-    PAWL_TRY(const auto mounts, prepare_mounts(plan, identity));
     const auto& home = cgroup_home();
     PAWL_TRY(auto cgroup, Cgroup::create(home, execution.run.run_id,
                                          {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}));
@@ -202,12 +201,23 @@ class NamespaceBackend final : public Backend {
       raise_descriptor_limit();
       egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
     }
-    ChildJob job{.spec = &spec, .plan = &plan, .cgroup = &cgroup, .set_groups = identity.privileged};
-    job.limit_by_rlimits = !home.limits("memory") || !home.limits("pids");
-    job.use_landlock = landlock_abi() >= kLandlockAbiMin;
-    job.writable = writable_paths(spec);
-    if (egress) job.listeners = egress->listeners();
-    for (const auto& mount : mounts) job.mounts.push_back(mount.get());
+    ChildJob job{.spec = &spec,
+                 .plan = &plan,
+                 .trees = std::vector<int>(plan.sources.size(), -1),
+                 .trees_follow = identity.privileged,
+                 .cgroup = &cgroup,
+                 .limit_by_rlimits = !home.limits("memory") || !home.limits("pids"),
+                 .set_groups = identity.privileged,
+                 .use_landlock = landlock_abi() >= kLandlockAbiMin,
+                 .walls = walls(),
+                 .argv = pointers(spec.cmd),
+                 .env = pointers(spec.env),
+                 .writable = writable_paths(spec)};
+    std::vector<Listener> listeners;
+    if (egress) {
+      listeners = egress->listeners();
+      job.listeners = &listeners;
+    }
     auto status = start_and_watch(job, identity, folders, events, egress ? &*egress : nullptr, execution);
     if (egress) execution.run.egress_refused = egress->refused();
     cgroup.remove();
@@ -228,7 +238,7 @@ class NamespaceBackend final : public Backend {
     job.stderr_fd = err.write_end.get();
 
     int pidfd = -1;
-    const int pid = clone_child(kNamespaces, job.cgroup->into_fd(), pidfd);
+    const int pid = clone_process(kNamespaces, job.cgroup->into_fd(), pidfd);
     if (pid < 0)
       return fail_errno(errno, "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)");
     if (pid == 0) {
@@ -247,18 +257,24 @@ class NamespaceBackend final : public Backend {
                     .spec = job.spec,
                     .events = &events};
     for (auto* fd : {&theirs, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
-    auto maps = write_id_maps(pid, identity);
+    auto started = write_id_maps(pid, identity);
+    if (started && send(watched.sync_fd.get(), "g", 1, MSG_NOSIGNAL) != 1)
+      started = fail_errno(errno, "start");
+    if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     const Undumpable undumpable;
-    if (maps && send(watched.sync_fd.get(), "g", 1, MSG_NOSIGNAL) != 1) maps = fail_errno(errno, "start");
-    if (!maps) watched.sync_fd.reset();  // the child reads the end and leaves
+    if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
-    PAWL_OK(maps);
-    return conclude(ending, job.cgroup->use(), execution.run);
+    if (!ending.report) PAWL_OK(started);  // the child's own words say more
+    return conclude(ending, *job.plan, job.cgroup->use(), execution.run);
   }
 
-  static Status conclude(const Ending& ending, const CgroupUse& use, SandboxRun& run) {
-    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed)
-      return fail_errno(ending.report->value, ending.report->mechanism);
+  static Status conclude(const Ending& ending, const MountPlan& plan, const CgroupUse& use, SandboxRun& run) {
+    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed) {
+      const auto& words = *ending.report;
+      return fail_errno(words.value, words.op < 0
+                                         ? words.mechanism
+                                         : to_text(plan.ops[static_cast<std::size_t>(words.op)], plan));
+    }
     run.cpu_ms = ending.cpu_ms;
     run.max_rss_kib = use.memory_peak_kib > 0 ? use.memory_peak_kib : ending.max_rss_kib;
     run.reason = ending.stopped ? "cancelled" : "";

@@ -4,25 +4,33 @@
 // build every wall is up.
 #pragma once
 
+#ifdef PAWL_TEST_HOOKS
+#include <string>
 #include <string_view>
 
-#ifdef PAWL_TEST_HOOKS
 #include "os/process.h"
 #endif
 
 namespace pawl::sandbox {
 
-enum class Wall { kSeccomp, kLandlock, kReadOnly, kMasks, kSession, kDescriptors };
+// Decided before the sandbox's processes start, because they must not allocate.
+struct Walls {
+  bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
+};
 
 #ifdef PAWL_TEST_HOOKS
-inline bool is_up(Wall wall) {
-  constexpr std::string_view kNames[] = {"seccomp", "landlock", "read_only",
-                                         "masks",   "session",  "descriptors"};
+inline Walls walls() {
   const std::string off = " " + os::environment_value("PAWL_WALLS_OFF").value_or("") + " ";
-  return off.find(" " + std::string(kNames[static_cast<int>(wall)]) + " ") == std::string::npos;
+  const auto up = [&](std::string_view wall) { return off.find(" " + std::string(wall) + " ") == off.npos; };
+  return {.seccomp = up("seccomp"),
+          .landlock = up("landlock"),
+          .read_only = up("read_only"),
+          .masks = up("masks"),
+          .session = up("session"),
+          .descriptors = up("descriptors")};
 }
 #else
-constexpr bool is_up(Wall) { return true; }
+constexpr Walls walls() { return {}; }
 #endif
 
 }  // namespace pawl::sandbox

@@ -61,7 +61,6 @@ class Watcher {
     for (auto* fd : {&sandbox_.stdout_fd, &sandbox_.stderr_fd}) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
     while (sandbox_.pidfd || sandbox_.stdout_fd || sandbox_.stderr_fd) {
       wait_for_something();
-      take_descriptors();
       pass_on(sandbox_.stdout_fd, Stream::kStdout);
       pass_on(sandbox_.stderr_fd, Stream::kStderr);
       if (sandbox_.pidfd) keep_limits();
@@ -82,13 +81,15 @@ class Watcher {
     poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, tick)));
     if ((fds[4].revents & POLLIN) != 0) tracer_->handle_one();
     if ((fds[4].revents & (POLLHUP | POLLERR)) != 0 || (tracer_ && tracer_->over())) tracer_.reset();
-    if ((fds[3].revents & POLLHUP) != 0 && (fds[3].revents & POLLIN) == 0) sandbox_.sync_fd.reset();
+    take_descriptors();
+    // Only now: an end with something to read is POLLIN and POLLHUP, and one without may be, too.
+    if ((fds[3].revents & POLLHUP) != 0) sandbox_.sync_fd.reset();
     if ((fds[2].revents & POLLIN) != 0) reap();
   }
 
   void take_descriptors() {
     while (sandbox_.sync_fd) {
-      auto handed = take_over(sandbox_.sync_fd.get());
+      auto handed = take_over(sandbox_.sync_fd.get(), Waiting::kNot);
       if (!handed) return;
       if (handed->what == HandOver::kTracer)
         tracer_.emplace(std::move(handed->fd), sandbox_.events->on_trace);

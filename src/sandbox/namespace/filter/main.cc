@@ -1,40 +1,46 @@
 // At build time: turns syscalls.txt into the classic BPF programs that a sandbox installs, so that none is
 // made while a step starts. Usage: filter_compiler syscalls.txt OUT.h
 //
-// Two programs, of which the stricter answer counts (seccomp(2)): the list of calls, and the arguments that
-// are refused. The list exists a second time for traces: exec, connect and what is denied ask the supervisor
-// there.
+// A tree over ranges of numbers, with a few tests of arguments at its leaves. The program exists a second
+// time for traces: exec, connect and what is denied ask the supervisor there.
+//
+// libseccomp knows the numbers. It could make the program too, but for single numbers, four times as long;
+// and the kernel translates and measures it anew for each sandbox.
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
 
 namespace {
 
-// sched.h; without CLONE_NEWTIME, which in clone(2) is a bit of the exit signal.
-constexpr unsigned long kNamespaceFlags[] = {0x00020000, 0x02000000, 0x04000000, 0x08000000,
-                                             0x10000000, 0x20000000, 0x40000000};
-constexpr unsigned long kNewTime = 0x80;
+// sched.h. CLONE_NEWTIME is a bit of the exit signal in clone(2).
+constexpr std::uint32_t kNewNamespaces = 0x7E020000, kNewTime = 0x80;
 // ioctl_tty(2): both put characters into a terminal's input, which a shell outside then runs.
-constexpr unsigned long kTerminalPushers[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */};
-constexpr unsigned long kLow32 = 0xFFFFFFFF;  // the kernel looks at 32 bits of these arguments, so must we
+constexpr std::uint32_t kTerminalPushers[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */};
+constexpr std::uint32_t kFamilies[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+
+constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW, kKill = SECCOMP_RET_KILL_PROCESS;
+constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM, kUnknown = SECCOMP_RET_ERRNO | ENOSYS;
+constexpr std::uint32_t kNoFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
 
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "filter_compiler: %s\n", what.c_str());
   std::exit(1);
-}
-
-void need(int code, const std::string& what) {
-  if (code < 0) die(what + ": error " + std::to_string(-code));
 }
 
 struct Call {
@@ -60,74 +66,181 @@ std::vector<Call> read_list(const char* path) {
   return calls;
 }
 
-scmp_filter_ctx make_filter(std::uint32_t otherwise) {
-  scmp_filter_ctx filter = seccomp_init(otherwise);
-  if (filter == nullptr) die("seccomp_init");
-  // Every other numbering, x32 too, is nothing a program of this machine needs.
-  need(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "bad arch");
-  need(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
-  return filter;
+using Program = std::vector<sock_filter>;
+
+constexpr std::uint32_t kArchitecture =
+#if defined(__x86_64__)
+    AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+    AUDIT_ARCH_AARCH64;
+#else
+#error "no list of system calls for this architecture"
+#endif
+constexpr std::uint32_t kX32Bit = 0x40000000;  // numbers of x32 (asm/unistd.h); no other ABI has that many
+constexpr std::uint32_t kEnd = 1024;           // above every number that there is
+
+// A test of one argument, of which the kernel looks at the low 32 bits (little-endian here).
+struct Test {
+  unsigned argument = 0;
+  std::vector<sock_filter> decide;  // the value is loaded; ends with a return
+};
+
+// What is done from this number on, to the next range.
+struct Range {
+  std::uint32_t from, action;
+  const Test* test = nullptr;  // before the action
+};
+
+sock_filter statement(unsigned code, std::uint32_t k) { return {static_cast<std::uint16_t>(code), 0, 0, k}; }
+sock_filter load(std::size_t offset) {
+  return statement(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
+}
+sock_filter give(std::uint32_t action) { return statement(BPF_RET | BPF_K, action); }
+sock_filter jump(unsigned test, std::uint32_t k, std::size_t yes, std::size_t no) {
+  if (yes > UINT8_MAX || no > UINT8_MAX) die("a jump too far");
+  return {static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), static_cast<std::uint8_t>(yes),
+          static_cast<std::uint8_t>(no), k};
 }
 
-// Calls that this architecture does not have are left out: arm64 has no open(2).
-void add(scmp_filter_ctx filter, std::uint32_t action, const std::string& name) {
-  const int number = seccomp_syscall_resolve_name(name.c_str());
-  if (number == __NR_SCMP_ERROR) die("no such call: " + name);
-  if (number < 0) return;
-  need(seccomp_rule_add(filter, action, number, 0), name);
+Test no_bit_of(std::uint32_t mask) {
+  return {.argument = 0, .decide = {jump(BPF_JSET, mask, 0, 1), give(kRefuse), give(kAllow)}};
 }
 
-scmp_filter_ctx list_filter(const std::vector<Call>& calls, bool traced) {
-  scmp_filter_ctx filter = make_filter(SCMP_ACT_ERRNO(ENOSYS));
+Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint32_t then,
+            std::uint32_t otherwise) {
+  Test test{.argument = argument, .decide = {}};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    test.decide.push_back(jump(BPF_JEQ, values[i], values.size() - i, 0));
+  test.decide.push_back(give(otherwise));
+  test.decide.push_back(give(then));
+  return test;
+}
+
+using Tests = std::map<int, Test>;  // by the call's number
+
+Tests argument_tests() {
+  const auto number = [](const char* name) { return seccomp_syscall_resolve_name(name); };
+  return {{number("clone"), no_bit_of(kNewNamespaces)},
+          {number("unshare"), no_bit_of(kNewNamespaces | kNewTime)},
+          {number("ioctl"), one_of(1, kTerminalPushers, kRefuse, kAllow)},
+          {number("socket"), one_of(0, kFamilies, kAllow, kNoFamily)}};
+}
+
+// The answer for each call, as ranges.
+std::vector<Range> ranges_of(const std::vector<Call>& calls, const Tests& tests, bool traced) {
+  std::vector<std::uint32_t> actions(kEnd, kUnknown);
   for (const auto& [name, allowed] : calls) {
+    const int number = seccomp_syscall_resolve_name(name.c_str());
+    if (number == __NR_SCMP_ERROR) die("no such call: " + name);
+    if (number < 0) continue;  // this architecture does not have it: arm64 has no open(2)
+    if (number >= static_cast<int>(kEnd)) die("a number that high: " + name);
     const bool watched = name == "execve" || name == "execveat" || name == "connect";
-    if (allowed && !(traced && watched))
-      add(filter, SCMP_ACT_ALLOW, name);
-    else
-      add(filter, traced ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM), name);
+    const std::uint32_t refused = traced ? SECCOMP_RET_USER_NOTIF : kRefuse;
+    actions[static_cast<std::size_t>(number)] = allowed && !(traced && watched) ? kAllow : refused;
   }
-  return filter;
-}
-
-void refuse(scmp_filter_ctx filter, int error, const char* name, scmp_arg_cmp argument) {
-  const int number = seccomp_syscall_resolve_name(name);
-  if (number < 0) return;
-  need(seccomp_rule_add(filter, SCMP_ACT_ERRNO(static_cast<unsigned>(error)), number, 1, argument), name);
-}
-
-scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
-  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
-}
-
-scmp_filter_ctx argument_filter() {
-  scmp_filter_ctx filter = make_filter(SCMP_ACT_ALLOW);
-  for (const unsigned long flag : kNamespaceFlags) {
-    refuse(filter, EPERM, "clone", masked(0, flag, flag));
-    refuse(filter, EPERM, "unshare", masked(0, flag, flag));
+  std::vector<Range> ranges;
+  for (std::uint32_t number = 0; number < kEnd; ++number) {
+    const auto test = tests.find(static_cast<int>(number));
+    const Range range{number, actions[number], test == tests.end() ? nullptr : &test->second};
+    if (range.test != nullptr && range.action != kAllow) die("a test of a call that is denied");
+    if (ranges.empty() || ranges.back().action != range.action || ranges.back().test != range.test)
+      ranges.push_back(range);
   }
-  refuse(filter, EPERM, "unshare", masked(0, kNewTime, kNewTime));
-  for (const unsigned long request : kTerminalPushers)
-    refuse(filter, EPERM, "ioctl", masked(1, kLow32, request));
-  for (unsigned long family = 0; family <= AF_NETLINK; ++family) {
-    if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
-    refuse(filter, EAFNOSUPPORT, "socket", masked(0, kLow32, family));
-  }
-  // Packet, vsock, Bluetooth, AF_ALG, ...: all with higher numbers; garbage in the upper half is one, too.
-  refuse(filter, EAFNOSUPPORT, "socket", {.arg = 0, .op = SCMP_CMP_GT, .datum_a = AF_NETLINK, .datum_b = 0});
-  return filter;
+  ranges.push_back({kX32Bit, kKill});
+  return ranges;
 }
 
-void print(std::FILE* out, const char* name, scmp_filter_ctx filter) {
-  const int file = memfd_create("bpf", 0);
-  need(seccomp_export_bpf(filter, file), "export");
-  seccomp_release(filter);
+void add_tree(Program& program, std::span<const Range> ranges) {
+  if (ranges.size() == 1) {
+    const Test* test = ranges.front().test;
+    if (test == nullptr) return program.push_back(give(ranges.front().action));
+    program.push_back(load(offsetof(seccomp_data, args) + test->argument * sizeof(std::uint64_t)));
+    program.insert(program.end(), test->decide.begin(), test->decide.end());
+    return;
+  }
+  const auto lower = ranges.first(ranges.size() / 2), upper = ranges.subspan(ranges.size() / 2);
+  const std::size_t at = program.size();
+  program.emplace_back();
+  add_tree(program, lower);
+  program[at] = jump(BPF_JGE, upper.front().from, program.size() - at - 1, 0);
+  add_tree(program, upper);
+}
+
+// What the kernel would answer (seccomp(2)), for the instructions that are used here.
+std::uint32_t answer(const Program& program, const seccomp_data& call) {
+  std::uint32_t loaded = 0;
+  for (std::size_t at = 0;; ++at) {
+    const sock_filter& one = program.at(at);
+    switch (one.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        std::memcpy(&loaded, reinterpret_cast<const char*>(&call) + one.k, sizeof loaded);
+        break;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        at += loaded == one.k ? one.jt : one.jf;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        at += loaded >= one.k ? one.jt : one.jf;
+        break;
+      case BPF_JMP | BPF_JSET | BPF_K:
+        at += (loaded & one.k) != 0 ? one.jt : one.jf;
+        break;
+      case BPF_RET | BPF_K:
+        return one.k;
+      default:
+        die("an instruction that is not used here");
+    }
+  }
+}
+
+void check(const Program& program, const char* call, std::uint64_t first, std::uint64_t second,
+           std::uint32_t expected) {
+  seccomp_data data{.nr = seccomp_syscall_resolve_name(call), .arch = kArchitecture};
+  data.args[0] = first;
+  data.args[1] = second;
+  if (answer(program, data) != expected) die(std::string("the program is wrong about ") + call);
+}
+
+// A mistake here would be a hole in every sandbox.
+void check(const Program& program, const std::vector<Range>& ranges) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::uint32_t last = i + 1 < ranges.size() ? ranges[i + 1].from - 1 : UINT32_MAX;
+    for (const std::uint32_t number : {ranges[i].from, last})
+      if (ranges[i].test == nullptr &&
+          answer(program, {.nr = static_cast<int>(number), .arch = kArchitecture}) != ranges[i].action)
+        die("the program is wrong about call " + std::to_string(number));
+  }
+  if (answer(program, {.nr = 0, .arch = AUDIT_ARCH_I386}) != kKill) die("another numbering is let in");
+  constexpr std::uint64_t kHigh = 1ULL << 32;  // what the kernel does not look at
+  for (const std::uint64_t high : {0UL, kHigh}) {
+    for (int bit = 0; bit < 32; ++bit) {
+      const std::uint32_t flag = 1U << bit;
+      check(program, "clone", high | flag, 0, (flag & kNewNamespaces) != 0 ? kRefuse : kAllow);
+      check(program, "unshare", high | flag, 0, (flag & (kNewNamespaces | kNewTime)) != 0 ? kRefuse : kAllow);
+    }
+    for (std::uint32_t family = 0; family < 64; ++family)
+      check(program, "socket", high | family, 0,
+            std::ranges::count(kFamilies, family) == 1 ? kAllow : kNoFamily);
+    for (std::uint32_t request = 0x5400; request < 0x5500; ++request)
+      check(program, "ioctl", 0, high | request,
+            std::ranges::count(kTerminalPushers, request) == 1 ? kRefuse : kAllow);
+  }
+}
+
+Program list_program(const std::vector<Call>& calls, bool traced) {
+  const Tests tests = argument_tests();
+  const auto ranges = ranges_of(calls, tests, traced);
+  Program program{load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0), give(kKill),
+                  load(offsetof(seccomp_data, nr))};
+  add_tree(program, ranges);
+  check(program, ranges);
+  return program;
+}
+
+void print(std::FILE* out, const char* name, const Program& program) {
   std::fprintf(out, "inline constexpr sock_filter %s[] = {\n", name);
-  lseek(file, 0, SEEK_SET);
-  sock_filter one{};
-  while (read(file, &one, sizeof one) == sizeof one)
+  for (const auto& one : program)
     std::fprintf(out, "    {0x%02x, %u, %u, 0x%08x},\n", one.code, one.jt, one.jf, one.k);
   std::fprintf(out, "};\n");
-  close(file);
 }
 
 }  // namespace
@@ -140,9 +253,8 @@ int main(int argc, char** argv) {
   std::fprintf(out,
                "// Generated from syscalls.txt by filter_compiler.\n#pragma once\n#include <linux/filter.h>\n"
                "namespace pawl::sandbox::filter {\n");
-  print(out, "kArguments", argument_filter());
-  print(out, "kList", list_filter(calls, false));
-  print(out, "kTracedList", list_filter(calls, true));
+  print(out, "kList", list_program(calls, false));
+  print(out, "kTracedList", list_program(calls, true));
   std::fprintf(out,
                "struct DeniedCall {\n  int number;\n  const char* name;\n};\ninline constexpr DeniedCall "
                "kDenied[] = {\n");

@@ -1,0 +1,112 @@
+#include "sandbox/namespace/assemble.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace pawl::sandbox {
+namespace {
+
+using Kind = MountOp::Kind;
+
+bool set_attributes(const char* target, std::uint64_t attributes, bool recursive) {
+  mount_attr change{.attr_set = attributes};
+  return mount_setattr(AT_FDCWD, target, recursive ? AT_RECURSIVE : 0, &change, sizeof change) == 0;
+}
+
+bool make_file(const MountOp& op) {
+  const int fd = open(op.target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return false;
+  const bool ok =
+      op.text.empty() || write(fd, op.text.data(), op.text.size()) == static_cast<ssize_t>(op.text.size());
+  return close(fd) == 0 && ok;
+}
+
+bool attach(const MountOp& op, int tree, const Walls& walls) {
+  const std::uint64_t attributes = MOUNT_ATTR_NOSUID |
+                                   (op.read_only && walls.read_only ? MOUNT_ATTR_RDONLY : 0ULL) |
+                                   (op.devices ? 0ULL : MOUNT_ATTR_NODEV);
+  return move_mount(tree, "", AT_FDCWD, op.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
+         set_attributes(op.target.c_str(), attributes, true);
+}
+
+bool mask(const char* target) {
+  struct stat status {};
+  if (stat(target, &status) != 0) return errno == ENOENT || errno == EACCES;
+  if (!S_ISDIR(status.st_mode)) return mount("/dev/null", target, nullptr, MS_BIND, nullptr) == 0;
+  return mount(kNothing, target, nullptr, MS_BIND, nullptr) == 0 &&
+         set_attributes(target, MOUNT_ATTR_RDONLY, false);
+}
+
+bool make_read_only(const char* target) {
+  if (set_attributes(target, MOUNT_ATTR_RDONLY, false)) return true;
+  if (errno != EINVAL) return false;
+  // Not a mount of its own yet.
+  return mount(target, target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+         set_attributes(target, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+                        true);
+}
+
+// One call for all of them; then what it did to the mount at target, on which more is to be made, is undone.
+bool make_read_only_below(const char* target, const Walls& walls) {
+  const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
+  mount_attr undo{.attr_clr = read_only};
+  return set_attributes(target, read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true) &&
+         mount_setattr(AT_FDCWD, target, 0, &undo, sizeof undo) == 0;
+}
+
+bool apply(const MountOp& op, std::span<const int> trees, const Walls& walls) {
+  const char* target = op.target.c_str();
+  switch (op.kind) {
+    case Kind::kTmpfs:
+      return mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, op.text.c_str()) == 0;
+    case Kind::kFolder:
+      return mkdir(target, 0755) == 0 || errno == EEXIST;
+    case Kind::kSharedFolder:
+      return mkdir(target, 0755) == 0 && chmod(target, 01777) == 0;
+    case Kind::kBind:
+      return mount(op.text.c_str(), target, nullptr, MS_BIND | MS_REC, nullptr) == 0;
+    case Kind::kFile:
+      return make_file(op);
+    case Kind::kSymlink:
+      return symlink(op.text.c_str(), target) == 0;
+    case Kind::kAttach:
+      return attach(op, trees[static_cast<std::size_t>(op.source)], walls);
+    case Kind::kOverlay:
+      return mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, op.text.c_str()) == 0;
+    case Kind::kProc:
+      return mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+    case Kind::kDevpts:
+      return mount("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620") ==
+             0;
+    case Kind::kMask:
+      return !walls.masks || mask(target);
+    case Kind::kReadOnly:
+      return !walls.read_only || make_read_only(target);
+    case Kind::kReadOnlyBelow:
+      return make_read_only_below(target, walls);
+  }
+  return false;
+}
+
+}  // namespace
+
+int clone_tree(const std::string& path) {
+  return open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+}
+
+std::size_t assemble(const MountPlan& plan, std::size_t first, std::span<const int> trees, const Walls& walls,
+                     bool& failed) {
+  for (std::size_t i = first; i < plan.ops.size(); ++i) {
+    const MountOp& op = plan.ops[i];
+    if (op.kind == Kind::kAttach && trees[static_cast<std::size_t>(op.source)] < 0) return i;
+    failed = !apply(op, trees, walls);
+    if (failed) return i;
+  }
+  return plan.ops.size();
+}
+
+}  // namespace pawl::sandbox

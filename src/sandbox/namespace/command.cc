@@ -1,0 +1,146 @@
+// The second process of a sandbox, until it becomes the command.
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "sandbox/namespace/child.h"
+#include "sandbox/namespace/filter.h"
+#include "sandbox/namespace/handover.h"
+#include "sandbox/namespace/landlock.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr rlim_t kOpenFilesMax = 65536;
+constexpr rlim_t kLockedBytesMax = 64 << 10;
+constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as a shell says it (POSIX, 2.8.2)
+
+void set_limit(__rlimit_resource resource, rlim_t value) {
+  rlimit now{};
+  getrlimit(resource, &now);
+  if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value) value = now.rlim_max;
+  const rlimit limit{.rlim_cur = value, .rlim_max = value};
+  setrlimit(resource, &limit);
+}
+
+class Command {
+ public:
+  Command(const ChildJob& job, int init_fd) : job_(job), init_fd_(init_fd) {}
+
+  [[noreturn]] void run() const {
+    need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
+    bring_up_loopback();
+    await(init_fd_);
+    become_the_sandbox_user(job_);
+    connect_streams();
+    open_listeners();
+    need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
+    // What needs no file of the sandbox, while the mounts are made.
+    set_limits();
+    drop_capabilities();
+    // A session keyring of its own: whatever hung on the one inherited is out of reach, even where keyctl is
+    // not.
+    static_cast<void>(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
+    const bool traced = job_.spec->enable_trace;
+    need(traced || !job_.walls.seccomp || install_filter(), "seccomp");
+    await(init_fd_);
+    need(chdir("/workspace") == 0, "/workspace");
+    need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
+    if (traced && job_.walls.seccomp) install_trace();
+    exec();
+  }
+
+ private:
+  void need(bool ok, const char* mechanism) const {
+    if (!ok) report_failure(job_.report_fd, errno, mechanism);
+  }
+
+  void connect_streams() const {
+    need(dup2(job_.stdout_fd, STDOUT_FILENO) >= 0 && dup2(job_.stderr_fd, STDERR_FILENO) >= 0, "output");
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    need(null >= 0 && dup2(null, STDIN_FILENO) >= 0, "/dev/null");
+  }
+
+  void bring_up_loopback() const {
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ifreq request{};
+    std::memcpy(request.ifr_name, "lo", 3);
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    need(fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0, "loopback");
+    close(fd);
+  }
+
+  // What leads out: the supervisor accepts on these, nothing in here can.
+  void open_listeners() const {
+    if (job_.listeners == nullptr) return;
+    need(add_addresses(*job_.listeners), "addresses of the egress");
+    for (std::size_t i = 0; i < job_.listeners->size(); ++i) {
+      const int fd = open_listener((*job_.listeners)[i]);
+      need(fd >= 0 && hand_over(job_.sync_fd, HandOver::kListener, i, fd), "listener of the egress");
+      close(fd);
+    }
+  }
+
+  void set_limits() const {
+    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_NOFILE, kOpenFilesMax);
+    set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
+    set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib) << 20);
+    if (!job_.limit_by_rlimits) return;
+    // Of this user in this user namespace only (since Linux 5.14). The init is one.
+    set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);
+    set_limit(RLIMIT_DATA, static_cast<rlim_t>(job_.spec->memory_limit_mib) << 20);
+  }
+
+  void drop_capabilities() const {
+    int capability = 0;
+    while (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) ++capability;
+    need(capability > 0 && errno == EINVAL, "capability bounding set");  // EINVAL: the kernel has no more
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    const __user_cap_data_struct none[2] = {};
+    need(syscall(SYS_capset, &header, none) == 0, "capabilities");
+    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
+  }
+
+  void install_trace() const {
+    const int listener = install_traced_filter();
+    need(listener >= 0 && hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "seccomp with a trace");
+    close(listener);
+  }
+
+  [[noreturn]] void exec() const {
+    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) std::signal(signal, SIG_DFL);
+    need(!job_.walls.descriptors || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
+    environ = const_cast<char**>(job_.env.data());  // also where execvp finds PATH
+    execvp(job_.argv[0], job_.argv.data());
+    const int error = errno;
+    char text[512];
+    const int size =
+        std::snprintf(text, sizeof text, "pawl: can't run %.400s: %s\n", job_.argv[0], std::strerror(error));
+    static_cast<void>(write(STDERR_FILENO, text, static_cast<std::size_t>(size)) == 0);
+    _exit(error == ENOENT || error == ENOTDIR ? kExitNotFound : kExitNotExecutable);
+  }
+
+  const ChildJob& job_;
+  const int init_fd_;
+};
+
+}  // namespace
+
+void run_command(const ChildJob& job, int init_fd) { Command(job, init_fd).run(); }
+
+}  // namespace pawl::sandbox
