@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 
 namespace pawl::sandbox {
 namespace {
 
 using Kind = MountOp::Kind;
+
+constexpr off_t kCopiedBytesMax = 16 << 10;
 
 bool set_attributes(const char* target, std::uint64_t attributes, bool recursive) {
   mount_attr change{.attr_set = attributes};
@@ -23,6 +26,32 @@ bool make_file(const MountOp& op) {
   const bool ok =
       op.text.empty() || write(fd, op.text.data(), op.text.size()) == static_cast<ssize_t>(op.text.size());
   return close(fd) == 0 && ok;
+}
+
+// A small file costs less as a copy than as a mount.
+bool copy_file(const char* from, const char* to) {
+  char content[kCopiedBytesMax];
+  const int in = open(from, O_RDONLY | O_CLOEXEC);
+  if (in < 0) return errno == EACCES;  // what we may not read, the sandbox may not either
+  const ssize_t size = read(in, content, sizeof content);
+  close(in);
+  const int out = size < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (out < 0) return false;
+  const bool ok = write(out, content, static_cast<std::size_t>(size)) == size;
+  return close(out) == 0 && ok;
+}
+
+bool show_of_host(const char* path, const char* target) {
+  struct stat status {};
+  if (lstat(path, &status) != 0) return errno == ENOENT;
+  if (S_ISLNK(status.st_mode)) {
+    char link[PATH_MAX] = {};
+    return readlink(path, link, sizeof link - 1) > 0 && symlink(link, target) == 0;
+  }
+  if (S_ISREG(status.st_mode) && status.st_size <= kCopiedBytesMax) return copy_file(path, target);
+  if (S_ISDIR(status.st_mode) ? mkdir(target, 0755) != 0 : mknod(target, S_IFREG | 0644, 0) != 0)
+    return false;
+  return mount(path, target, nullptr, MS_BIND | MS_REC, nullptr) == 0;
 }
 
 bool attach(const MountOp& op, int tree, const Walls& walls) {
@@ -73,6 +102,8 @@ bool apply(const MountOp& op, std::span<const int> trees, const Walls& walls) {
       return make_file(op);
     case Kind::kSymlink:
       return symlink(op.text.c_str(), target) == 0;
+    case Kind::kHost:
+      return show_of_host(op.text.c_str(), target);
     case Kind::kAttach:
       return attach(op, trees[static_cast<std::size_t>(op.source)], walls);
     case Kind::kOverlay:

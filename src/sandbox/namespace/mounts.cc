@@ -1,11 +1,8 @@
 #include "sandbox/namespace/mounts.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <climits>
 
 #include "os/file.h"
 
@@ -35,8 +32,6 @@ constexpr std::array kHostBase = {
     "/etc/nsswitch.conf",
     "/etc/os-release",
     "/etc/protocols",
-    "/etc/python3",
-    "/etc/python3.11",
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
@@ -77,18 +72,10 @@ class Builder {
   MountPlan& plan_;
 };
 
-void plan_host(Builder& to, const std::vector<HostEntry>& host, bool has_network) {
+void plan_host(Builder& to, bool has_network) {
   to.add(Kind::kFolder, Builder::root("/etc"));
   to.add(Kind::kFolder, Builder::root("/etc/ssl"));
-  for (const auto& entry : host) {
-    const std::string target = Builder::root(entry.path);
-    if (!entry.link.empty()) {
-      to.add(Kind::kSymlink, target, entry.link);
-      continue;
-    }
-    to.add(entry.is_folder ? Kind::kFolder : Kind::kFile, target);
-    to.add(Kind::kBind, target, entry.path);
-  }
+  for (const char* path : kHostBase) to.add(Kind::kHost, Builder::root(path), path);
   to.add(Kind::kReadOnlyBelow, kNewRoot);
   to.add(Kind::kFile, Builder::root("/etc/passwd"),
          "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/tmp:/bin/sh\n"
@@ -142,27 +129,8 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
 
 }  // namespace
 
-std::vector<HostEntry> read_host_base() {
-  std::vector<HostEntry> out;
-  for (const char* path : kHostBase) {
-    struct stat status {};
-    if (lstat(path, &status) != 0) continue;
-    HostEntry entry{.path = path, .is_folder = S_ISDIR(status.st_mode)};
-    if (S_ISLNK(status.st_mode)) {
-      std::array<char, PATH_MAX> link{};
-      const ssize_t size = readlink(path, link.data(), link.size());
-      if (size <= 0) continue;
-      entry.link.assign(link.data(), static_cast<std::size_t>(size));
-    } else if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
-      continue;
-    }
-    out.push_back(std::move(entry));
-  }
-  return out;
-}
-
-MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<HostEntry>& host,
-                      const std::vector<CopiedIn>& copied_in, bool copied) {
+MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
+                      bool copied) {
   MountPlan plan;
   Builder to(plan);
   // One file system for the root's own folders and for what may be written in memory: what programs keep
@@ -172,7 +140,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   to.add(Kind::kFolder, kNewRoot);
   to.add(Kind::kFolder, kStage);
   to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) wants a mount
-  plan_host(to, host, spec.network == Network::kScoped);
+  plan_host(to, spec.network == Network::kScoped);
   plan_devices(to);
   const std::string memory = Builder::stage("memory");
   to.add(Kind::kFolder, memory);
@@ -215,6 +183,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "mkdir " + op.target + " for all";
     case Kind::kBind:
       return "bind " + op.target + " " + op.text;
+    case Kind::kHost:
+      return "host " + op.target;
     case Kind::kAttach:
       return fmt::format("attach {} at {}{}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
                          op.target, op.read_only ? " read-only" : "", op.devices ? " with devices" : "");

@@ -31,6 +31,7 @@ struct MountOp {
     kFile,          // text: content
     kSymlink,       // text: where it leads
     kBind,          // text: a path of this very mount namespace, with what is mounted below it
+    kHost,          // text: a path of the host's base, left out when it is not there
     kAttach,        // source: index in MountPlan::sources; read_only, devices
     kOverlay,       // options
     kProc,
@@ -52,23 +53,14 @@ struct MountPlan {
   std::vector<MountOp> ops;
 };
 
-// One entry of the host that every sandbox sees.
-struct HostEntry {
-  std::string path;
-  std::string link;  // of a symlink: where it leads
-  bool is_folder = false;
-};
-// What of the allowlist is there. Reads the file system.
-std::vector<HostEntry> read_host_base();
-
 // `rw_copies`: for each copy_in with kReadWrite, in order, the folder or file of the host that is its private
 // copy. `copied`: folders.upper is the whole workspace, no overlay.
 struct CopiedIn {
   std::string path;
   bool is_folder = false;
 };
-MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<HostEntry>& host,
-                      const std::vector<CopiedIn>& copied_in, bool copied);
+MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
+                      bool copied);
 
 std::string to_text(const MountOp& op, const MountPlan& plan);  // one line, for tests and error messages
 

@@ -190,7 +190,7 @@ class NamespaceBackend final : public Backend {
   Status run_once(const SandboxSpec& spec, const Folders& folders, const Events& events, bool copied,
                   Execution& execution) {
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
-    const MountPlan plan = plan_mounts(spec, folders, read_host_base(), copied_in, copied);
+    const MountPlan plan = plan_mounts(spec, folders, copied_in, copied);
     const Identity identity = sandbox_identity();
     const auto& home = cgroup_home();
     PAWL_TRY(auto cgroup, Cgroup::create(home, execution.run.run_id,
