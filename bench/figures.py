@@ -69,11 +69,14 @@ def in_process():
     done = subprocess.run([BENCH, "--benchmark_format=json"], check=True, capture_output=True, text=True)
     found = {entry["name"].split("/")[0]: entry for entry in json.loads(done.stdout)["benchmarks"]}
     claim, verify = found["Claim"], found["VerifyLedger"]["bytes_per_second"] / 1e6
+    probe, clone = found["Probe"]["probe_us"], found["Probe"]["clone_us"]
     opened, copied = found["WorkspaceOpen"]["real_time"], found["WorkspaceCopyOut"]["real_time"]
     return {
         "claim_p50_us": (claim["p50_us"], "us", "< 200", claim["p50_us"] < 200),
         "claim_p99_us": (claim["p99_us"], "us", "< 2000", claim["p99_us"] < 2000),
         "verify_mb_per_s": (verify, "MB/s", ">= 500", verify >= 500),
+        "probe_us": (probe, "us", "", True),
+        "probe_by_bare_clone": (probe / clone, "ratio", "<= 2.5", probe <= 2.5 * clone),
         "workspace_open_ms": (opened, "ms", "< 20", opened < 20),
         "workspace_copy_out_ms": (copied, "ms", "< 20", copied < 20),
     }

@@ -1,7 +1,7 @@
 // One sandbox execution in this very process: the layer below both seams. A backend registers by name.
 //
-// The caller is single-threaded (a supervisor, or `pawl sandbox exec`): when it dies, however it dies, the
-// kernel kills the whole sandbox (PR_SET_PDEATHSIG on the init of its pid namespace).
+// When the calling thread dies, however it dies, the kernel kills the whole sandbox (PR_SET_PDEATHSIG on the
+// init of its pid namespace).
 #pragma once
 
 #include <functional>
@@ -18,9 +18,10 @@ namespace pawl::sandbox {
 // The workspace, resolved to folders of the host. The sandbox changes only `upper`.
 struct Folders {
   std::vector<std::string> lower;  // trees, topmost first, the base last; may be empty
-  std::string upper;    // exists, empty; what changes lands here in overlayfs form (c 0:0 whiteouts,
-                        // user.overlay.opaque), or, when `copied` comes back true, as the whole tree
-  std::string work;     // exists, empty, same file system as upper; not needed without lower
+  std::string upper;  // exists, empty; what changes lands here in overlayfs form (c 0:0 whiteouts,
+                      // user.overlay.opaque), or, when `copied` comes back true, as the whole tree; none: the
+                      // workspace is read-only
+  std::string work;   // exists, empty, same file system as upper; not needed without lower
   std::string scratch;  // exists, empty: for the copies that copy_in rw asks for; not needed without them
 };
 
@@ -37,6 +38,9 @@ struct Events {
   // without newlines. Required with network scoped, and with enable_trace. on_network comes from other
   // threads, one at a time.
   std::function<void(std::string_view)> on_network, on_trace;
+  // Descriptors that stay open until everything in the sandbox is dead: of a lock that says so. All others of
+  // this process are closed in there. Optional.
+  std::vector<int> held;
 };
 
 struct Execution {
@@ -64,8 +68,9 @@ class Backend {
   virtual std::string name() const = 0;
   virtual std::string gate_isolation_class() const = 0;
   // Blocks until every process of the sandbox is gone and its cgroups are removed. REQUIRES: validate(spec)
-  // holds; the process is single-threaded. Never fails for what the command did; a sandbox that could not be
-  // made is outcome kSetupFailed with the mechanism in `reason`.
+  // holds. Never fails for what the command did; a sandbox that could not be made is outcome kSetupFailed
+  // with the mechanism in `reason`. Thread-safe for a read-only workspace without a network; else one at a
+  // time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
   virtual Health health() = 0;

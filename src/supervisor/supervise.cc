@@ -98,7 +98,7 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
   return {};
 }
 
-Status run_job(const Spool& spool) {
+Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_TRY(const Job job, spool.read_job());
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
@@ -112,6 +112,7 @@ Status run_job(const Spool& spool) {
   events.on_output = [&](sandbox::Stream, std::string_view bytes) { output.append(bytes); };
   events.on_network = [&](std::string_view line) { network.append(std::string(line) + "\n"); };
   events.on_trace = [&](std::string_view line) { trace.append(std::string(line) + "\n"); };
+  events.held = {lock.fd()};
   auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");
   auto& run = execution.run;
@@ -144,7 +145,7 @@ int supervise(const std::string& spool_folder) {
   // Given up by a recovery, or begun by another supervisor before: this id must never run (again).
   if (spool.abandoned() || spool.has_result() || spool.identity()) return 0;
   auto status = spool.write_identity(os::this_process());
-  if (status) status = run_job(spool);
+  if (status) status = run_job(spool, *lock);
   // Spooled or lost, nobody needs it; a crash before this leaves files only, which gc finds by their names.
   static_cast<void>(os::remove_tree(work_root(spool)));
   if (status) return 0;

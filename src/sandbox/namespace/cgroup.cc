@@ -196,6 +196,12 @@ bool Cgroup::join() const {
                              [](const os::UniqueFd& tasks) { return write(tasks.get(), "0", 1) == 1; });
 }
 
+std::vector<int> Cgroup::join_fds() const {
+  std::vector<int> out;
+  for (const auto& tasks : tasks_) out.push_back(tasks.get());
+  return out;
+}
+
 CgroupUse Cgroup::use() const {
   CgroupUse use;
   for (const auto& at : folders_) {

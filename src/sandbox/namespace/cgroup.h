@@ -49,8 +49,9 @@ class Cgroup {
   static Result<Cgroup> create(const CgroupHome& home, const std::string& sandbox_run_id,
                                const CgroupLimits& limits);
   int into_fd() const { return into_.get(); }  // v2: for CLONE_INTO_CGROUP; else -1
-  // v1: in the child, before it changes its user: joins every controller.
+  // v1: in the child, before it changes its user: joins every controller, by these descriptors.
   bool join() const;
+  std::vector<int> join_fds() const;
   CgroupUse use() const;
   void remove();
 

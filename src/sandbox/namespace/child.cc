@@ -1,7 +1,6 @@
 #include "sandbox/namespace/child.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <poll.h>
@@ -13,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -36,6 +36,7 @@ class Init {
   explicit Init(ChildJob& job) : job_(job) {}
 
   [[noreturn]] void run() {
+    if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_.sync_fd, job_.report_fd);
     need(job_.cgroup == nullptr || job_.cgroup->join(), "cgroup: join");
     need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
@@ -57,6 +58,15 @@ class Init {
  private:
   void need(bool ok, const char* mechanism, const char* on = "") const {
     if (!ok) report_failure(job_.report_fd, errno, mechanism, on);
+  }
+
+  void close_what_is_not_ours() const {
+    unsigned from = STDERR_FILENO + 1;
+    for (const int fd : job_.descriptors) {
+      if (static_cast<unsigned>(fd) > from) close_range(from, static_cast<unsigned>(fd) - 1, 0);
+      from = std::max(from, static_cast<unsigned>(fd) + 1);
+    }
+    close_range(from, ~0U, 0);
   }
 
   void start_command() {
@@ -117,11 +127,12 @@ class Init {
     close(command_pidfd_);
   }
 
-  // Reaps whatever is left to it. When it ends, the kernel kills the rest. It keeps the descriptors of the
-  // supervisor (the command has none of them): so the lock that says "this step runs" is free only when the
-  // sandbox is gone.
+  // Reaps whatever is left to it. When it ends, the kernel kills the rest. It keeps what is held (the command
+  // does not): so the lock that says "this step runs" is free only when the sandbox is gone.
   [[noreturn]] void be_init() const {
-    for (int fd = 0; fd < 3; ++fd) close(fd);
+    // The end of the output is when the command is gone, not when we are.
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdout_fd, job_.stderr_fd})
+      close(fd);
     // Asked to end (a budget is over, somebody cancels), it passes the word on; the supervisor kills after a
     // grace.
     std::signal(SIGTERM, [](int) { kill(-1, SIGTERM); });
@@ -169,9 +180,10 @@ void become_the_sandbox_user(const ChildJob& job) {
   const auto need = [&](bool ok, const char* what) {
     if (!ok) report_failure(job.report_fd, errno, what);
   };
-  need(!job.set_groups || setgroups(0, nullptr) == 0, "supplementary groups");
-  need(setresgid(kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
-  need(setresuid(kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
+  // The C library's own would ask the parent's other threads, which are not here, to do the same (nptl(7)).
+  need(!job.set_groups || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
+  need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
+  need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
   prctl(PR_SET_DUMPABLE, 1);  // what we do with each other's /proc entries and namespaces needs it
 }
 

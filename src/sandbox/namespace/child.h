@@ -38,6 +38,9 @@ struct ChildJob {
   int sync_fd = -1;
   int report_fd = -1;  // where a ChildReport goes
   int stdout_fd = -1, stderr_fd = -1;
+  std::vector<int> held;  // Events::held
+  // All of the above and the cgroup's, sorted: the others belong to other threads' work, and are closed.
+  std::vector<int> descriptors;
 };
 
 // The child's last words, one write(2) to the pipe.

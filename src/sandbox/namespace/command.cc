@@ -124,6 +124,9 @@ class Command {
 
   [[noreturn]] void exec() const {
     for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) std::signal(signal, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
     need(!job_.walls.descriptors || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
     environ = const_cast<char**>(job_.env.data());  // also where execvp finds PATH
     execvp(job_.argv[0], job_.argv.data());

@@ -104,10 +104,12 @@ void plan_devices(Builder& to) {
 void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   const std::string workspace = Builder::root("/workspace");
   to.add(Kind::kFolder, workspace);
-  if (copied || folders.lower.empty()) {
-    to.attach({.path = folders.upper, .owned = true}, workspace, false);
-    return;
-  }
+  const bool read_only = folders.upper.empty();
+  if (read_only && folders.lower.empty()) return;
+  if (copied || folders.lower.empty())
+    return to.attach({.path = folders.upper, .owned = true}, workspace, false);
+  if (read_only && folders.lower.size() == 1)
+    return to.attach({.path = folders.lower.front(), .owned = true}, workspace, true);
   std::string lower;
   for (std::size_t i = 0; i < folders.lower.size(); ++i) {
     const std::string at = Builder::stage("l" + std::to_string(i));
@@ -115,6 +117,7 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
     to.attach({.path = folders.lower[i], .owned = true}, at, true);
     lower += (lower.empty() ? "" : ":") + at;
   }
+  if (read_only) return to.add(Kind::kOverlay, workspace, fmt::format("lowerdir={},userxattr", lower));
   // overlayfs wants upper and work below one mount.
   to.add(Kind::kFolder, Builder::stage("rw"));
   to.attach({.path = os::folder_of(folders.upper), .owned = true}, Builder::stage("rw"), false);

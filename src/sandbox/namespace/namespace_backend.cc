@@ -212,7 +212,8 @@ class NamespaceBackend final : public Backend {
                  .walls = walls(),
                  .argv = pointers(spec.cmd),
                  .env = pointers(spec.env),
-                 .writable = writable_paths(spec)};
+                 .writable = writable_paths(spec),
+                 .held = events.held};
     std::vector<Listener> listeners;
     if (egress) {
       listeners = egress->listeners();
@@ -236,15 +237,17 @@ class NamespaceBackend final : public Backend {
     job.report_fd = report.write_end.get();
     job.stdout_fd = out.write_end.get();
     job.stderr_fd = err.write_end.get();
+    job.descriptors = job.cgroup->join_fds();
+    for (const int fd : {job.sync_fd, job.report_fd, job.stdout_fd, job.stderr_fd})
+      job.descriptors.push_back(fd);
+    job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
+    std::ranges::sort(job.descriptors);
 
     int pidfd = -1;
     const int pid = clone_process(kNamespaces, job.cgroup->into_fd(), pidfd);
     if (pid < 0)
       return fail_errno(errno, "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)");
-    if (pid == 0) {
-      ours.reset();
-      run_child(job);
-    }
+    if (pid == 0) run_child(job);
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
                     .stdout_fd = std::move(out.read_end),
@@ -261,7 +264,8 @@ class NamespaceBackend final : public Backend {
     if (started && send(watched.sync_fd.get(), "g", 1, MSG_NOSIGNAL) != 1)
       started = fail_errno(errno, "start");
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
-    const Undumpable undumpable;
+    std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
+    if (!folders.upper.empty()) undumpable.emplace();
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own words say more

@@ -74,7 +74,7 @@ class Watcher {
   void wait_for_something() {
     std::array<pollfd, 5> fds{
         pollfd{sandbox_.stdout_fd.get(), POLLIN, 0}, pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
-        pollfd{sandbox_.pidfd.get(), POLLIN, 0}, pollfd{sandbox_.sync_fd.get(), POLLIN, 0},
+        pollfd{sandbox_.pidfd.get(), POLLIN, 0}, pollfd{hands_over_ ? sandbox_.sync_fd.get() : -1, POLLIN, 0},
         pollfd{tracer_ ? tracer_->fd() : -1, POLLIN, 0}};  // poll(2) ignores -1
     const std::int64_t left = (deadline() - clock_.mono().micros) / 1000 + 1;
     const std::int64_t tick = sandbox_.watch_memory ? kMemoryTickMs : kTickMs;
@@ -175,6 +175,7 @@ class Watcher {
   const os::SystemClock clock_;
   const MonoTime start_;
   const std::int64_t disk_at_start_ = disk_use_bytes(sandbox_.upper);  // a copied workspace is there already
+  const bool hands_over_ = sandbox_.egress != nullptr || sandbox_.spec->enable_trace;
   std::optional<Tracer> tracer_;
   Ending ending_;
   std::int64_t kill_at_ = 0;  // 0: nobody is to be killed

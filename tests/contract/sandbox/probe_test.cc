@@ -1,0 +1,96 @@
+// The seam for probes, on every backend.
+#include "sandbox/probe.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "support/temp_folder.h"
+
+namespace pawl::sandbox {
+namespace {
+
+class Probe : public ::testing::TestWithParam<std::string> {
+ protected:
+  Probed sh(const std::string& script) {
+    spec.cmd = {"sh", "-c", script};
+    auto probed = run_in_sandbox(*backend, spec);
+    return probed ? *std::move(probed) : Probed{.run = {}, .output = probed.error().message};
+  }
+
+  testing::TempFolder temp;
+  std::unique_ptr<Backend> backend = *make_backend(GetParam());
+  ProbeSpec spec;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, Probe, ::testing::ValuesIn(backend_names()),
+                         [](const auto& backend) { return backend.param; });
+
+TEST_P(Probe, SeesTheWorkspaceAndCanNotChangeIt) {
+  spec.lower = {temp / "base"};
+  ASSERT_TRUE(os::make_folders(temp / "base/sub"));
+  ASSERT_TRUE(os::write_atomically(temp / "base/a", "content\n"));
+  const auto probed = sh("cat a; touch a b sub/c; rm a; mkdir d; echo x > /tmp/x && cat /tmp/x; exit 3");
+  EXPECT_EQ(probed.run.exit_code, 3) << probed.run.reason;
+  EXPECT_EQ(probed.output.substr(0, 8), "content\n");
+  EXPECT_TRUE(probed.output.ends_with("x\n")) << probed.output;
+  EXPECT_EQ(*os::read_file(temp / "base/a", 100), "content\n");
+  EXPECT_FALSE(os::exists(temp / "base/b"));
+}
+
+TEST_P(Probe, SeesLayersOverTheBase) {
+  ASSERT_TRUE(os::make_folders(temp / "base"));
+  ASSERT_TRUE(os::make_folders(temp / "layer"));
+  ASSERT_TRUE(os::write_atomically(temp / "base/a", "old\n"));
+  ASSERT_TRUE(os::write_atomically(temp / "layer/a", "new\n"));
+  spec.lower = {temp / "layer", temp / "base"};
+  EXPECT_EQ(sh("cat a; touch b 2>/dev/null || echo read-only").output, "new\nread-only\n");
+}
+
+TEST_P(Probe, HasTheWallsOfAStep) {
+  EXPECT_EQ(
+      sh("id -u; grep -c : /proc/net/dev; grep ^Seccomp: /proc/self/status | cut -f2; ls /workspace").output,
+      "1000\n1\n2\n");
+}
+
+TEST_P(Probe, HasAtMostThirtySecondsAndABoundedOutput) {
+  spec.time_budget_seconds = 31;
+  EXPECT_EQ(sh("true").output, "time_budget_seconds: a probe has at most 30, not 31");
+  spec.time_budget_seconds = 1;
+  EXPECT_EQ(sh("sleep 20").run.outcome, Outcome::kTimedOut);
+  spec.time_budget_seconds = 10;
+  const auto flood = sh("yes");
+  EXPECT_EQ(flood.run.outcome, Outcome::kOutputLimit);
+  EXPECT_EQ(flood.output.size(), static_cast<std::size_t>(kProbeOutputBytesMax));
+  spec.cmd.clear();
+  EXPECT_FALSE(run_in_sandbox(*backend, spec));
+}
+
+// A slow one must not keep the descriptors of a quick one open, and no lock of a thread may be left held.
+TEST_P(Probe, RunsInManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> outputs(8);
+  const auto start = os::SystemClock().mono();
+  std::int64_t quick_us = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    threads.emplace_back([&, i] {
+      ProbeSpec mine{.cmd = {"sh", "-c", "echo " + std::to_string(i) + (i == 0 ? "; sleep 4" : "")}};
+      for (int turn = 0; turn < (i == 0 ? 1 : 20); ++turn) {
+        const auto probed = run_in_sandbox(*backend, mine);
+        outputs[i] += probed ? probed->output : probed.error().message;
+      }
+      if (i == 1) quick_us = os::SystemClock().mono().micros - start.micros;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(outputs[0], "0\n");
+  for (std::size_t i = 1; i < outputs.size(); ++i) {
+    std::string expected;
+    for (int turn = 0; turn < 20; ++turn) expected += std::to_string(i) + "\n";
+    EXPECT_EQ(outputs[i], expected);
+  }
+  EXPECT_LT(quick_us, 3'900'000) << "the quick ones waited for the slow one";
+}
+
+}  // namespace
+}  // namespace pawl::sandbox
