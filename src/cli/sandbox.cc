@@ -45,9 +45,15 @@ Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
     const auto colon = pair.find(':');
     if (colon == std::string::npos) return fail(ErrorKind::kInvalid, "--ro " + pair + ": expected SRC:DST");
     PAWL_TRY(const std::string source, os::absolute_path(pair.substr(0, colon)));
+    PAWL_OK(sandbox::check_shown(source));
     spec.copy_in.push_back({.src = source, .dst = pair.substr(colon + 1)});
   }
   PAWL_OK(sandbox::validate(spec));
+  const std::string& program = spec.cmd.front();
+  const bool relative = !program.starts_with('/') && program.find('/') != std::string::npos;
+  if (relative && (options.workspace.empty() || !os::exists(os::join(options.workspace, program))))
+    return fail(ErrorKind::kInvalid, "cmd: " + program + " is not in the workspace" +
+                                         (options.workspace.empty() ? "; name one with --workspace" : ""));
   return spec;
 }
 

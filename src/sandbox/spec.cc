@@ -1,11 +1,16 @@
 #include "sandbox/spec.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
+#include <cstdlib>
 
 #include "base/endpoint.h"
 #include "base/hash.h"
+#include "os/file.h"
 #include "os/process.h"
 
 namespace pawl::sandbox {
@@ -38,6 +43,11 @@ Status check_destination(const std::string& dst) {
   for (const std::string system : kSystem)
     if (dst == system || dst.starts_with(system + "/")) return bad("is below a folder of the system");
   return {};
+}
+
+bool is_home(const std::string& path) {
+  const auto home = os::environment_value("HOME");
+  return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || (home && path == *home);
 }
 
 Json copy_in_json(const CopyIn& item, bool with_source) {
@@ -77,6 +87,9 @@ constexpr std::array kOutcomes = {"exited",       "signaled",   "timed_out",   "
 }  // namespace
 
 Status validate(const SandboxSpec& spec) {
+  if (spec.base_image != "host" && spec.base_image.find("@sha256:") == std::string::npos)
+    return fail(ErrorKind::kInvalid,
+                "base_image: \"" + spec.base_image + "\" is not pinned: use host, or NAME@sha256:DIGEST");
   if (spec.base_image != "host")
     return fail(ErrorKind::kInvalid,
                 "base_image: \"" + spec.base_image + "\" is not available yet: use host");
@@ -106,6 +119,29 @@ Status validate(const SandboxSpec& spec) {
   PAWL_OK(in_range("cpu_limit_millis", spec.cpu_limit_millis, kCpuMillisMin, kCpuMillisMax));
   PAWL_OK(in_range("disk_limit_mib", spec.disk_limit_mib, 1, kDiskMibMax));
   return in_range("output_limit_bytes", spec.output_limit_bytes, 0, kOutputBytesMax);
+}
+
+Status check_shown(const std::string& path) {
+  static constexpr std::array kPrivate = {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".pawl"};
+  static constexpr std::array kSystem = {"/run", "/var/run", "/proc", "/sys", "/dev"};
+  std::array<char, PATH_MAX> resolved{};
+  if (realpath(path.c_str(), resolved.data()) == nullptr) return fail_errno(errno, "read", path);
+  const std::string real = resolved.data();
+  const auto no = [&](const std::string& why) {
+    return fail(ErrorKind::kInvalid, path + ": is not shown in a sandbox: " + why);
+  };
+  if (real == "/") return no("it is the whole host");
+  if (is_home(real)) return no("it is a home folder");
+  struct stat status {};
+  if (stat(real.c_str(), &status) != 0) return fail_errno(errno, "read", path);
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return no("it is neither a file nor a folder");
+  for (const std::string system : kSystem)
+    if (real == system || real.starts_with(system + "/")) return no("it is below " + system);
+  for (const std::string name : kPrivate) {
+    if ((real + "/").find("/" + name + "/") != std::string::npos) return no("it is below a " + name);
+    if (os::exists(os::join(real, name))) return no("it has a " + name + " in it");
+  }
+  return {};
 }
 
 Json to_json(const SandboxSpec& spec) { return spec_json(spec, false); }

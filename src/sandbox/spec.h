@@ -53,6 +53,11 @@ struct SandboxSpec {
 // under a system folder, egress with network none, ... (design, section 6).
 Status validate(const SandboxSpec& spec);
 
+// Whether a person may show this path of the host in a sandbox, by what it is when its links are followed.
+// kInvalid with the reason: somebody's home, keys (.ssh, .gnupg, ...), .pawl, sockets and /run, /proc, /sys,
+// /dev, or a folder that has one of them in it. kNotFound.
+Status check_shown(const std::string& path);
+
 Json to_json(const SandboxSpec& spec);  // everything, with src
 Result<SandboxSpec> spec_from_json(const Json& json);
 // BLAKE3 of the canonical JSON without the src paths and without the label: the same work has the same hash.

@@ -1,0 +1,93 @@
+// What is refused before anything starts, each with the name of the field.
+#include "sandbox/spec.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "os/file.h"
+#include "support/temp_folder.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Spec, EachMistakeIsRefusedByName) {
+  struct Case {
+    std::function<void(SandboxSpec&)> mistake;
+    std::string words;
+  };
+  const std::vector<Case> cases = {
+      {[](auto& spec) { spec.cmd.clear(); }, "cmd: there is no command"},
+      {[](auto& spec) { spec.cmd = {""}; }, "cmd: there is no command"},
+      {[](auto& spec) {
+         spec.cmd = {"a", std::string("b\0c", 3)};
+       },
+       "cmd: an argument has a NUL"},
+      {[](auto& spec) { spec.base_image = "debian:12"; }, "base_image: \"debian:12\" is not pinned"},
+      {[](auto& spec) { spec.base_image = "debian@sha256:00"; }, "is not available yet"},
+      {[](auto& spec) { spec.env = {"API_TOKEN=x"}; }, "env: API_TOKEN looks like a secret"},
+      {[](auto& spec) { spec.env = {"no equals"}; }, "env: \"no equals\" is not NAME=value"},
+      {[](auto& spec) { spec.env = {"PROXY=http://me:word@host/"}; }, "env: PROXY has credentials"},
+      {[](auto& spec) { spec.egress_allowlist = {"a.example:443"}; }, "egress: needs network: scoped"},
+      {[](auto& spec) { spec.network = Network::kScoped; }, "egress: network: scoped needs at least one"},
+      {[](auto& spec) { spec.time_budget_seconds = 0; }, "time_budget_seconds: 0 is not between"},
+      {[](auto& spec) { spec.memory_limit_mib = 0; }, "memory_limit_mib: 0 is not between"},
+      {[](auto& spec) { spec.pids_limit = 0; }, "pids_limit: 0 is not between"},
+      {[](auto& spec) { spec.cpu_limit_millis = -1; }, "cpu_limit_millis: -1 is not between"},
+      {[](auto& spec) { spec.disk_limit_mib = 0; }, "disk_limit_mib: 0 is not between"},
+      {[](auto& spec) { spec.output_limit_bytes = -1; }, "output_limit_bytes: -1 is not between"},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "relative"}}; },
+       "copy_in: dst \"relative\" is not"},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/a/../../etc"}}; }, "has an empty, . or .."},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/usr/bin"}}; },
+       "is below a folder of the system"},
+  };
+  SandboxSpec good;
+  good.cmd = {"true"};
+  ASSERT_TRUE(validate(good));
+  for (const auto& [mistake, words] : cases) {
+    SandboxSpec spec = good;
+    mistake(spec);
+    const auto status = validate(spec);
+    ASSERT_FALSE(status) << words;
+    EXPECT_EQ(status.error().kind, ErrorKind::kInvalid);
+    EXPECT_THAT(status.error().message, HasSubstr(words));
+  }
+}
+
+TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
+  testing::TempFolder temp;
+  ASSERT_TRUE(os::make_folders(temp / "home/project/.pawl/keys"));
+  ASSERT_TRUE(os::make_folders(temp / "home/.ssh"));
+  ASSERT_TRUE(os::make_folders(temp / "fine"));
+  ASSERT_TRUE(os::write_atomically(temp / "home/.ssh/id", "key"));
+  ASSERT_EQ(symlink((temp / "home/.ssh/id").c_str(), (temp / "fine/looks_fine").c_str()), 0);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un at{.sun_family = AF_UNIX, .sun_path = {}};
+  (temp / "docker.sock").copy(at.sun_path, sizeof at.sun_path - 1);
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  close(fd);
+  const std::string home = getenv("HOME") != nullptr ? getenv("HOME") : "";
+  setenv("HOME", (temp / "home").c_str(), 1);
+  for (const std::string& path :
+       {std::string("/"), std::string("/root"), std::string("/proc/self"), std::string("/dev/shm"),
+        temp / "home", temp / "home/.ssh", temp / "home/.ssh/id", temp / "fine/looks_fine",
+        temp / "home/project", temp / "home/project/.pawl/keys", temp / "docker.sock"}) {
+    const auto status = check_shown(path);
+    ASSERT_FALSE(status) << path;
+    EXPECT_THAT(status.error().message, HasSubstr("is not shown in a sandbox: ")) << path;
+  }
+  EXPECT_TRUE(check_shown(temp / "fine"));
+  EXPECT_TRUE(check_shown("/usr/share"));
+  EXPECT_FALSE(check_shown(temp / "absent"));
+  setenv("HOME", home.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace pawl::sandbox
