@@ -99,9 +99,9 @@ class TraceFile {
 
 // Moves what the command changed to --copy-out; names what it deleted.
 Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
-                const std::string& target) {
+                std::int64_t disk_bytes, const std::string& target) {
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
-  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied));
+  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied, {.bytes = disk_bytes}));
   for (const auto& path : layer.refused) fmt::print(stderr, "pawl: not copied out: {}\n", path);
   if (layer.layer_id.empty()) return os::make_folders(target);
   PAWL_TRY(const auto entries, workspaces.manifest(layer.layer_id));
@@ -174,7 +174,8 @@ Result<int> exec(const ExecOptions& options) {
   const auto execution = backend->execute(spec, folders, events, os::uuid7(clock.wall(), random));
   const auto& run = execution.run;
   if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
-    PAWL_OK(copy_out(temporary.path(), folders, execution.copied, options.copy_out));
+    PAWL_OK(
+        copy_out(temporary.path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
   if (options.json) {
     fmt::print(stderr, "{}\n", canonical(to_json(run)));
   } else if (run.outcome != sandbox::Outcome::kExited) {

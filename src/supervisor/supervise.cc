@@ -79,20 +79,22 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
                        workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = work.folders.upper;
+  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20};
   if (copied) {
     // The upper is the whole tree: only the differences are what the step made.
-    PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true));
+    PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));
     run.refused = layer.refused;
     if (job.spec.keep_layer) run.layer = layer.layer_id;
     if (layer.layer_id.empty()) return {};
     made = workspaces.layer_tree(layer.layer_id);
   }
   if (!job.spec.copy_out.empty()) {
-    PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out));
+    PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out, caps));
     run.copy_out = matching.layer_id;
+    if (!job.spec.keep_layer) run.refused = matching.refused;
   }
   if (copied || !job.spec.keep_layer) return {};
-  PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, false));
+  PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, false, caps));
   run.layer = layer.layer_id;
   run.refused = layer.refused;
   return {};

@@ -37,8 +37,8 @@ bool take_attributes(const std::string& path) {  // whether the folder was opaqu
 
 class Collector {
  public:
-  Collector(std::string root, std::vector<std::string> lower, bool copied)
-      : root_(std::move(root)), view_(std::move(lower)), copied_(copied) {}
+  Collector(std::string root, std::vector<std::string> lower, bool copied, const Caps& caps)
+      : root_(std::move(root)), view_(std::move(lower)), copied_(copied), caps_(caps) {}
 
   Status run() {
     take_attributes(root_);
@@ -57,8 +57,8 @@ class Collector {
   }
 
   Status add(Entry entry) {
-    if (static_cast<std::int64_t>(entries_.size()) >= kEntriesMax || (bytes_ += entry.size) > kTreeBytesMax)
-      return fail(ErrorKind::kExhausted, "a step changed more than one layer may hold");
+    if (static_cast<std::int64_t>(entries_.size()) >= caps_.entries) return refuse(entry.path);
+    bytes_ += entry.size;
     entries_.push_back(std::move(entry));
     return {};
   }
@@ -123,7 +123,8 @@ class Collector {
 
   Status visit_file(const std::string& path, const struct stat& status,
                     const std::optional<std::string>& below) {
-    const mode_t mode = (status.st_mode & 0777U) | 0400U;  // no setuid, setgid or sticky
+    if (status.st_size > caps_.bytes - bytes_) return refuse(path);  // before anybody reads its holes
+    const mode_t mode = (status.st_mode & 0777U) | 0400U;            // no setuid, setgid or sticky
     if ((status.st_mode & 07777U) != mode && chmod(full(path).c_str(), mode) != 0)
       return fail_errno(errno, "chmod", full(path));
     take_attributes(full(path));
@@ -144,6 +145,7 @@ class Collector {
   const std::string root_;
   const View view_;
   const bool copied_;
+  const Caps caps_;
   std::vector<Entry> entries_;
   std::vector<std::string> refused_;
   std::int64_t bytes_ = 0;
@@ -151,7 +153,8 @@ class Collector {
 
 // Files below `folder` that match; never through links.
 Status find_matching(const std::string& root, const std::string& folder,
-                     const std::vector<std::string>& patterns, std::vector<Entry>& out) {
+                     const std::vector<std::string>& patterns, Caps& left, std::vector<Entry>& out,
+                     std::vector<std::string>& refused) {
   PAWL_TRY(const auto names, os::list_folder(folder.empty() ? root : os::join(root, folder)));
   for (const auto& name : names) {
     const std::string path = child(folder, name);
@@ -159,13 +162,17 @@ Status find_matching(const std::string& root, const std::string& folder,
     if (!is_kept_name(name) || path.size() > kPathBytesMax) continue;
     if (lstat(os::join(root, path).c_str(), &status) != 0) continue;
     if (S_ISDIR(status.st_mode) && access(os::join(root, path).c_str(), R_OK | X_OK) == 0)
-      PAWL_OK(find_matching(root, path, patterns, out));
+      PAWL_OK(find_matching(root, path, patterns, left, out, refused));
     const bool wanted = S_ISREG(status.st_mode) && std::ranges::any_of(patterns, [&](const auto& pattern) {
                           return glob_matches(pattern, path);
                         });
     if (!wanted || access(os::join(root, path).c_str(), R_OK) != 0) continue;
-    if (static_cast<std::int64_t>(out.size()) >= kEntriesMax)
-      return fail(ErrorKind::kExhausted, "copy_out matches more files than a layer may hold");
+    if (left.entries == 0 || status.st_size > left.bytes) {
+      if (refused.size() < kRefusedNamedMax) refused.push_back(path);
+      continue;
+    }
+    left.entries -= 1;
+    left.bytes -= status.st_size;
     PAWL_TRY(auto entry, entry_of(os::join(root, path), path));
     out.push_back(std::move(entry));
   }
@@ -175,8 +182,8 @@ Status find_matching(const std::string& root, const std::string& folder,
 }  // namespace
 
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
-                                      bool copied) {
-  Collector collector(upper, lower, copied);
+                                      bool copied, const Caps& caps) {
+  Collector collector(upper, lower, copied, caps);
   PAWL_OK(collector.run());
   Collected out{.refused = collector.refused()};
   auto entries = collector.entries();
@@ -193,17 +200,18 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
 }
 
 Result<Collected> Workspaces::collect_matching(const std::string& upper,
-                                               const std::vector<std::string>& patterns) {
+                                               const std::vector<std::string>& patterns, const Caps& caps) {
   std::vector<Entry> entries;
-  PAWL_OK(find_matching(upper, "", patterns, entries));
-  if (entries.empty()) return Collected();
+  Collected out;
+  Caps left = caps;
+  PAWL_OK(find_matching(upper, "", patterns, left, entries, out.refused));
+  if (entries.empty()) return out;
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
   for (const auto& entry : entries) {
     const std::string to = os::join(os::join(temporary, "tree"), entry.path);
     PAWL_OK(os::make_folders(os::folder_of(to)));
     PAWL_OK(os::copy_file(os::join(upper, entry.path), to, 0644));
   }
-  Collected out;
   PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(entries)));
   return out;
 }

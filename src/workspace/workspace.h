@@ -25,6 +25,11 @@ namespace pawl::workspace {
 constexpr std::int64_t kEntriesMax = 1'000'000;     // of one base or layer
 constexpr std::int64_t kTreeBytesMax = 64LL << 30;  // of one base or layer
 
+// What one step may leave. A file counts with its length, holes and all.
+struct Caps {
+  std::int64_t entries = kEntriesMax, bytes = kTreeBytesMax;
+};
+
 enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
 
 // One line of a manifest, sorted by path. A folder that replaces what was below (opaque in overlayfs) is
@@ -45,9 +50,9 @@ struct Base {
 };
 
 struct Collected {
-  std::string layer_id;  // "" when nothing changed
-  std::vector<std::string>
-      refused;  // not kept: devices, FIFOs, sockets, unsafe names, links that lead outside
+  std::string layer_id;              // "" when nothing changed
+  std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, links that lead
+                                     // outside, what is beyond the caps; the first hundred
 };
 
 // One accepted phase, for diff and apply.
@@ -86,10 +91,12 @@ class Workspaces {
   // was not there), drops what may not be kept, hashes, moves the tree. `lower` is what the sandbox saw,
   // topmost first. `copied`: upper is the whole tree (no overlay); only differences to lower become the
   // layer. `upper` is consumed.
-  Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied);
+  Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
+                            const Caps& caps = {});
   // Of what is in `upper`, only files that match one of `patterns`. Leaves upper as it is. "" when none
   // matches.
-  Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns);
+  Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns,
+                                     const Caps& caps = {});
   Result<std::vector<Entry>> manifest(const std::string& layer_id) const;
   // The layer without any change at, below or above (shadowing) paths that `is_protected` names, in the view
   // of `lower`; and the paths it left out. layer_id "" when nothing is left.

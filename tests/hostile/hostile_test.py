@@ -218,6 +218,32 @@ class Hostile(unittest.TestCase):
             self.assertIn(b"not copied out: " + name, done.stderr)
         shutil.rmtree(target)
 
+    def test_a_sparse_bomb_is_refused_before_it_is_read(self):
+        target = self.root / "out"
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--disk-mib", "64", "--copy-out", target, "--", "sh", "-c",
+                            "echo ok > good; for i in $(seq 9); do truncate -s 60M bomb$i; done"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((target / "good").read_text(), "ok\n")
+        self.assertEqual(len(list(target.glob("bomb*"))), 1, "64 MiB of length, holes and all")
+        self.assertIn(b"not copied out: bomb", done.stderr)
+        shutil.rmtree(target)
+
+    def test_a_folder_that_turns_into_a_link_is_taken_as_what_it_was_last(self):
+        """Nothing in there lives when the tree is read: the race has ended, whoever ran it."""
+        target = self.root / "out"
+        secret = self.root / "of_the_host"
+        secret.mkdir(exist_ok=True)
+        (secret / "key").write_text("the host's")
+        for _ in range(5):
+            done = self.run_it([self.root / "pawl", "sandbox", "exec", "--copy-out", target, "--", "sh", "-c", f"""
+                mkdir d; echo mine > d/key; ln -s {secret} l
+                (while :; do mv -T d x; mv -T l d; mv -T d l; mv -T x d; done) >/dev/null 2>&1 & sleep 0.05"""])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for path in target.rglob("*"):
+                self.assertFalse(path.is_symlink(), path)
+                self.assertEqual(path.read_text() if path.is_file() else "mine\n", "mine\n")
+            shutil.rmtree(target)
+
     def test_a_library_of_one_step_is_not_loaded_by_the_next(self):
         done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", "echo $LD_PRELOAD $LD_LIBRARY_PATH"])
         self.assertEqual(done.stdout.strip(), b"")

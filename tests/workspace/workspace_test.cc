@@ -184,6 +184,27 @@ TEST_F(WorkspaceTest, NormalisesAnOverlay) {
   expect_patch_gives({collected->layer_id}, "rm doomed dir/inner dir/other && echo n > dir/new");
 }
 
+// A hole counts like bytes, nobody reads it, and what is too much is named; the rest is kept.
+TEST_F(WorkspaceTest, KeepsNoMoreThanTheCaps) {
+  const std::string upper = temp_ / "upper";
+  const auto make = [&] {
+    sh("mkdir -p " + upper + " && cd " + upper +
+       " && echo a > a && truncate -s 1T bomb && truncate -s 900 c && truncate -s 200 d");
+  };
+  make();
+  const auto collected = workspaces_->collect(upper, lower_of({}), false, {.bytes = 1000});
+  ASSERT_TRUE(collected) << collected.error().message;
+  EXPECT_EQ(collected->refused, (std::vector<std::string>{"bomb", "d"}));
+  EXPECT_EQ(workspaces_->manifest(collected->layer_id)->size(), 2U);
+  make();
+  const auto matching = workspaces_->collect_matching(upper, {"*"}, {.entries = 1, .bytes = 1000});
+  ASSERT_TRUE(matching);
+  EXPECT_EQ(matching->refused, (std::vector<std::string>{"bomb", "c", "d"}));
+  const auto few = workspaces_->collect(upper, lower_of({}), false, {.entries = 2, .bytes = 2000});
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->refused, (std::vector<std::string>{"bomb", "d"}));
+}
+
 TEST_F(WorkspaceTest, ProtectedPathsComeFromBase) {
   const auto id = layer("echo hacked > dir/inner; rm dir/other; echo fine > mine");
   const auto filtered = workspaces_->without_protected(id, lower_of({}), {"dir/**"});
