@@ -76,9 +76,7 @@ def compile_project(folder):
     build = ["sh", "-c", "for f in *.c; do cc -O1 -c $f -o /tmp/$f.o || exit 1; done"]
     plain = [PAWL, "sandbox", "exec", "--workspace", project, "--"] + build
     traced = plain[:3] + ["--trace", folder / "trace"] + plain[3:]
-    bwrap = BWRAP_FULL[:-1] + ["--bind", project, "/workspace", "--chdir", "/workspace"] + build
-    if not pathlib.Path("/workspace").exists():  # bubblewrap can't make a folder in a read-only /
-        bwrap = BWRAP_FULL[:-1] + ["--bind", project, "/mnt", "--chdir", "/mnt"] + build
+    bwrap = BWRAP_FULL[:-1] + ["--bind", project, "/mnt", "--chdir", "/mnt"] + build
     times = {"plain": [], "traced": [], "bwrap": []}
     for _ in range(7):
         for name, argv in (("plain", plain), ("traced", traced), ("bwrap", bwrap)):
