@@ -51,39 +51,65 @@ Result<std::string> write_temporary(const std::string& path, std::string_view by
   return temporary;
 }
 
-Status remove_entries(int folder, int depth);
+// Removes a tree however deep a step nested it: a folder that lies too deep is first moved up to the top, so
+// that descriptors and stack stay few.
+class Remover {
+ public:
+  Status remove(int parent, const char* name, int depth = 0) {
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return {};
+    if (errno != EISDIR && errno != EPERM) return fail_errno(errno, "remove", name);
+    if (depth > kDepthMax) return move_up(parent, name);
+    for (;;) {
+      const auto moved_before = moved_;
+      PAWL_OK(empty(parent, name, depth));
+      if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+      const bool came_up = depth == 0 && errno == ENOTEMPTY && moved_ != moved_before;
+      if (!came_up) return fail_errno(errno, "remove", name);
+    }
+  }
 
-Status remove_at(int parent, const char* name, int depth) {
-  if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return {};
-  if (errno != EISDIR && errno != EPERM) return fail_errno(errno, "remove", name);
-  UniqueFd child(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!child && errno == EACCES) {  // a folder that a step made unreadable
-    fchmodat(parent, name, 0700, 0);
-    child.reset(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  }
-  if (!child) return fail_errno(errno, "open folder to remove", name);
-  PAWL_OK(remove_entries(child.release(), depth + 1));
-  if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) return fail_errno(errno, "remove", name);
-  return {};
-}
+ private:
+  static constexpr int kDepthMax = 64;
 
-// Takes ownership of `folder`.
-Status remove_entries(int folder, int depth) {
-  constexpr int kDepthMax = 2000;  // descriptors are one a level; PATH_MAX keeps honest trees below this
-  fchmod(folder, 0700);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(folder), closedir);
-  if (!stream) {
-    close(folder);
-    return fail_errno(errno, "list folder");
+  static int open_folder(int parent, const char* name) {
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   }
-  if (depth > kDepthMax) return fail(ErrorKind::kExhausted, "folder nested too deeply to remove");
-  while (const dirent* entry = readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    PAWL_OK(remove_at(folder, entry->d_name, depth));
+
+  Status empty(int parent, const char* name, int depth) {
+    int folder = open_folder(parent, name);
+    if (folder < 0 && errno == EACCES) {  // a folder that a step made unreadable
+      fchmodat(parent, name, 0700, 0);
+      folder = open_folder(parent, name);
+    }
+    if (folder < 0) return fail_errno(errno, "open folder to remove", name);
+    fchmod(folder, 0700);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(folder), closedir);
+    if (!stream) {
+      close(folder);
+      return fail_errno(errno, "list folder", name);
+    }
+    if (depth == 0) top_ = folder;
+    while (const dirent* entry = readdir(stream.get())) {
+      const std::string_view below = entry->d_name;
+      if (below != "." && below != "..") PAWL_OK(remove(folder, entry->d_name, depth + 1));
+    }
+    return {};
   }
-  return {};
-}
+
+  Status move_up(int parent, const char* name) {
+    fchmodat(parent, name, 0700, 0);  // its ".." changes, so rename(2) wants to write to it
+    int renamed = 0;
+    do {
+      const std::string above = "moved-up-" + std::to_string(moved_++);
+      renamed = renameat2(parent, name, top_, above.c_str(), RENAME_NOREPLACE);
+    } while (renamed != 0 && errno == EEXIST);
+    if (renamed != 0) return fail_errno(errno, "move up to remove", name);
+    return {};
+  }
+
+  int top_ = -1;
+  std::int64_t moved_ = 0;
+};
 
 Result<UniqueFd> open_lock(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -208,7 +234,7 @@ Status make_folders(const std::string& path, unsigned mode) {
 }
 
 Status remove_tree(const std::string& path) {
-  auto status = remove_at(AT_FDCWD, path.c_str(), 0);
+  auto status = Remover().remove(AT_FDCWD, path.c_str());
   if (!status) return std::unexpected(std::move(status).error().in(path));
   return {};
 }

@@ -62,7 +62,7 @@ Status rename_durably(std::string_view label, const std::string& from, const std
 // Like `mkdir -p`; existing folders keep their mode.
 Status make_folders(const std::string& path, unsigned mode = 0755);
 // Like `rm -rf`, never through a symlink; kNotFound is success. Works by descriptors, so that a hostile tree
-// cannot lead it elsewhere.
+// cannot lead it elsewhere, and by few of them, however deep it is.
 Status remove_tree(const std::string& path);
 bool exists(const std::string& path);     // lstat(2) succeeds
 bool is_folder(const std::string& path);  // stat(2): follows symlinks

@@ -10,7 +10,7 @@
 #include "base/glob.h"
 #include "base/json.h"
 #include "os/file.h"
-#include "workspace/changes.h"
+#include "workspace/held_tree.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -35,13 +35,26 @@ bool take_attributes(const std::string& path) {  // whether the folder was opaqu
   return opaque;
 }
 
+Result<struct stat> status_of(const HeldTree::Place& here) {
+  struct stat status {};
+  if (fstatat(here.folder.get(), here.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail_errno(errno, "look at", here.name);
+  return status;
+}
+
+Result<std::vector<std::string>> names_in(const HeldTree& tree, const std::string& folder) {
+  PAWL_TRY(const auto here, tree.find(folder.empty() ? "" : folder + "/."));  // no symlink, last or not
+  return os::list_folder(here.path());
+}
+
 class Collector {
  public:
-  Collector(std::string root, std::vector<std::string> lower, bool copied, const Caps& caps)
-      : root_(std::move(root)), view_(std::move(lower)), copied_(copied), caps_(caps) {}
+  Collector(HeldTree tree, std::vector<std::string> lower, bool copied, const Caps& caps)
+      : tree_(std::move(tree)), view_(std::move(lower)), copied_(copied), caps_(caps) {}
 
   Status run() {
-    take_attributes(root_);
+    PAWL_TRY(const auto root, tree_.find(""));
+    take_attributes(root.path());
     PAWL_OK(folder("", copied_));
     return {};
   }
@@ -49,11 +62,14 @@ class Collector {
   std::vector<std::string> refused() { return std::move(refused_); }
 
  private:
-  std::string full(const std::string& path) const { return os::join(root_, path); }
+  Status remove(const std::string& path) const {
+    PAWL_TRY(const auto here, tree_.find(path));
+    return os::remove_tree(here.path());
+  }
 
   Status refuse(const std::string& path) {
     if (refused_.size() < kRefusedNamedMax) refused_.push_back(path);
-    return os::remove_tree(full(path));
+    return remove(path);
   }
 
   Status add(Entry entry) {
@@ -65,7 +81,7 @@ class Collector {
 
   // `hides`: what the lower trees have in it and this folder does not is gone.
   Status folder(const std::string& path, bool hides) {
-    PAWL_TRY(const auto names, os::list_folder(path.empty() ? root_ : full(path)));
+    PAWL_TRY(const auto names, names_in(tree_, path));
     for (const auto& name : names) {
       const std::string below = child(path, name);
       if (!is_kept_name(name) || below.size() > kPathBytesMax)
@@ -77,59 +93,63 @@ class Collector {
     for (const auto& name : view_.names(path)) {
       if (std::ranges::binary_search(names, name)) continue;
       const std::string below = child(path, name);
-      if (mknod(full(below).c_str(), S_IFCHR, 0) != 0) return fail_errno(errno, "make whiteout", full(below));
+      PAWL_TRY(const auto here, tree_.find(below));
+      if (mknodat(here.folder.get(), name.c_str(), S_IFCHR, 0) != 0)
+        return fail_errno(errno, "make whiteout", below);
       PAWL_OK(add({.path = below, .type = EntryType::kDeleted}));
     }
     return {};
   }
 
   Status visit(const std::string& path) {
-    struct stat status {};
-    if (lstat(full(path).c_str(), &status) != 0) return fail_errno(errno, "look at", full(path));
+    PAWL_TRY(auto here, tree_.find(path));
+    PAWL_TRY(const auto status, status_of(here));
     const auto below = view_.find(path);
     if (is_whiteout(status)) {
       if (below) return add({.path = path, .type = EntryType::kDeleted});
-      return os::remove_tree(full(path));
+      return remove(path);
     }
-    if (S_ISDIR(status.st_mode)) return visit_folder(path, status, below);
-    if (S_ISLNK(status.st_mode)) return visit_link(path, below);
-    if (S_ISREG(status.st_mode)) return visit_file(path, status, below);
+    if (S_ISDIR(status.st_mode)) return visit_folder(path, std::move(here), status, below);
+    if (S_ISLNK(status.st_mode)) return visit_link(path, here, below);
+    if (S_ISREG(status.st_mode)) return visit_file(path, here, status, below);
     return refuse(path);
   }
 
-  Status visit_folder(const std::string& path, const struct stat& status,
+  Status visit_folder(const std::string& path, HeldTree::Place here, const struct stat& status,
                       const std::optional<std::string>& below) {
     // Its owner must be able to read and remove it; more bits than permissions it never needs.
     const mode_t mode = (status.st_mode & 0777U) | 0700U;
-    if (chmod(full(path).c_str(), mode) != 0) return fail_errno(errno, "chmod", full(path));
+    if (chmod(here.path().c_str(), mode) != 0) return fail_errno(errno, "chmod", path);
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
-    const bool hides = (take_attributes(full(path)) || copied_) && was_folder;
+    const bool hides = (take_attributes(here.path()) || copied_) && was_folder;
+    here.folder.reset();  // a tree may be deeper than we have descriptors
     if (!was_folder || (before.st_mode & 0777U) != mode)
       PAWL_OK(add({.path = path, .type = EntryType::kFolder, .mode = mode}));
     const auto entries_before = entries_.size();
     PAWL_OK(folder(path, hides));
     const bool changed = !was_folder || (before.st_mode & 0777U) != mode || entries_.size() != entries_before;
-    return changed ? Status() : os::remove_tree(full(path));
+    return changed ? Status() : remove(path);
   }
 
-  Status visit_link(const std::string& path, const std::optional<std::string>& below) {
-    PAWL_TRY(auto entry, entry_of(full(path), path));
-    if (is_same(entry, below)) return os::remove_tree(full(path));
+  Status visit_link(const std::string& path, const HeldTree::Place& here,
+                    const std::optional<std::string>& below) {
+    PAWL_TRY(auto entry, entry_of(here.path(), path));
+    if (is_same(entry, below)) return remove(path);
     if (!link_stays_inside(path, entry.content) || valid_utf8(entry.content) != entry.content)
       return refuse(path);
     return add(std::move(entry));
   }
 
-  Status visit_file(const std::string& path, const struct stat& status,
+  Status visit_file(const std::string& path, const HeldTree::Place& here, const struct stat& status,
                     const std::optional<std::string>& below) {
     if (status.st_size > caps_.bytes - bytes_) return refuse(path);  // before anybody reads its holes
     const mode_t mode = (status.st_mode & 0777U) | 0400U;            // no setuid, setgid or sticky
-    if ((status.st_mode & 07777U) != mode && chmod(full(path).c_str(), mode) != 0)
-      return fail_errno(errno, "chmod", full(path));
-    take_attributes(full(path));
-    PAWL_TRY(auto entry, entry_of(full(path), path));
-    if (is_same(entry, below)) return os::remove_tree(full(path));
+    if ((status.st_mode & 07777U) != mode && chmod(here.path().c_str(), mode) != 0)
+      return fail_errno(errno, "chmod", path);
+    take_attributes(here.path());
+    PAWL_TRY(auto entry, entry_of(here.path(), path));
+    if (is_same(entry, below)) return remove(path);
     return add(std::move(entry));
   }
 
@@ -142,7 +162,7 @@ class Collector {
     return before && *before == entry;
   }
 
-  const std::string root_;
+  const HeldTree tree_;
   const View view_;
   const bool copied_;
   const Caps caps_;
@@ -151,39 +171,63 @@ class Collector {
   std::int64_t bytes_ = 0;
 };
 
-// Files below `folder` that match; never through links.
-Status find_matching(const std::string& root, const std::string& folder,
-                     const std::vector<std::string>& patterns, Caps& left, std::vector<Entry>& out,
-                     std::vector<std::string>& refused) {
-  PAWL_TRY(const auto names, os::list_folder(folder.empty() ? root : os::join(root, folder)));
-  for (const auto& name : names) {
-    const std::string path = child(folder, name);
-    struct stat status {};
-    if (!is_kept_name(name) || path.size() > kPathBytesMax) continue;
-    if (lstat(os::join(root, path).c_str(), &status) != 0) continue;
-    if (S_ISDIR(status.st_mode) && access(os::join(root, path).c_str(), R_OK | X_OK) == 0)
-      PAWL_OK(find_matching(root, path, patterns, left, out, refused));
-    const bool wanted = S_ISREG(status.st_mode) && std::ranges::any_of(patterns, [&](const auto& pattern) {
+// Copies the files that match to `to`; never through links.
+class Matcher {
+ public:
+  Matcher(HeldTree tree, const std::vector<std::string>& patterns, const Caps& caps, std::string to)
+      : tree_(std::move(tree)), patterns_(patterns), left_(caps), to_(std::move(to)) {}
+
+  Status folder(const std::string& path) {
+    PAWL_TRY(const auto names, names_in(tree_, path));
+    for (const auto& name : names) {
+      const std::string below = child(path, name);
+      if (is_kept_name(name) && below.size() <= kPathBytesMax) PAWL_OK(visit(below));
+    }
+    return {};
+  }
+
+  std::vector<Entry> entries;
+  std::vector<std::string> refused;
+
+ private:
+  Status visit(const std::string& path) {
+    PAWL_TRY(auto here, tree_.find(path));
+    PAWL_TRY(const auto status, status_of(here));
+    const bool readable = access(here.path().c_str(), S_ISDIR(status.st_mode) ? R_OK | X_OK : R_OK) == 0;
+    if (S_ISDIR(status.st_mode)) {
+      here.folder.reset();  // a tree may be deeper than we have descriptors
+      return readable ? folder(path) : Status();
+    }
+    const bool wanted = S_ISREG(status.st_mode) && std::ranges::any_of(patterns_, [&](const auto& pattern) {
                           return glob_matches(pattern, path);
                         });
-    if (!wanted || access(os::join(root, path).c_str(), R_OK) != 0) continue;
-    if (left.entries == 0 || status.st_size > left.bytes) {
+    if (!wanted || !readable) return {};
+    if (left_.entries == 0 || status.st_size > left_.bytes) {
       if (refused.size() < kRefusedNamedMax) refused.push_back(path);
-      continue;
+      return {};
     }
-    left.entries -= 1;
-    left.bytes -= status.st_size;
-    PAWL_TRY(auto entry, entry_of(os::join(root, path), path));
-    out.push_back(std::move(entry));
+    left_.entries -= 1;
+    left_.bytes -= status.st_size;
+    PAWL_TRY(auto entry, entry_of(here.path(), path));
+    const std::string to = os::join(to_, path);
+    PAWL_OK(os::make_folders(os::folder_of(to)));
+    PAWL_OK(os::copy_file(here.path(), to, 0644));
+    entries.push_back(std::move(entry));
+    return {};
   }
-  return {};
-}
+
+  const HeldTree tree_;
+  const std::vector<std::string>& patterns_;
+  Caps left_;
+  const std::string to_;
+};
 
 }  // namespace
 
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
                                       bool copied, const Caps& caps) {
-  Collector collector(upper, lower, copied, caps);
+  PAWL_TRY(auto tree, HeldTree::open(upper));
+  Collector collector(std::move(tree), lower, copied, caps);
   PAWL_OK(collector.run());
   Collected out{.refused = collector.refused()};
   auto entries = collector.entries();
@@ -201,18 +245,16 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
 
 Result<Collected> Workspaces::collect_matching(const std::string& upper,
                                                const std::vector<std::string>& patterns, const Caps& caps) {
-  std::vector<Entry> entries;
-  Collected out;
-  Caps left = caps;
-  PAWL_OK(find_matching(upper, "", patterns, left, entries, out.refused));
-  if (entries.empty()) return out;
+  PAWL_TRY(auto tree, HeldTree::open(upper));
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  for (const auto& entry : entries) {
-    const std::string to = os::join(os::join(temporary, "tree"), entry.path);
-    PAWL_OK(os::make_folders(os::folder_of(to)));
-    PAWL_OK(os::copy_file(os::join(upper, entry.path), to, 0644));
+  Matcher matcher(std::move(tree), patterns, caps, os::join(temporary, "tree"));
+  PAWL_OK(matcher.folder(""));
+  Collected out{.refused = std::move(matcher.refused)};
+  if (matcher.entries.empty()) {
+    PAWL_OK(os::remove_tree(temporary));
+    return out;
   }
-  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(entries)));
+  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(matcher.entries)));
   return out;
 }
 

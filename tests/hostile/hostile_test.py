@@ -228,6 +228,18 @@ class Hostile(unittest.TestCase):
         self.assertIn(b"not copied out: bomb", done.stderr)
         shutil.rmtree(target)
 
+    def test_folders_nested_deeper_than_any_path_are_refused(self):
+        target = self.root / "out"
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--copy-out", target, "--", "python3", "-c", """
+import os
+open('good', 'w').write('ok')
+for _ in range(4000):
+    os.mkdir('d'); os.chdir('d')"""])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((target / "good").read_text(), "ok")
+        self.assertIn(b"not copied out: d/d/", done.stderr)
+        subprocess.run(["rm", "-rf", target], check=True)
+
     def test_a_folder_that_turns_into_a_link_is_taken_as_what_it_was_last(self):
         """Nothing in there lives when the tree is read: the race has ended, whoever ran it."""
         target = self.root / "out"

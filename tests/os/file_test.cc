@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
 
+#include "support/temp_folder.h"
+
 namespace pawl::os {
 namespace {
 
-class Folder : public testing::Test {
+class Folder : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = "/tmp/pawl-os-test.XXXXXX";
@@ -59,6 +62,20 @@ TEST_F(Folder, RemoveTreeDoesNotFollowSymlinksAndOpensLockedFolders) {
   EXPECT_FALSE(exists(at("tree")));
   EXPECT_TRUE(exists(at("outside/kept")));
   EXPECT_TRUE(remove_tree(at("tree")).has_value()) << "what is not there is removed";
+}
+
+TEST_F(Folder, RemoveTreeNeedsFewDescriptorsHoweverDeepTheTree) {
+  ASSERT_TRUE(make_folders(at("tree/moved-up-0")));
+  ASSERT_TRUE(write_atomically(at("tree/moved-up-0/kept"), "its name is what a folder moved up would get"));
+  pawl::testing::nest_folders(at("tree"), 5000);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 128, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto removed = remove_tree(at("tree"));
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_FALSE(exists(at("tree")));
 }
 
 TEST_F(Folder, ALockHasOneHolderAndDiesWithItsProcess) {

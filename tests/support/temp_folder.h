@@ -1,7 +1,9 @@
 // A folder that is gone with its test.
 #pragma once
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <string>
 #include <string_view>
@@ -26,5 +28,14 @@ class TempFolder {
  private:
   std::string path_;
 };
+
+// `levels` folders named "d", each in the one before: deeper than any path can say.
+inline void nest_folders(const std::string& top, int levels) {
+  os::UniqueFd at(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < levels; ++i) {
+    PAWL_CHECK(mkdirat(at.get(), "d", 0755) == 0);
+    at = os::UniqueFd(openat(at.get(), "d", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+}
 
 }  // namespace pawl::testing

@@ -260,6 +260,21 @@ TEST_F(WorkspaceTest, ApplyRefusesWhatWasNotCommittedAsItRan) {
   EXPECT_NE(applied.error().message.find("text"), std::string::npos);
 }
 
+TEST_F(WorkspaceTest, FoldersNestedBeyondEveryPathAreRefusedAndTheRestIsKept) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir " + upper + " && echo good > " + upper + "/good");
+  testing::nest_folders(upper, 5000);
+  const auto matching = workspaces_->collect_matching(upper, {"**"});
+  ASSERT_TRUE(matching) << matching.error().message;
+  EXPECT_EQ(paths_of(matching->layer_id), std::vector<std::string>{"good"});
+  const auto collected = workspaces_->collect(upper, lower_of({}), false);
+  ASSERT_TRUE(collected) << collected.error().message;
+  ASSERT_EQ(collected->refused.size(), 1U);
+  EXPECT_TRUE(collected->refused[0].starts_with("d/d/"));
+  EXPECT_EQ(sh("cat " + workspaces_->layer_tree(collected->layer_id) + "/good"), "good\n");
+  EXPECT_FALSE(os::exists(upper));
+}
+
 TEST_F(WorkspaceTest, GarbageIsWhatNobodyNames) {
   const auto kept = layer("echo 1 > a"), lost = layer("echo 2 > b");
   const auto blob = *workspaces_->put_blob("log"), other = *workspaces_->put_blob("old log");
