@@ -40,20 +40,19 @@ Result<Applied> apply_run(const StateOptions& options, const std::string& text) 
 
 }  // namespace
 
-void add_apply(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("apply", "Commit a run's accepted phases on a new branch pawl/<run>");
+void add_apply(const Command& program) {
+  const Command command = program.add("apply", "Commit a run's accepted phases on a new branch pawl/<run>");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
-  command->add_option("RUN", *run, "An id, a unique part of its start or end, or `last`")->required();
-  add_state_options(*command, *options);
-  command->footer(
+  command.required("RUN", *run, kRunHelp);
+  add_state_options(command, *options);
+  command.footer(
       "One commit a phase, with the trailers Pawl-Run and Pawl-Ledger-Head. The working tree, the index and "
       "the current\n"
       "branch are not touched.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
-  command->callback([=, &exit_code] {
+  command.on_run([=] {
     const auto applied = apply_run(*options, *run);
-    exit_code = applied ? kDone : report(applied.error());
-    if (!applied) return;
+    if (!applied) return report(applied.error());
     if (options->json) {
       Json out;
       out["branch"] = applied->branch;
@@ -63,6 +62,7 @@ void add_apply(CLI::App& app, int& exit_code) {
       fmt::print("branch {} at {}\nLook at it with: git log -p {}\n", applied->branch, applied->commit,
                  applied->branch);
     }
+    return kDone;
   });
 }
 

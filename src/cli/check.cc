@@ -42,16 +42,16 @@ int check(const std::string& path, bool json) {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("check", "Check a plan without running it");
+void add_check(const Command& program) {
+  const Command command = program.add("check", "Check a plan without running it");
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("PLAN", *path, "The plan's file")->required();
-  add_json_option(*command, *json);
-  command->footer(
+  command.required("PLAN", *path, "The plan's file");
+  add_json_option(command, *json);
+  command.footer(
       "Every problem is named as file:line:column. Exit code 2 when there is one.\n\nExample:\n  pawl check "
       "plan.yaml");
-  command->callback([=, &exit_code] { exit_code = check(*path, *json); });
+  command.on_run([=] { return check(*path, *json); });
 }
 
 }  // namespace pawl::cli

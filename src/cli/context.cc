@@ -32,14 +32,13 @@ std::vector<std::string> below(const std::string& here) {
 
 }  // namespace
 
-void add_json_option(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print one JSON object on stdout, for programs");
+void add_json_option(const Command& command, bool& json) {
+  command.flag("--json", json, "Print one JSON object on stdout, for programs");
 }
 
-void add_state_options(CLI::App& command, StateOptions& options) {
-  command.add_option("--dir", options.dir, "The state folder (else PAWL_DIR, else the nearest .pawl)");
-  command.add_option("--store", options.store,
-                     "sqlite:PATH (else PAWL_STORE, else pawl.db in the state folder)");
+void add_state_options(const Command& command, StateOptions& options) {
+  command.option("--dir", options.dir, "The state folder (else PAWL_DIR, else the nearest .pawl)");
+  command.option("--store", options.store, "sqlite:PATH (else PAWL_STORE, else pawl.db in the state folder)");
   add_json_option(command, options.json);
 }
 
@@ -115,24 +114,6 @@ std::string duration_text(std::int64_t ms) {
   if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
   if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
   return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
-}
-
-int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
-  os::ignore_broken_pipes();
-  CLI::App app("Pawl runs autonomous coding agents durably: no crash loses, repeats or double-counts work.",
-               "pawl");
-  app.set_version_flag("--version", "pawl " PAWL_VERSION);
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
-  app.footer("Example:\n  pawl run plan.yaml\n\n`pawl COMMAND --help` explains a command with an example.");
-  int exit_code = kDone;
-  for (const auto add : commands) add(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
-  }
-  return exit_code;
 }
 
 }  // namespace pawl::cli

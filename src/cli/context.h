@@ -1,14 +1,14 @@
 // What every command shares: where the state is, how it is opened, how an error ends the program. Commands
-// are one file each; each registers itself on the CLI11 application and returns an exit code through run().
+// are one file each.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/command_line.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -18,17 +18,9 @@
 
 namespace pawl::cli {
 
-// Design, section 10.
-enum ExitCode : int {
-  kDone = 0,
-  kGeneral = 1,
-  kUsage = 2,
-  kNeedsPerson = 11,
-  kUnrecoverable = 12,
-  kLedgerCorrupted = 13,
-  kBusy = 14,
-  kInterrupted = 130,
-};
+// Exit codes (design, section 10).
+constexpr int kDone = 0, kGeneral = 1, kUsage = 2, kNeedsPerson = 11, kUnrecoverable = 12,
+              kLedgerCorrupted = 13, kBusy = 14, kInterrupted = 130;
 
 // Options that commands on state take.
 struct StateOptions {
@@ -36,8 +28,9 @@ struct StateOptions {
   std::string store;  // --store, or PAWL_STORE
   bool json = false;
 };
-void add_state_options(CLI::App& command, StateOptions& options);
-void add_json_option(CLI::App& command, bool& json);
+void add_state_options(const Command& command, StateOptions& options);
+void add_json_option(const Command& command, bool& json);
+constexpr const char* kRunHelp = "An id, a unique part of its start or end, or `last`";
 
 // The state of one .pawl folder, open. One per thread: a Store is for one thread.
 struct State {
@@ -69,26 +62,22 @@ store::Operator this_operator(const std::string& reason);
 // "3.2s", "4m05s", "2h10m".
 std::string duration_text(std::int64_t ms);
 
-using AddCommand = void (*)(CLI::App& app, int& exit_code);
-// What main() of both programs does with the commands it has.
-int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands);
-
-// --- the commands: each adds itself to `app`; `exit_code` is what main returns.
-void add_run(CLI::App& app, int& exit_code);
-void add_resume(CLI::App& app, int& exit_code);
-void add_status(CLI::App& app, int& exit_code);
-void add_inspect(CLI::App& app, int& exit_code);
-void add_logs(CLI::App& app, int& exit_code);
-void add_diff(CLI::App& app, int& exit_code);
-void add_apply(CLI::App& app, int& exit_code);
-void add_verify(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_export(CLI::App& app, int& exit_code);
-void add_gc(CLI::App& app, int& exit_code);
-void add_retry(CLI::App& app, int& exit_code);
-void add_skip(CLI::App& app, int& exit_code);
-void add_cancel(CLI::App& app, int& exit_code);
-void add_migrate(CLI::App& app, int& exit_code);
-void add_sandbox(CLI::App& app, int& exit_code);
+// --- the commands: each adds itself to `program`.
+void add_run(const Command& program);
+void add_resume(const Command& program);
+void add_status(const Command& program);
+void add_inspect(const Command& program);
+void add_logs(const Command& program);
+void add_diff(const Command& program);
+void add_apply(const Command& program);
+void add_verify(const Command& program);
+void add_check(const Command& program);
+void add_export(const Command& program);
+void add_gc(const Command& program);
+void add_retry(const Command& program);
+void add_skip(const Command& program);
+void add_cancel(const Command& program);
+void add_migrate(const Command& program);
+void add_sandbox(const Command& program);
 
 }  // namespace pawl::cli

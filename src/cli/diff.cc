@@ -22,18 +22,18 @@ Status diff(const StateOptions& options, const std::string& text) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("diff", "Print what a run changed, as a patch for `git apply`");
+void add_diff(const Command& program) {
+  const Command command = program.add("diff", "Print what a run changed, as a patch for `git apply`");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
-  command->add_option("RUN", *run, "An id, a unique part of its start or end, or `last`")->required();
-  add_state_options(*command, *options);
-  command->footer(
+  command.required("RUN", *run, kRunHelp);
+  add_state_options(command, *options);
+  command.footer(
       "Only accepted phases count: what failed attempts did is in `pawl inspect`.\n\n"
       "Example:\n  pawl diff last | git apply --check");
-  command->callback([=, &exit_code] {
+  command.on_run([=] {
     const auto status = diff(*options, *run);
-    exit_code = status ? kDone : report(status.error());
+    return status ? kDone : report(status.error());
   });
 }
 

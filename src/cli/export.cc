@@ -18,27 +18,27 @@ Result<ledger::Report> export_run(const ExportOptions& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("export", "Write a run's evidence to a folder that anyone can verify");
+void add_export(const Command& program) {
+  const Command command = program.add("export", "Write a run's evidence to a folder that anyone can verify");
   auto options = std::make_shared<ExportOptions>();
-  command->add_option("RUN", options->run, "An id, a unique part of its start or end, or `last`")->required();
-  command->add_option("DIR", options->folder, "A new folder")->required();
-  add_state_options(*command, options->state);
-  command->footer(
+  command.required("RUN", options->run, kRunHelp);
+  command.required("DIR", options->folder, "A new folder");
+  add_state_options(command, options->state);
+  command.footer(
       "The folder needs neither Pawl nor its database: docs/ledger-format.md checks it with b3sum.\n\n"
       "Example:\n  pawl export last evidence && pawl verify evidence");
-  command->callback([=, &exit_code] {
+  command.on_run([=] {
     const auto found = export_run(*options);
     if (!found) {
-      exit_code = report(found.error());
-      if (found.error().kind == ErrorKind::kCorrupt) exit_code = kLedgerCorrupted;
-      return;
+      const int code = report(found.error());
+      return found.error().kind == ErrorKind::kCorrupt ? kLedgerCorrupted : code;
     }
     if (options->state.json) {
       print_json(to_json(*found));
     } else {
       fmt::print("{}: {} rows, head {}\n", options->folder, found->rows, found->head);
     }
+    return kDone;
   });
 }
 

@@ -96,30 +96,27 @@ Result<std::int64_t> gc(const GcOptions& options) {
 
 }  // namespace
 
-void add_gc(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("gc", "Remove workspaces, logs and layers of old runs");
+void add_gc(const Command& program) {
+  const Command command = program.add("gc", "Remove workspaces, logs and layers of old runs");
   auto options = std::make_shared<GcOptions>();
-  command
-      ->add_option("--older-than", options->older_than, "Runs that ended longer ago than this: 7d, 12h, 30m")
-      ->capture_default_str();
-  add_state_options(*command, options->state);
-  command->footer(
+  command.option("--older-than", options->older_than, "Runs that ended longer ago than this: 7d, 12h, 30m");
+  add_state_options(command, options->state);
+  command.footer(
       "State, ledger and cost are never removed: an old run still verifies, but its logs and its diff are "
       "gone.\n\n"
       "Example:\n  pawl gc --older-than 30d");
-  command->callback([options, &exit_code] {
+  command.on_run([options] {
     const auto freed = gc(*options);
     if (!freed) {
-      exit_code = freed.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral;
       report(freed.error());
-      return;
+      return freed.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral;
     }
-    exit_code = kDone;
     if (options->state.json) {
       print_json({{"freed_bytes", *freed}});
     } else {
       fmt::print("freed {} KiB\n", *freed / 1024);
     }
+    return kDone;
   });
 }
 

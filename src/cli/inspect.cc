@@ -168,29 +168,29 @@ void print(const Json& inspected) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, int& exit_code) {
-  auto* command =
-      app.add_subcommand("inspect", "Tell the story of a run: attempts, steps, signals, verdicts, decisions");
+void add_inspect(const Command& program) {
+  const Command command =
+      program.add("inspect", "Tell the story of a run: attempts, steps, signals, verdicts, decisions");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
   auto phase = std::make_shared<std::string>();
-  command->add_option("RUN", *run, "An id, a unique part of its start or end, or `last`")->required();
-  command->add_option("PHASE", *phase, "Only this phase");
-  add_state_options(*command, *options);
-  command->footer("Example:\n  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'");
-  command->callback([=, &exit_code] {
+  command.required("RUN", *run, kRunHelp);
+  command.option("PHASE", *phase, "Only this phase");
+  add_state_options(command, *options);
+  command.footer("Example:\n  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'");
+  command.on_run([=] {
     const auto found = [&]() -> Result<Json> {
       PAWL_TRY(const State state, open_state(*options));
       PAWL_TRY(const std::string run_id, state.store->resolve_run(*run));
       return inspect(state, run_id, *phase);
     }();
-    exit_code = found ? kDone : report(found.error());
-    if (!found) return;
+    if (!found) return report(found.error());
     if (options->json) {
       print_json(*found);
     } else {
       print(*found);
     }
+    return kDone;
   });
 }
 

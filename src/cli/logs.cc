@@ -115,26 +115,23 @@ Status logs(const LogsOptions& options) {
 
 }  // namespace
 
-void add_logs(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("logs", "Print what the steps of a phase printed");
+void add_logs(const Command& program) {
+  const Command command = program.add("logs", "Print what the steps of a phase printed");
   auto options = std::make_shared<LogsOptions>();
-  command->add_option("RUN", options->run, "An id, a unique part of its start or end, or `last`")->required();
-  command->add_option("PHASE", options->phase, "The phase")->required();
-  command->add_option("--attempt", options->attempt, "Its number (else the newest)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("-f,--follow", options->follow, "Follow a running phase until it is over");
-  auto* trace =
-      command->add_flag("--trace", options->trace,
-                        "Print what the steps executed, connected to and were denied, as JSON lines");
-  command->add_flag("--network", options->network, "Print each try to reach the network, as JSON lines")
-      ->excludes(trace);
-  command->add_option("--dir", options->state.dir,
-                      "The state folder (else PAWL_DIR, else the nearest .pawl)");
-  command->add_option("--store", options->state.store, "sqlite:PATH (else PAWL_STORE)");
-  command->footer("Example:\n  pawl logs -f last fix");
-  command->callback([options, &exit_code] {
+  command.required("RUN", options->run, kRunHelp);
+  command.required("PHASE", options->phase, "The phase");
+  command.option("--attempt", options->attempt, "Its number (else the newest)", {.least = 1});
+  command.flag("-f,--follow", options->follow, "Follow a running phase until it is over");
+  command.flag("--trace", options->trace,
+               "Print what the steps executed, connected to and were denied, as JSON lines");
+  command.flag("--network", options->network, "Print each try to reach the network, as JSON lines");
+  command.not_together("--network", "--trace");
+  command.option("--dir", options->state.dir, "The state folder (else PAWL_DIR, else the nearest .pawl)");
+  command.option("--store", options->state.store, "sqlite:PATH (else PAWL_STORE)");
+  command.footer("Example:\n  pawl logs -f last fix");
+  command.on_run([options] {
     const auto status = logs(*options);
-    exit_code = status ? kDone : report(status.error());
+    return status ? kDone : report(status.error());
   });
 }
 

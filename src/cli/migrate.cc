@@ -24,29 +24,25 @@ Result<store::SchemaStatus> migrate(const MigrateOptions& options) {
 
 }  // namespace
 
-void add_migrate(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("migrate", "Show or change the version of the database's schema");
+void add_migrate(const Command& program) {
+  const Command command = program.add("migrate", "Show or change the version of the database's schema");
   auto options = std::make_shared<MigrateOptions>();
-  command->add_option("ACTION", options->action, "status, up or down")
-      ->required()
-      ->check(CLI::IsMember({"status", "up", "down"}));
-  command->add_flag("--destroy-data", options->destroy_data,
-                    "With down: also when there are runs, which are lost");
-  add_state_options(*command, options->state);
-  command->footer("Example:\n  pawl migrate status");
-  command->callback([=, &exit_code] {
+  command.required("ACTION", options->action, "status, up or down");
+  command.one_of("ACTION", {"status", "up", "down"});
+  command.flag("--destroy-data", options->destroy_data,
+               "With down: also when there are runs, which are lost");
+  add_state_options(command, options->state);
+  command.footer("Example:\n  pawl migrate status");
+  command.on_run([=] {
     const auto found = migrate(*options);
-    if (!found) {
-      exit_code = report(found.error());
-      return;
-    }
-    exit_code = kDone;
+    if (!found) return report(found.error());
     if (options->state.json) {
       print_json({{"database", found->database}, {"program", found->program}, {"pending", found->pending}});
-      return;
+      return kDone;
     }
     fmt::print("database schema {}, this program needs {}\n", found->database, found->program);
     for (const auto& name : found->pending) fmt::print("pending: {}\n", name);
+    return kDone;
   });
 }
 

@@ -45,39 +45,39 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
   return {};
 }
 
-void add_operator(CLI::App& app, int& exit_code, const char* word, const char* what, const char* footer,
-                  Verb verb, const char* past, bool ends_steps) {
-  auto* command = app.add_subcommand(word, what);
+void add_operator(const Command& program, const char* word, const char* what, const char* footer, Verb verb,
+                  const char* past, bool ends_steps) {
+  const Command command = program.add(word, what);
   auto options = std::make_shared<OperatorOptions>();
-  command->add_option("RUN", options->run, "An id, a unique part of its start or end, or `last`")->required();
-  command->add_option("PHASE", options->phase, "The phase (else every one that it can apply to)");
-  command->add_option("--reason", options->reason, "Why, for the ledger");
-  add_state_options(*command, options->state);
-  command->footer(footer);
-  command->callback([=, &exit_code] {
+  command.required("RUN", options->run, kRunHelp);
+  command.option("PHASE", options->phase, "The phase (else every one that it can apply to)");
+  command.option("--reason", options->reason, "Why, for the ledger");
+  add_state_options(command, options->state);
+  command.footer(footer);
+  command.on_run([=] {
     const auto status = act(*options, verb, past, ends_steps);
-    exit_code = status ? kDone : report(status.error());
+    return status ? kDone : report(status.error());
   });
 }
 
 }  // namespace
 
-void add_retry(CLI::App& app, int& exit_code) {
-  add_operator(app, exit_code, "retry", "Queue a failed, skipped or cancelled phase again",
+void add_retry(const Command& program) {
+  add_operator(program, "retry", "Queue a failed, skipped or cancelled phase again",
                "attempts_used starts at 0 again, attempts_total goes on. Then run `pawl resume RUN`.\n\n"
                "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
                &store::Store::operator_retry, "is QUEUED again; go on with: pawl resume", false);
 }
 
-void add_skip(CLI::App& app, int& exit_code) {
-  add_operator(app, exit_code, "skip", "Skip a phase: the run goes on without it",
+void add_skip(const Command& program) {
+  add_operator(program, "skip", "Skip a phase: the run goes on without it",
                "Example:\n  pawl skip last docs --reason \"not needed this time\"",
                &store::Store::operator_skip, "is SKIPPED", true);
 }
 
-void add_cancel(CLI::App& app, int& exit_code) {
+void add_cancel(const Command& program) {
   add_operator(
-      app, exit_code, "cancel", "Cancel a run or a phase; a running step is ended",
+      program, "cancel", "Cancel a run or a phase; a running step is ended",
       "A result that arrives later is refused.\n\nExample:\n  pawl cancel last --reason \"wrong plan\"",
       &store::Store::operator_cancel, "is CANCELLED", true);
 }

@@ -9,7 +9,7 @@ namespace {
 struct ResumeOptions {
   StateOptions state;
   std::vector<std::string> runs;
-  int workers = 1;
+  std::int64_t workers = 1;
   std::int64_t max_attempts = 0;
   bool operator_ack = false;
 };
@@ -63,25 +63,23 @@ int resume(const ResumeOptions& options) {
 
 }  // namespace
 
-void add_resume(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("resume", "Go on with runs that were interrupted, killed or retried");
+void add_resume(const Command& program) {
+  const Command command = program.add("resume", "Go on with runs that were interrupted, killed or retried");
   auto options = std::make_shared<ResumeOptions>();
-  command->add_option("RUN", options->runs,
-                      "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
-  command
-      ->add_option("--workers", options->workers,
-                   "Phases at once: of several runs, and where a plan allows it")
-      ->check(CLI::Range(1, 64));
-  command->add_option("--max-attempts", options->max_attempts, "Instead of the plan's, for every open phase")
-      ->check(CLI::Range(1, 100));
-  command->add_flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
-  add_state_options(*command, options->state);
-  command->footer(
+  command.option("RUN", options->runs,
+                 "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
+  command.option("--workers", options->workers, "Phases at once: of several runs, and where a plan allows it",
+                 {1, 64});
+  command.option("--max-attempts", options->max_attempts, "Instead of the plan's, for every open phase",
+                 {1, 100});
+  command.flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
+  add_state_options(command, options->state);
+  command.footer(
       "A step that still runs is picked up, one that ended meanwhile is recorded, one whose result is lost "
       "is treated\n"
       "as the plan's `resume` says. A run that another process works on is joined: no phase runs twice.\n\n"
       "Example:\n  pawl resume last");
-  command->callback([options, &exit_code] { exit_code = resume(*options); });
+  command.on_run([options] { return resume(*options); });
 }
 
 }  // namespace pawl::cli

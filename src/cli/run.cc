@@ -15,7 +15,7 @@ namespace {
 struct RunOptions {
   StateOptions state;
   std::string plan;
-  int workers = 1;
+  std::int64_t workers = 1;
   std::int64_t max_attempts = 0;  // 0: the plan's
   bool operator_ack = false;
 };
@@ -88,23 +88,21 @@ int run(const RunOptions& options) {
 
 }  // namespace
 
-void add_run(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("run", "Run a plan: claim phases, run agents, judge them with gates");
+void add_run(const Command& program) {
+  const Command command = program.add("run", "Run a plan: claim phases, run agents, judge them with gates");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("PLAN", options->plan, "The plan's file")->required();
-  command->add_option("--workers", options->workers, "Phases at once, where the plan allows it")
-      ->check(CLI::Range(1, 64));
-  command->add_option("--max-attempts", options->max_attempts, "Instead of the plan's, for every phase")
-      ->check(CLI::Range(1, 100));
-  command->add_flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
-  add_state_options(*command, options->state);
-  command->footer(
+  command.required("PLAN", options->plan, "The plan's file");
+  command.option("--workers", options->workers, "Phases at once, where the plan allows it", {1, 64});
+  command.option("--max-attempts", options->max_attempts, "Instead of the plan's, for every phase", {1, 100});
+  command.flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
+  add_state_options(command, options->state);
+  command.footer(
       "Ctrl-C stops claiming and leaves everything resumable: a step that runs goes on under its supervisor, "
       "and\n"
       "`pawl resume RUN` picks it up. Exit codes: 0 done, 2 invalid plan, 11 needs a person, 12 failed for "
       "good,\n"
       "130 interrupted, 1 anything else.\n\nExample:\n  pawl run plan.yaml --workers 2");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace pawl::cli

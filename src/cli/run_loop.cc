@@ -205,7 +205,7 @@ int run_loop(const LoopOptions& options) {
     Progress progress(options.state.json ? stderr : stdout, options.folder);
     Shared shared{.options = options, .progress = progress};
     std::vector<std::thread> threads;
-    for (int worker = 0; worker < options.workers; ++worker) {
+    for (std::int64_t worker = 0; worker < options.workers; ++worker) {
       threads.emplace_back([&shared, worker] {
         if (auto status = work(shared, worker); !status) fail_all(shared, std::move(status).error());
       });

@@ -13,7 +13,7 @@ struct LoopOptions {
   StateOptions state;
   std::string folder;
   std::vector<std::string> run_ids;
-  int workers = 1;
+  std::int64_t workers = 1;
 };
 
 // Blocks until every run is over, nothing can move, or a person interrupts. Prints progress, then a summary

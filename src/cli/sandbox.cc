@@ -210,58 +210,51 @@ int health(bool json) {
   return usable ? kDone : kGeneral;
 }
 
-void add_exec(CLI::App& group, int& exit_code) {
-  auto* command = group.add_subcommand("exec", "Run one command as a step would run");
+void add_exec(const Command& program) {
+  const Command command = program.add("exec", "Run one command as a step would run");
   auto options = std::make_shared<ExecOptions>();
-  command->add_option("--workspace", options->workspace, "The base of /workspace; it is not changed");
-  command->add_option("--ro", options->ro, "SRC:DST, a path shown read-only inside; again for more")
-      ->allow_extra_args(false);
-  command->add_option("--env", options->env, "A name let through from this environment; again for more")
-      ->allow_extra_args(false);
-  command->add_option("--network", options->network, "none, or scoped: what --egress names")
-      ->check(CLI::IsMember({"none", "scoped"}));
-  command->add_option("--egress", options->egress, "HOST:PORT, *.HOST:PORT or ADDRESS:PORT; again for more")
-      ->allow_extra_args(false);
-  command->add_option("--memory-mib", options->memory_mib, "Memory limit");
-  command->add_option("--pids", options->pids, "Processes and threads");
-  command->add_option("--cpu-millis", options->cpu_millis, "Thousandths of one core");
-  command->add_option("--disk-mib", options->disk_mib, "What it may write");
-  command->add_option("--time-budget-seconds", options->time_budget_seconds, "Wall time");
-  command->add_option("--output-limit-bytes", options->output_limit_bytes, "Of stdout and stderr together");
-  command->add_option("--trace", options->trace,
-                      "A file for what it executes, connects to and is denied, as JSON lines");
-  command->add_option("--copy-out", options->copy_out,
-                      "A new folder for what the command changes (else it is lost)");
-  command->add_option("--backend", options->backend, "auto or namespace");
-  command->add_flag("--json", options->json, "Print the sandbox run as JSON on stderr at the end");
-  command->add_option("CMD", options->command, "The command and its arguments, after --")->required();
-  command->footer(
+  command.option("--workspace", options->workspace, "The base of /workspace; it is not changed");
+  command.option("--ro", options->ro, "SRC:DST, a path shown read-only inside; again for more");
+  command.option("--env", options->env, "A name let through from this environment; again for more");
+  command.option("--network", options->network, "none, or scoped: what --egress names");
+  command.one_of("--network", {"none", "scoped"});
+  command.option("--egress", options->egress, "HOST:PORT, *.HOST:PORT or ADDRESS:PORT; again for more");
+  command.option("--memory-mib", options->memory_mib, "Memory limit");
+  command.option("--pids", options->pids, "Processes and threads");
+  command.option("--cpu-millis", options->cpu_millis, "Thousandths of one core");
+  command.option("--disk-mib", options->disk_mib, "What it may write");
+  command.option("--time-budget-seconds", options->time_budget_seconds, "Wall time");
+  command.option("--output-limit-bytes", options->output_limit_bytes, "Of stdout and stderr together");
+  command.option("--trace", options->trace,
+                 "A file for what it executes, connects to and is denied, as JSON lines");
+  command.option("--copy-out", options->copy_out,
+                 "A new folder for what the command changes (else it is lost)");
+  command.option("--backend", options->backend, "auto or namespace");
+  command.flag("--json", options->json, "Print the sandbox run as JSON on stderr at the end");
+  command.required("CMD", options->command, "The command and its arguments, after --");
+  command.footer(
       "Its output and exit code pass through. Endings that are not its own: 124 time budget, 123 output or "
       "disk limit,\n"
       "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why.\n\n"
       "Example:\n  pawl sandbox exec --workspace . --memory-mib 512 -- make test");
-  command->callback([options, &exit_code] {
+  command.on_run([options] {
     const auto code = exec(*options);
-    if (code) {
-      exit_code = *code;
-      return;
-    }
+    if (code) return *code;
     report(code.error());
-    exit_code = code.error().kind == ErrorKind::kInvalid ? kUsage : kSetupFailedCode;
+    return code.error().kind == ErrorKind::kInvalid ? kUsage : kSetupFailedCode;
   });
 }
 
 }  // namespace
 
-void add_sandbox(CLI::App& app, int& exit_code) {
-  auto* group = app.add_subcommand("sandbox", "Use the sandbox by itself: exec, health");
-  group->require_subcommand(1);
-  add_exec(*group, exit_code);
-  auto* command = group->add_subcommand("health", "Try each mechanism of isolation, and say what is missing");
+void add_sandbox(const Command& program) {
+  const Command group = program.add_group("sandbox", "Use the sandbox by itself: exec, health");
+  add_exec(group);
+  const Command command = group.add("health", "Try each mechanism of isolation, and say what is missing");
   auto json = std::make_shared<bool>(false);
-  add_json_option(*command, *json);
-  command->footer("Exit code 1 when a step could not be run safely.\n\nExample:\n  pawl sandbox health");
-  command->callback([json, &exit_code] { exit_code = health(*json); });
+  add_json_option(command, *json);
+  command.footer("Exit code 1 when a step could not be run safely.\n\nExample:\n  pawl sandbox health");
+  command.on_run([json] { return health(*json); });
 }
 
 }  // namespace pawl::cli

@@ -75,22 +75,19 @@ Status show_run(store::Store& store, const std::string& text, bool json) {
 
 }  // namespace
 
-void add_status(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("status", "List the runs, or the phases of one");
+void add_status(const Command& program) {
+  const Command command = program.add("status", "List the runs, or the phases of one");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
-  command->add_option("RUN", *run, "An id, a unique part of its start or end, or `last`");
-  add_state_options(*command, *options);
-  command->footer("Example:\n  pawl status last");
-  command->callback([=, &exit_code] {
+  command.option("RUN", *run, kRunHelp);
+  add_state_options(command, *options);
+  command.footer("Example:\n  pawl status last");
+  command.on_run([=] {
     const auto state = open_state(*options);
-    if (!state) {
-      exit_code = report(state.error());
-      return;
-    }
+    if (!state) return report(state.error());
     const auto status =
         run->empty() ? list_runs(*state->store, options->json) : show_run(*state->store, *run, options->json);
-    exit_code = status ? kDone : report(status.error());
+    return status ? kDone : report(status.error());
   });
 }
 

@@ -35,30 +35,27 @@ void print(const ledger::Report& report) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("verify", "Prove that a run's ledger is whole and unchanged");
+void add_verify(const Command& program) {
+  const Command command = program.add("verify", "Prove that a run's ledger is whole and unchanged");
   auto options = std::make_shared<VerifyOptions>();
-  command->add_option("RUN|DIR", options->what, "A run, or a folder that `pawl export` wrote")->required();
-  command->add_option("--anchor", options->anchor,
-                      "A ledger head that you kept elsewhere (a Pawl-Ledger-Head trailer)");
-  command->add_option("--key", options->key, "The public key you trust, in hexadecimal");
-  add_state_options(*command, options->state);
-  command->footer(
+  command.required("RUN|DIR", options->what, "A run, or a folder that `pawl export` wrote");
+  command.option("--anchor", options->anchor,
+                 "A ledger head that you kept elsewhere (a Pawl-Ledger-Head trailer)");
+  command.option("--key", options->key, "The public key you trust, in hexadecimal");
+  add_state_options(command, options->state);
+  command.footer(
       "Exit code 13 when something was changed, is missing, reordered, truncated, forged or extra.\n\n"
       "Example:\n  pawl verify last --anchor \"$(git log -1 "
       "--format='%(trailers:key=Pawl-Ledger-Head,valueonly)' pawl/<run>)\"");
-  command->callback([=, &exit_code] {
+  command.on_run([=] {
     const auto found = verify(*options);
-    if (!found) {
-      exit_code = report(found.error());
-      return;
-    }
-    exit_code = found->ok ? kDone : kLedgerCorrupted;
+    if (!found) return report(found.error());
     if (options->state.json) {
       print_json(to_json(*found));
     } else {
       print(*found);
     }
+    return found->ok ? kDone : kLedgerCorrupted;
   });
 }
 

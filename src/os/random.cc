@@ -23,7 +23,7 @@ std::string uuid7(WallTime now, Random& random) {
   bytes[6] = static_cast<unsigned char>(0x70 | (bytes[6] & 0x0F));
   bytes[8] = static_cast<unsigned char>(0x80 | (bytes[8] & 0x3F));
   std::string text = to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, "-");
+  for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, 1, '-');
   return text;
 }
 

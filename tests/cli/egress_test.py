@@ -5,6 +5,7 @@ over /etc/hosts in a mount namespace of the test. Nothing leaves the machine.
 """
 
 import http.server
+import json
 import os
 import pathlib
 import socket
@@ -12,9 +13,11 @@ import socketserver
 import ssl
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import unittest
+import zipfile
 
 from pawl_testing import PawlTest
 
@@ -62,7 +65,7 @@ class Egress(PawlTest):
         subprocess.run(["mount", "--bind", self.root / "hosts", "/etc/hosts"], check=True)
         self.addCleanup(subprocess.run, ["umount", "/etc/hosts"], check=True)
         self.web = self.root / "web"
-        (self.web / "simple").mkdir(parents=True)
+        self.web.mkdir()
         (self.web / "hello").write_text("hello\n")
         subprocess.run("git init -q -b main r && cd r && echo x > f && git add f && git -c user.name=t -c user.email=t@t.test "
                        "commit -qm one && git update-server-info", shell=True, check=True, cwd=self.web)
@@ -107,6 +110,44 @@ class Egress(PawlTest):
                 done = self.inside(f"command -v {name if name != 'python' else 'python3'} >/dev/null || exit 99; {script}",
                                    "good.test:443")
                 self.assertEqual((done.returncode, done.stdout), (0, "x\n" if name == "git" else "hello\n"), done.stderr)
+
+    def test_package_managers(self):
+        self.publish_packages()
+        for name, script in {
+                "pip": "cd /tmp && /usr/bin/python3 -m pip install -q --no-cache-dir --disable-pip-version-check --cert /ca "
+                       "--index-url https://good.test/simple --target /tmp/t greeting && cat /tmp/t/greeting.py",
+                "npm": "cd /tmp && npm install --silent --no-audit --no-fund --cache /tmp/cache --cafile /ca "
+                       "--registry https://good.test/ greeting >/dev/null && cat node_modules/greeting/greeting.js",
+        }.items():
+            with self.subTest(name):
+                done = self.inside(script, "good.test:443")
+                self.assertEqual((done.returncode, done.stdout), (0, f"// hello from {name}\n"), done.stderr)
+                done = self.inside(script.replace("good.test", "other.test").replace(
+                    "pip install", "pip install --retries 0 --timeout 3").replace(
+                        "npm install", "npm install --fetch-retries 0"), "good.test:443")
+                self.assertNotEqual(done.returncode, 0, "a registry that is not allowed")
+
+    def publish_packages(self):
+        """One package for each, as their registries serve it."""
+        with zipfile.ZipFile(self.folder("web/simple/greeting") / "greeting-1.0-py3-none-any.whl", "w") as wheel:
+            about = "greeting-1.0.dist-info"
+            wheel.writestr("greeting.py", "// hello from pip\n")
+            wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
+            wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{about}/RECORD", f"greeting.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n")
+        package = {"name": "greeting", "version": "1.0.0"}
+        source = self.folder("npm/package")
+        (source / "package.json").write_text(json.dumps(package))
+        (source / "greeting.js").write_text("// hello from npm\n")
+        with tarfile.open(self.web / "greeting-1.0.0.tgz", "w:gz") as tarball:
+            tarball.add(source, "package")
+        package["dist"] = {"tarball": "https://good.test/greeting-1.0.0.tgz"}
+        (self.web / "greeting").write_text(json.dumps(
+            {"name": "greeting", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": package}}))
+
+    def folder(self, name):
+        (self.root / name).mkdir(parents=True)
+        return self.root / name
 
     def test_nothing_else_gets_out(self):
         for name, script in {

@@ -1,0 +1,56 @@
+// The program's command line, as its commands set it up. Only command_line.cc knows the library that parses
+// it: that costs a quarter of a minute a file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace pawl::cli {
+
+// What a number may be, both ends included.
+struct Range {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+// A handle: copies mean the same command. Values must outlive the parsing; what they hold before is the
+// default, and --help shows it. Names are "--name", "-n,--name", or "NAME" for a positional argument.
+class Command {
+ public:
+  Command(CLI::App& app, int& exit_code) : app_(&app), exit_code_(&exit_code) {}
+
+  Command add(const std::string& name, const std::string& what) const;
+  Command add_group(const std::string& name, const std::string& what) const;  // wants one of its commands
+
+  void required(const std::string& name, std::string& value, const std::string& help) const;
+  void required(const std::string& name, std::vector<std::string>& values, const std::string& help) const;
+  void option(const std::string& name, std::string& value, const std::string& help) const;
+  void option(const std::string& name, std::int64_t& value, const std::string& help, Range range = {}) const;
+  // A positional one takes many; "--name" one each time it is given.
+  void option(const std::string& name, std::vector<std::string>& values, const std::string& help) const;
+  void flag(const std::string& name, bool& value, const std::string& help) const;
+
+  void one_of(const std::string& name, std::initializer_list<const char*> choices) const;
+  void not_together(const std::string& name, const std::string& other) const;
+
+  void footer(const std::string& text) const;   // of --help: what else there is to know, and an example
+  void on_run(std::function<int()> run) const;  // returns the exit code
+
+ private:
+  CLI::App* app_;
+  int* exit_code_;
+};
+
+using AddCommand = void (*)(const Command& program);
+// What main() of both programs does with the commands it has.
+int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands);
+
+}  // namespace pawl::cli
