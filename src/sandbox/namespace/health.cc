@@ -125,9 +125,11 @@ Health namespace_health(Backend& backend) {
                                         .egress_allowlist = {"allowed.invalid:443"},
                                         .enable_trace = true});
   const bool egress = reach.network.find("refused.invalid") != std::string::npos;
-  health.mechanisms.push_back(
-      {"egress", egress ? "works" : "missing",
-       egress ? "network: scoped, by name, through the supervisor" : reach.execution.run.reason});
+  const std::string& why = reach.execution.run.reason;
+  health.mechanisms.push_back({"egress", egress ? "works" : "missing",
+                               egress        ? "network: scoped, by name, through the supervisor"
+                               : why.empty() ? "getent asked for no name in there (Debian: libc-bin)"
+                                             : why});
   const bool traced = reach.trace.find("getent") != std::string::npos;
   health.mechanisms.push_back(
       {"trace", traced ? "works" : "missing",
