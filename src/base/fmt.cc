@@ -1,5 +1,5 @@
-// fmt's own functions, compiled once. Debian has the library as a shared one only, which a static program cannot
-// use, and its header-only form costs every file that prints seconds.
+// fmt's own functions, compiled once. Debian has the library as a shared one only, which a static program
+// cannot use, and its header-only form costs every file that prints seconds.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,5 +1,5 @@
-// A tree that nobody trusts, held by a descriptor of its root: what is in it is reached from there and nowhere
-// else, whatever its names lead to. A detail of this room. Thread-safe.
+// A tree that nobody trusts, held by a descriptor of its root: what is in it is reached from there and
+// nowhere else, whatever its names lead to. A detail of this room. Thread-safe.
 #pragma once
 
 #include <string>
