@@ -225,6 +225,11 @@ class Session {
 
 }  // namespace
 
+bool owner_is_dead(std::string_view owner) {
+  const auto identity = os::parse_identity(owner);
+  return identity && os::liveness(*identity) == os::Liveness::kDead;
+}
+
 // A run never changes its plan, so what its text parses to may be kept.
 Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
   if (plan_run_id_ != run.run_id) {
@@ -239,10 +244,7 @@ Result<Turn> Executor::run_one() {
                               .owner = options_.owner,
                               .now = world_.clock.wall(),
                               .lease_ms = options_.lease_ms};
-  request.owner_is_dead = [](std::string_view owner) {
-    const auto identity = os::parse_identity(owner);
-    return identity && os::liveness(*identity) == os::Liveness::kDead;
-  };
+  request.owner_is_dead = owner_is_dead;
   request.model_of_attempt = [this](const store::RunRow& run, std::int64_t number) {
     const auto plan = plan_for(run);
     return plan ? (*plan)->model_of_attempt(number) : std::string();

@@ -62,6 +62,9 @@ struct Turn {
   bool run_ended = false;
 };
 
+// Whether the owner of a lease is known to be gone: it was on this host, and is no process any more.
+bool owner_is_dead(std::string_view owner);
+
 class Executor {
  public:
   Executor(World world, Options options, Observer& observer)

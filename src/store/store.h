@@ -77,11 +77,20 @@ struct Claim {
   std::optional<AttemptRow> previous;  // the newest finished attempt of this phase, for its feedback
 };
 
-// Why there was nothing to claim.
+// Why there was nothing to claim. The later, the better news: what is told of several.
 enum class Nothing {
   kAllTerminal,  // every phase of every run asked for is terminal
-  kWaiting,      // live leases of others, or not_before: try later
   kStalled,      // not terminal, and nothing that could ever move it: an error with a name
+  kNotBefore,    // a phase may not start yet: try later
+  kLeased,       // somebody else works on it: try later
+};
+
+// What claim() would take, or why there is nothing.
+struct Candidate {
+  std::optional<PhaseRow> phase;
+  Nothing nothing = Nothing::kAllTerminal;  // meaningful without a phase, like the rest
+  std::optional<PhaseRow> waited_for;       // what is not terminal and not free
+  std::string waits_for;                    // one sentence for people
 };
 
 struct ClaimResult {
@@ -150,6 +159,9 @@ class Store {
   //    attempts_total + 1, attempt row) before anything runs; an unfinished attempt goes on without a
   //    reservation. ENSURES: lease.fence is greater than every fence ever issued for the phase.
   virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
+
+  // What claim() would decide at this moment. Reads only.
+  virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
 
   // 2. The marker of the next step, with the result of the previous one and, when the marker repeats a lost
   // step, the

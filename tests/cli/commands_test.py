@@ -225,7 +225,7 @@ class Output(WithRun):
 
     def test_every_command_has_help_with_an_example(self):
         names = re.findall(r"^  ([a-z]+) ", self.pawl("--help").stdout, re.M)
-        for name in ("run resume status inspect logs diff apply verify check export gc retry skip cancel migrate sandbox"
+        for name in ("run resume status inspect why logs diff apply verify check export gc retry skip cancel migrate sandbox"
                      .split()):
             self.assertIn(name, names)
             self.assertIn("xample", self.pawl(name, "--help").stdout, name)

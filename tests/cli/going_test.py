@@ -28,6 +28,43 @@ class Going(WithRun):
         decisions = [r["decision"] for r in self.chains("last")["p1"] if r["type"] == "resume"]
         self.assertIn(decisions, (["reattach"], ["adopt"]))
 
+    def test_why_names_what_a_run_waits_for_and_the_command_that_moves_it(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", plan(agent="sleep 300", phases=2) + """\
+  - phases:
+      - {id: later, goal: g, agent: {run: "true"}, gates: [check]}
+""")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        run = self.run_id()
+        why = self.pawl_json("why", "last")
+        self.assertEqual((why["waits_for"], why["phase_id"], why["command"]), ("lease", "p1", f"pawl logs -f {run} p1"))
+        self.assertIn(f"/{process.pid}/", why["sentence"])
+        self.assertIn("step p1.agent.run.attempt1 runs for", why["sentence"])
+        self.assertIn("1 of later tiers wait", why["sentence"])
+
+        process.kill()
+        process.wait()
+        for pid in self.supervisors():
+            os.kill(pid, signal.SIGKILL)
+        why = self.pawl_json("why", "last")
+        self.assertEqual((why["waits_for"], why["phase_id"], why["command"]), ("executor", "p1", f"pawl resume {run}"))
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            db.execute("UPDATE phases SET not_before = '2199-01-01T00:00:00.000000Z' WHERE phase_id = 'p1'")
+        db.close()
+        self.assertEqual(self.pawl_json("why", "last")["waits_for"], "not_before")
+
+        self.pawl("cancel", "last", "--reason", "enough")
+        why = self.pawl("why", "last").stdout
+        self.assertIn("the run is CANCELLED: it waits for nothing\n  pawl inspect " + run, why)
+        self.pawl("why", "nothing-like-it", expect=1)
+
+    def test_why_says_when_a_person_must_decide(self):
+        self.make_simple(agent="exit 1")
+        self.pawl("run", "plan.yaml", expect=None)
+        why = self.pawl_json("why", "last")
+        self.assertEqual((why["waits_for"], why["command"]), ("person", f"pawl retry {self.run_id()} p1"))
+
     def test_a_second_resume_joins_and_no_phase_runs_twice(self):
         self.make_simple(agent="sleep 0.2; echo x > made-$PAWL_PHASE_ID", gate="ls made-*", phases=4)
         first = self.start("run", "plan.yaml")

@@ -128,7 +128,7 @@ TEST_F(StoreTest, ClaimReservesBeforeAnythingRuns) {
   EXPECT_EQ(row.fence, first.lease.fence);
   const auto other = *store_->claim(request("other"));
   EXPECT_FALSE(other.claim) << "the tier is not parallel";
-  EXPECT_EQ(other.nothing, Nothing::kWaiting);
+  EXPECT_EQ(other.nothing, Nothing::kLeased);
 }
 
 TEST_F(StoreTest, ACrashDoesNotReserveAgain) {

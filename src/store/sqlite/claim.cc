@@ -14,10 +14,16 @@ bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request, const std
 
 }  // namespace
 
-Result<SqliteStore::Candidate> SqliteStore::candidate_of(const std::string& run_id,
-                                                         const ClaimRequest& request) {
+Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
   const std::string now = rfc3339(request.now);
   Candidate out;
+  // The best news of a tier is what it waits for.
+  const auto wait_for = [&out](Nothing why, const PhaseRow& phase, const std::string& how) {
+    if (why <= out.nothing) return;
+    out.nothing = why;
+    out.waits_for = "phase " + phase.phase_id + " " + how;
+    out.waited_for = phase;
+  };
   bool parallel = false;
   std::int64_t open_tier = -1;
   PAWL_TRY(auto open, connection_->query("open_phases"));
@@ -33,12 +39,10 @@ Result<SqliteStore::Candidate> SqliteStore::candidate_of(const std::string& run_
     }
     if (phase.tier_index != open_tier) break;  // a barrier: later tiers wait
     if (lease_is_live(phase, request, now)) {
-      out.nothing = Nothing::kWaiting;
-      out.waits_for =
-          "phase " + phase.phase_id + " is held by " + phase.lease_owner + " until " + phase.lease_expires_at;
+      wait_for(Nothing::kLeased, phase,
+               "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
     } else if (phase.not_before > now) {
-      out.nothing = Nothing::kWaiting;
-      out.waits_for = "phase " + phase.phase_id + " is not to start before " + phase.not_before;
+      wait_for(Nothing::kNotBefore, phase, "is not to start before " + phase.not_before);
     } else {
       // The last attempt may be unfinished: a crash during it must not strand the phase.
       PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
@@ -48,25 +52,18 @@ Result<SqliteStore::Candidate> SqliteStore::candidate_of(const std::string& run_
         out.phase = std::move(phase);
         return out;
       }
-      if (out.nothing == Nothing::kAllTerminal) {
-        out.nothing = Nothing::kStalled;
-        out.waits_for =
-            "phase " + phase.phase_id + " is " + std::string(name(phase.state)) + " with no attempt left";
-      }
+      wait_for(Nothing::kStalled, phase, "is " + std::string(name(phase.state)) + " with no attempt left");
     }
     if (!parallel) break;  // one at a time: the later phases of the tier wait for this one
   }
   return out;
 }
 
-Result<SqliteStore::Candidate> SqliteStore::find_candidate(const ClaimRequest& request) {
+Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
   Candidate best;
   const auto look_at = [&](const std::string& run_id) -> Result<bool> {
     PAWL_TRY(auto found, candidate_of(run_id, request));
-    // Waiting somewhere is better news than being stalled elsewhere, and that than that all is over.
-    const bool news = found.nothing == Nothing::kWaiting ||
-                      (found.nothing == Nothing::kStalled && best.nothing == Nothing::kAllTerminal);
-    if (found.phase || news) best = std::move(found);
+    if (found.phase || found.nothing > best.nothing) best = std::move(found);
     return best.phase.has_value();
   };
   if (!request.run_ids.empty()) {
@@ -211,7 +208,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
 
 Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "claim"));
-  PAWL_TRY(auto found, find_candidate(request));
+  PAWL_TRY(auto found, candidate(request));
   ClaimResult out{.nothing = found.nothing, .waits_for = std::move(found.waits_for)};
   if (!found.phase) return out;
   PAWL_TRY(out.claim, take(*std::move(found.phase), request));

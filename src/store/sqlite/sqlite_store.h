@@ -20,6 +20,7 @@ class SqliteStore final : public Store {
 
   Status create_run(const NewRun& run, WallTime now) override;
   Result<ClaimResult> claim(const ClaimRequest& request) override;
+  Result<Candidate> candidate(const ClaimRequest& request) override;
   Status begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
                     const std::optional<ResumeDecision>& resume, WallTime now) override;
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
@@ -81,13 +82,7 @@ class SqliteStore final : public Store {
   Status stop_queued(const PhaseRow& failed, WallTime now);
 
   // --- claim
-  struct Candidate {
-    std::optional<PhaseRow> phase;
-    Nothing nothing = Nothing::kAllTerminal;
-    std::string waits_for;
-  };
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
-  Result<Candidate> find_candidate(const ClaimRequest& request);
   Result<Claim> take(PhaseRow phase, const ClaimRequest& request);
   Result<AttemptRow> reserve(PhaseRow& phase, const RunRow& run, const ClaimRequest& request);
   Result<std::vector<std::string>> base_layers_for(const PhaseRow& phase);

@@ -1,0 +1,131 @@
+// What a run waits for, and the command that would move it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/context.h"
+#include "executor/executor.h"
+#include "sandbox/backend.h"
+
+namespace pawl::cli {
+namespace {
+
+struct Reason {
+  std::string waits_for;  // nothing | person | executor | backend | lease | not_before
+  std::string phase_id;
+  std::string sentence, command;
+};
+
+std::int64_t ms_between(const std::string& earlier, WallTime now) {
+  const auto then = parse_rfc3339(earlier);
+  return then ? std::max<std::int64_t>(0, (now.micros - then->micros) / 1000) : 0;
+}
+
+// A phase that failed for good or was escalated keeps nothing waiting, but somebody may want to know.
+Reason of_ended(const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
+  const auto failed = std::ranges::find(phases, store::PhaseState::kFailed, &store::PhaseRow::state);
+  if (failed == phases.end())
+    return {.waits_for = "nothing",
+            .sentence = fmt::format("the run is {}: it waits for nothing", name(run.state)),
+            .command = "pawl inspect " + run.run_id};
+  return {.waits_for = "person",
+          .phase_id = failed->phase_id,
+          .sentence = fmt::format("the run is {}: phase {} is {} ({}), and only a person queues it again",
+                                  name(run.state), failed->phase_id, name(failed->outcome),
+                                  failed->last_failure_reason),
+          .command = fmt::format("pawl retry {} {}", run.run_id, failed->phase_id)};
+}
+
+Result<Reason> of_lease(store::Store& store, const store::PhaseRow& phase, WallTime now) {
+  PAWL_TRY(const auto steps, store.steps(phase.run_id, phase.phase_id));
+  const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
+  const std::string step =
+      open == steps.end()
+          ? std::string("between two steps")
+          : fmt::format("step {} runs for {}", open->label, duration_text(ms_between(open->started_at, now)));
+  return Reason{
+      .waits_for = "lease",
+      .phase_id = phase.phase_id,
+      .sentence = fmt::format("phase {} is being worked on by {}: {}; should that process be gone without a "
+                              "trace, the phase is free at {}",
+                              phase.phase_id, phase.lease_owner, step, phase.lease_expires_at),
+      .command = fmt::format("pawl logs -f {} {}", phase.run_id, phase.phase_id)};
+}
+
+Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
+  const auto backend = sandbox::make_backend(run.backend);
+  if (const auto usable = backend ? (*backend)->usable() : Status(std::unexpected(backend.error())); !usable)
+    return {.waits_for = "backend",
+            .phase_id = phase.phase_id,
+            .sentence = fmt::format("phase {} can go on as soon as a sandbox can be made: {}", phase.phase_id,
+                                    usable.error().message),
+            .command = "pawl sandbox health"};
+  return {.waits_for = "executor",
+          .phase_id = phase.phase_id,
+          .sentence = fmt::format("phase {} can go on, and nobody works on it", phase.phase_id),
+          .command = "pawl resume " + run.run_id};
+}
+
+Result<Reason> reason_of(store::Store& store, const store::RunRow& run,
+                         const std::vector<store::PhaseRow>& phases, WallTime now) {
+  PAWL_TRY(const auto found,
+           store.candidate({.run_ids = {run.run_id}, .now = now, .owner_is_dead = executor::owner_is_dead}));
+  if (found.phase) return of_claimable(run, *found.phase);
+  if (!found.waited_for) return of_ended(run, phases);
+  const auto& phase = *found.waited_for;
+  if (found.nothing == store::Nothing::kLeased) return of_lease(store, phase, now);
+  Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
+  const bool stalled = found.nothing == store::Nothing::kStalled;
+  reason.waits_for = stalled ? "person" : "not_before";
+  reason.command =
+      stalled ? fmt::format("pawl retry {} {}", run.run_id, phase.phase_id) : "pawl resume " + run.run_id;
+  return reason;
+}
+
+std::string barrier(const std::vector<store::PhaseRow>& phases, const std::string& phase_id) {
+  const auto on = std::ranges::find(phases, phase_id, &store::PhaseRow::phase_id);
+  if (on == phases.end()) return "";
+  const auto behind = std::ranges::count_if(phases, [&](const auto& phase) {
+    return phase.state == store::PhaseState::kQueued && phase.tier_index > on->tier_index;
+  });
+  return behind == 0 ? "" : fmt::format("; {} of later tiers wait for its tier", behind);
+}
+
+Status why(const StateOptions& options, const std::string& text) {
+  PAWL_TRY(const State state, open_state(options));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  PAWL_TRY(auto reason, reason_of(*state.store, run, phases, os::SystemClock().wall()));
+  reason.sentence += barrier(phases, reason.phase_id);
+  if (options.json)
+    print_json({{"run_id", run_id},
+                {"state", name(run.state)},
+                {"waits_for", reason.waits_for},
+                {"phase_id", reason.phase_id},
+                {"sentence", reason.sentence},
+                {"command", reason.command}});
+  else
+    fmt::print("{}\n  {}\n", reason.sentence, reason.command);
+  return {};
+}
+
+}  // namespace
+
+void add_why(const Command& program) {
+  const Command command = program.add("why", "Say what a run waits for, and what would move it");
+  auto options = std::make_shared<StateOptions>();
+  auto run = std::make_shared<std::string>();
+  command.required("RUN", *run, kRunHelp);
+  add_state_options(command, *options);
+  command.footer(
+      "Reads only. With --json, waits_for is one of nothing, person, executor, backend, lease, "
+      "not_before.\n\n"
+      "Example:\n  pawl why last");
+  command.on_run([=] {
+    const auto status = why(*options, *run);
+    return status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli
