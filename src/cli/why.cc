@@ -5,6 +5,7 @@
 
 #include "cli/context.h"
 #include "executor/executor.h"
+#include "os/process.h"
 #include "sandbox/backend.h"
 
 namespace pawl::cli {
@@ -43,12 +44,15 @@ Result<Reason> of_lease(store::Store& store, const store::PhaseRow& phase, WallT
       open == steps.end()
           ? std::string("between two steps")
           : fmt::format("step {} runs for {}", open->label, duration_text(ms_between(open->started_at, now)));
+  const auto owner = os::parse_identity(phase.lease_owner);
+  const std::string who =
+      owner ? fmt::format("process {} on {}", owner->pid, owner->host) : phase.lease_owner;
   return Reason{
       .waits_for = "lease",
       .phase_id = phase.phase_id,
-      .sentence = fmt::format("phase {} is being worked on by {}: {}; should that process be gone without a "
-                              "trace, the phase is free at {}",
-                              phase.phase_id, phase.lease_owner, step, phase.lease_expires_at),
+      .sentence = fmt::format(
+          "phase {} is being worked on by {}: {} (its lease, renewed while it lives, is good until {:.19}Z)",
+          phase.phase_id, who, step, phase.lease_expires_at),
       .command = fmt::format("pawl logs -f {} {}", phase.run_id, phase.phase_id)};
 }
 

@@ -39,7 +39,7 @@ class Going(WithRun):
         run = self.run_id()
         why = self.pawl_json("why", "last")
         self.assertEqual((why["waits_for"], why["phase_id"], why["command"]), ("lease", "p1", f"pawl logs -f {run} p1"))
-        self.assertIn(f"/{process.pid}/", why["sentence"])
+        self.assertIn(f"by process {process.pid} on", why["sentence"])
         self.assertIn("step p1.agent.run.attempt1 runs for", why["sentence"])
         self.assertIn("1 of later tiers wait", why["sentence"])
 
