@@ -169,6 +169,8 @@ Result<int> exec(const ExecOptions& options) {
   };
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
+  os::catch_interrupts();  // the sandbox is to be gone when we are
+  events.should_stop = os::interrupted;
   os::SystemClock clock;
   os::SystemRandom random;
   const auto execution = backend->execute(spec, folders, events, os::uuid7(clock.wall(), random));
@@ -181,7 +183,7 @@ Result<int> exec(const ExecOptions& options) {
   } else if (run.outcome != sandbox::Outcome::kExited) {
     fmt::print(stderr, "pawl: {}{}\n", name(run.outcome), run.reason.empty() ? "" : ": " + run.reason);
   }
-  return exit_code_of(run);
+  return os::interrupted() ? kInterrupted : exit_code_of(run);
 }
 
 int health(bool json) {
@@ -235,7 +237,8 @@ void add_exec(const Command& program) {
   command.footer(
       "Its output and exit code pass through. Endings that are not its own: 124 time budget, 123 output or "
       "disk limit,\n"
-      "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why.\n\n"
+      "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why. Interrupted, it "
+      "ends the command: 130.\n\n"
       "Example:\n  pawl sandbox exec --workspace . --memory-mib 512 -- make test");
   command.on_run([options] {
     const auto code = exec(*options);

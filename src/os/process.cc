@@ -186,8 +186,11 @@ std::optional<std::string> environment_value(const std::string& name) {
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup(1), a shell's `&`
+  }
 }
 
 bool interrupted() { return g_interrupted; }

@@ -53,7 +53,8 @@ Result<std::string> own_executable();  // a path that runs this very program aga
 std::vector<std::string> environment();
 std::optional<std::string> environment_value(const std::string& name);
 
-// From here on SIGINT and SIGTERM only set a flag (interrupted()); a second one ends the process as usual.
+// From here on SIGINT, SIGTERM and SIGHUP, unless they are ignored, only set a flag (interrupted()); a second
+// one ends the process as usual.
 void catch_interrupts();
 bool interrupted();
 bool is_terminal(int fd);

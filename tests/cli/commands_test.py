@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import sqlite3
 import subprocess
 import unittest
@@ -282,6 +283,21 @@ class Keeping(WithRun):
         self.pawl("run", "plan.yaml")
         self.assertIn("1", self.pawl("migrate", "status").stdout)
         self.assertIn("destroy", self.pawl("migrate", "down", expect=1).stderr)
+
+    def test_sandbox_exec_that_is_interrupted_leaves_nothing(self):
+        (self.root / "tmp").mkdir()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([PAWL, "sandbox", "exec", "--json", "--", "sh", "-c", "echo begun; sleep 100"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       env={**os.environ, "TMPDIR": str(self.root / "tmp")})
+            self.assertEqual(process.stdout.readline(), "begun\n")
+            process.send_signal(number)
+            _, words = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 130)
+            run = json.loads(words.splitlines()[-1])
+            self.assertEqual(run["reason"], "cancelled")
+            self.assertEqual(self.our_cgroups([run["run_id"]]), [])
+            self.assertEqual(list((self.root / "tmp").iterdir()), [])
 
     def test_sandbox_exec_and_health(self):
         self.write("base/file", "old\n")
