@@ -80,7 +80,7 @@ void append_value(std::string& out, const Json& value) {
   PAWL_CHECK(!"canonical JSON holds integers, strings, booleans, null, arrays and objects only");
 }
 
-// Stops the parse at a bad depth or a duplicate key, both of which nlohmann's DOM accepts.
+// Finds a bad depth, a duplicate key and a fraction, all of which nlohmann's DOM accepts.
 struct Guard {
   std::vector<std::set<std::string>> keys;
   std::string problem;
@@ -102,9 +102,11 @@ struct Guard {
           problem = "duplicate key '" + parsed.get<std::string>() + "'";
         return true;
       }
+      case Json::parse_event_t::value:
+        if (parsed.is_number_float() && problem.empty()) problem = "a number that is no integer";
+        return true;
       case Json::parse_event_t::object_end:
       case Json::parse_event_t::array_end:
-      case Json::parse_event_t::value:
         return true;
     }
     return true;
@@ -171,7 +173,19 @@ Result<Json> parse_json(std::string_view text) {
     Error failure{.kind = ErrorKind::kInvalid, .message = "not JSON: " + std::string(error.what())};
     failure.column = static_cast<std::int64_t>(error.byte);
     return std::unexpected(std::move(failure));
+  } catch (const Json::exception& error) {  // out_of_range: 1e999
+    return fail(ErrorKind::kInvalid, "not JSON: " + std::string(error.what()));
   }
+}
+
+std::string text_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t integer_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
 std::string valid_utf8(std::string_view text) {

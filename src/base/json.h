@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -22,9 +23,13 @@ std::string canonical(const Json& value);
 // Appends `text` as a JSON string, quotes included, by canonical()'s rules.
 void append_json_string(std::string& out, std::string_view text);
 
+// A field of what nobody has vouched for: "" or 0 when it is not there, or is something else.
+std::string text_in(const Json& object, const char* key);
+std::int64_t integer_in(const Json& object, const char* key);
+
 constexpr std::size_t kJsonDepthMax = 64;  // deeper than any row of ours; a parser bomb is deeper
 // Parses with a bound on depth. kInvalid, with `column` = byte offset + 1, when it is not JSON, has duplicate
-// keys, or is too deep. The caller bounds the size.
+// keys or a number that is no integer of 64 bits, or is too deep. The caller bounds the size. Never throws.
 Result<Json> parse_json(std::string_view text);
 
 // `text` with every byte sequence that is not UTF-8 replaced by U+FFFD.

@@ -52,14 +52,14 @@ class Verifier {
     auto json = parse_json(files_.head);
     if (!json || canonical(*json) + "\n" != files_.head)
       return problem("changed", kHeadFile, 1, "it is not the canonical JSON that was written");
-    report_.public_key = json->value("public_key", "");
-    const std::string body = json->value("body", "");
+    report_.public_key = text_in(*json, "public_key");
+    const std::string body = text_in(*json, "body");
     if (!trust_.public_key.empty() && report_.public_key != trust_.public_key)
       return problem("forged", kHeadFile, 1, "it is signed by another key than the trusted one");
-    if (!signature_holds(body, report_.public_key, json->value("signature", "")))
+    if (!signature_holds(body, report_.public_key, text_in(*json, "signature")))
       return problem("forged", kHeadFile, 1, "its signature does not hold");
     auto parsed = parse_json(body);
-    if (!parsed || !parsed->contains("chains"))
+    if (!parsed || !parsed->contains("chains") || !(*parsed)["chains"].is_object())
       return problem("forged", kHeadFile, 1, "what is signed is no head");
     head_ = *std::move(parsed);
     report_.is_signed = true;
@@ -69,12 +69,12 @@ class Verifier {
     const auto& signed_chains = (*head_)["chains"];
     for (const auto& [name, signed_chain] : signed_chains.items()) {
       const auto found = chains_.find(name);
-      const auto rows = signed_chain.value("rows", std::int64_t{0});
+      const auto rows = integer_in(signed_chain, "rows");
       if (found == chains_.end()) {
         if (rows > 0) problem("missing", phase_file(name), 0, "the signed head knows it");
         continue;
       }
-      check_chain_against_head(found->second, rows, signed_chain.value("head", ""));
+      check_chain_against_head(found->second, rows, text_in(signed_chain, "head"));
     }
     for (const auto& [name, chain] : chains_) {
       if (signed_chains.contains(name) || chain.rows == 0) continue;
@@ -115,21 +115,24 @@ class Verifier {
       if (!json) continue;  // can't be: its hash holds, and we wrote it
       if (json->contains("phase_id"))
         check_seal(*json, *json);
-      else
-        for (const auto& phase : json->value("phases", Json::array())) check_seal(*json, phase);
+      else if (const auto phases = json->find("phases"); phases != json->end())
+        for (const auto& phase : *phases) check_seal(*json, phase);
     }
   }
 
   void check_seal(const Json& row, const Json& sealed) {
-    const std::string phase_id = sealed.value("phase_id", "");
-    const auto rows = sealed.value("rows", std::int64_t{0});
+    const std::string phase_id = text_in(sealed, "phase_id");
+    const auto rows = integer_in(sealed, "rows");
     const auto found = chains_.find(phase_id);
-    const auto seq = row.value("seq", std::int64_t{0});
+    const auto seq = integer_in(row, "seq");
     if (rows == 0) return;
+    if (rows < 0)
+      return problem("forged", phase_file(phase_id), 0,
+                     "row " + std::to_string(seq) + " of the run sealed " + std::to_string(rows) + " rows");
     if (found == chains_.end() || found->second.rows < rows)
       return problem("truncated", phase_file(phase_id), found == chains_.end() ? 0 : found->second.rows + 1,
                      "row " + std::to_string(seq) + " of the run sealed " + std::to_string(rows) + " rows");
-    if (found->second.hashes[static_cast<std::size_t>(rows) - 1] != sealed.value("head", ""))
+    if (found->second.hashes[static_cast<std::size_t>(rows) - 1] != text_in(sealed, "head"))
       problem("forged", phase_file(phase_id), rows,
               "row " + std::to_string(seq) + " of the run sealed another row");
   }
@@ -167,8 +170,9 @@ class Verifier {
 
   void check_cost_against_head() {
     std::vector<std::string> listed;
-    for (const auto& hash : (*head_)["cost"].value("lines", Json::array()))
-      listed.push_back(hash.get<std::string>());
+    const auto& cost_of_head = (*head_)["cost"];
+    if (const auto lines = cost_of_head.find("lines"); lines != cost_of_head.end())
+      for (const auto& hash : *lines) listed.push_back(hash.is_string() ? hash.get<std::string>() : "");
     auto cost = check_listed(kCostFile, files_.sandbox_cost, listed);
     const auto expected = static_cast<std::int64_t>(listed.size());
     if (cost.problems.empty() && cost.rows < expected)

@@ -46,6 +46,30 @@ TEST(ParseJson, RefusesWhatIsTooDeepWithoutOverflowing) {
   EXPECT_FALSE(parse_json("[" + allowed + "]").has_value());
 }
 
+TEST(ParseJson, RefusesNumbersThatAreNoIntegers) {
+  for (const char* text :
+       {"1.5", "-0.0", "1e5", "56e7044", "-1E999", "123456789012345678901234567890", "[1,2.0]"}) {
+    const auto parsed = parse_json(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::kInvalid) << text;
+  }
+  EXPECT_EQ(canonical(*parse_json("[18446744073709551615,-9223372036854775808]")),
+            "[18446744073709551615,-9223372036854775808]");
+}
+
+TEST(JsonFields, AreEmptyWhenTheyAreNotThereOrSomethingElse) {
+  const Json object = {{"text", "a"}, {"number", 7}, {"list", {1}}};
+  EXPECT_EQ(text_in(object, "text"), "a");
+  EXPECT_EQ(integer_in(object, "number"), 7);
+  for (const char* key : {"list", "none"}) {
+    EXPECT_EQ(text_in(object, key), "");
+    EXPECT_EQ(integer_in(object, key), 0);
+  }
+  EXPECT_EQ(text_in(object, "number"), "");
+  EXPECT_EQ(integer_in(Json::array({1}), "number"), 0);
+  EXPECT_EQ(text_in(Json(nullptr), "text"), "");
+}
+
 TEST(ParseJson, NamesWhereItStopped) {
   const auto failed = parse_json("{\"a\":}");
   ASSERT_FALSE(failed.has_value());

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "support/ledger_run.h"
@@ -69,6 +70,58 @@ TEST(Verify, FindsEverySingleByteChangeAndNamesItsFileAndRow) {
   }
   EXPECT_GT(changed, 5'000U);
   EXPECT_TRUE(verify(files, {}).ok) << "put back as it was";
+}
+
+// Whoever has the key can sign anything: every value of a head is made something else, signed, and told.
+TEST(Verify, AHeadWithValuesOfOtherKindsIsToldAndNoCrash) {
+  const LedgerRun run(1);
+  Files files = run.files();
+  const Json honest = *parse_json(text_in(*parse_json(files.head), "body"));
+  const std::vector<Json> others = {nullptr,
+                                    true,
+                                    -1,
+                                    1'000'000'000,
+                                    "x",
+                                    Json::array(),
+                                    Json::array({1}),
+                                    Json::object(),
+                                    {{"rows", "x"}, {"head", 1}}};
+  const Json flat = honest.flatten();
+  std::set<std::string> places;  // of every value and of all that hold values
+  for (const auto& [place, value] : flat.items())
+    for (auto end = place.size(); end != 0 && end != std::string::npos; end = place.rfind('/', end - 1))
+      places.insert(place.substr(0, end));
+  for (const auto& place : places) {
+    for (const auto& other : others) {
+      Json changed = honest;
+      changed[Json::json_pointer(place)] = other;
+      if (changed == honest || place == "/run_id" || place == "/signed_at") continue;
+      files.head = run.signed_head(canonical(changed));
+      EXPECT_FALSE(verify(files, {}).ok) << place << " " << other;
+    }
+  }
+  for (const std::string head :
+       {"1", "[]", "null", "{}", "{\"body\":1}", "{\"body\":[],\"public_key\":{},\"signature\":null}",
+        "{\"body\":1.5}", "{\"body\":1e999}"}) {
+    files.head = head + "\n";
+    EXPECT_FALSE(verify(files, {}).ok) << head;
+  }
+  for (const std::string body :
+       {"1", "[]", "null", "{}", "{\"chains\":1}", "{\"chains\":[1]}", "{\"chains\":{\"\":1}}"}) {
+    files.head = run.signed_head(body);
+    EXPECT_FALSE(verify(files, {}).ok) << body;
+  }
+}
+
+TEST(Verify, ASealOfRowsThatCanNotBeIsToldAndNoCrash) {
+  for (const Json& rows : {Json(-1), Json(std::numeric_limits<std::int64_t>::min()), Json(1'000'000'000)}) {
+    const LedgerRun run(1, {{{"phase_id", "one"}, {"rows", rows}, {"head", "x"}}});
+    const auto report = verify(run.files(), {});
+    ASSERT_EQ(report.problems.size(), 1U) << rows;
+    EXPECT_EQ(report.problems[0].file, "phases/one/attempts.jsonl");
+  }
+  for (const Json& phases : {Json(5), Json("x"), Json({1, nullptr}), Json::object({{"rows", 1}})})
+    EXPECT_TRUE(verify(LedgerRun(1, phases).files(), {}).ok) << "its owner may say nothing of the phases";
 }
 
 TEST(Verify, FindsEveryDeletedRow) {

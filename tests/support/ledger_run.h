@@ -13,7 +13,8 @@ namespace pawl::testing {
 
 class LedgerRun {
  public:
-  explicit LedgerRun(int steps_a_phase = 3) {
+  // `sealed`: what the last row says of the phases.
+  explicit LedgerRun(int steps_a_phase = 3, Json sealed = Json::array()) {
     sealer_ = *ledger::open_sealer(folder_.path());
     add("", {{"type", "run_started"}, {"run_id", "r"}, {"phases", {"one", "two"}}});
     for (const std::string phase : {"one", "two"}) {
@@ -25,7 +26,7 @@ class LedgerRun {
       add("",
           {{"type", "phase_sealed"}, {"phase_id", phase}, {"rows", rows_[phase]}, {"head", heads_[phase]}});
     }
-    add("", {{"type", "run_sealed"}, {"state", "COMPLETE"}, {"phases", Json::array()}});
+    add("", {{"type", "run_sealed"}, {"state", "COMPLETE"}, {"phases", std::move(sealed)}});
   }
 
   ledger::Files files() const {
@@ -35,14 +36,17 @@ class LedgerRun {
     Json chains = Json::object(), lines = Json::array();
     for (const auto& [chain, head] : heads_) chains[chain] = {{"rows", rows_.at(chain)}, {"head", head}};
     for (const auto& line : cost_lines_) lines.push_back(blake3_hex(line));
-    const auto head = sealer_->sign(canonical({{"run_id", "r"},
-                                               {"signed_at", "2026-01-02T03:04:05.000000Z"},
-                                               {"chains", std::move(chains)},
-                                               {"cost", {{"lines", std::move(lines)}}}}));
-    out.head =
-        canonical({{"body", head.body}, {"public_key", head.public_key}, {"signature", head.signature}}) +
-        "\n";
+    out.head = signed_head(canonical({{"run_id", "r"},
+                                      {"signed_at", "2026-01-02T03:04:05.000000Z"},
+                                      {"chains", std::move(chains)},
+                                      {"cost", {{"lines", std::move(lines)}}}}));
     return out;
+  }
+  // The content of head.json, by this run's own key.
+  std::string signed_head(const std::string& body) const {
+    const auto head = sealer_->sign(body);
+    return canonical({{"body", head.body}, {"public_key", head.public_key}, {"signature", head.signature}}) +
+           "\n";
   }
   const std::string& head() const { return heads_.at(""); }
   std::string public_key() const { return *ledger::public_key_of(folder_.path()); }
