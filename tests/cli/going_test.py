@@ -43,10 +43,7 @@ class Going(WithRun):
         self.assertIn("step p1.agent.run.attempt1 runs for", why["sentence"])
         self.assertIn("1 of later tiers wait", why["sentence"])
 
-        process.kill()
-        process.wait()
-        for pid in self.supervisors():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(process)
         why = self.pawl_json("why", "last")
         self.assertEqual((why["waits_for"], why["phase_id"], why["command"]), ("executor", "p1", f"pawl resume {run}"))
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
@@ -114,11 +111,7 @@ tiers:
         self.make_simple(agent="sleep 30")
         process = self.start("run", "plan.yaml")
         self.wait_until(lambda: self.supervisors(), "the agent runs")
-        process.kill()
-        process.wait()
-        for pid in self.supervisors():
-            os.kill(pid, signal.SIGKILL)
-        self.wait_until(lambda: not self.our_processes(), "nothing is left")
+        self.kill_all(process)
         seen = self.pawl_json("inspect", "last")
         self.assertEqual(seen["phases"][0]["attempts"][0]["steps"][0]["state"], "execute started, result missing")
         self.assertIn("execute started, result missing", self.pawl("inspect", "last").stdout)
@@ -129,10 +122,7 @@ tiers:
                 self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ] || sleep 30', resume=policy)
                 process = self.start("run", "plan.yaml")
                 self.wait_until(lambda: self.supervisors(), "the agent runs")
-                process.kill()
-                process.wait()
-                for pid in self.supervisors():
-                    os.kill(pid, signal.SIGKILL)
+                self.kill_all(process)
                 self.pawl("resume", "last", expect=code)
                 rows = self.chains("last")["p1"]
                 self.assertEqual([r["decision"] for r in rows if r["type"] == "resume"], [decision])
@@ -144,11 +134,7 @@ tiers:
         for _ in range(3):
             process = self.start(*command)
             self.wait_until(lambda: self.supervisors(), "the agent runs")
-            process.kill()
-            process.wait()
-            for pid in self.supervisors():
-                os.kill(pid, signal.SIGKILL)
-            self.wait_until(lambda: not self.our_processes(), "nothing is left")
+            self.kill_all(process)
             command = ["resume", "last"]
         self.pawl("resume", "last", expect=11)
         rows = self.chains("last")["p1"]

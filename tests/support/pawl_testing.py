@@ -112,6 +112,17 @@ class PawlTest(unittest.TestCase):
                 pass
         return out
 
+    def kill_all(self, process):
+        """kill -9 of an executor and of its supervisors; nothing is left when it returns."""
+        process.kill()
+        process.wait()
+        for pid in self.supervisors():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # a child of the one before: it went with it
+        self.wait_until(lambda: not self.our_processes(), "nothing is left")
+
     @staticmethod
     def our_cgroups(ids):
         left = []
