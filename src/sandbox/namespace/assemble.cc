@@ -55,9 +55,8 @@ bool show_of_host(const char* path, const char* target) {
 }
 
 bool attach(const MountOp& op, int tree, const Walls& walls) {
-  const std::uint64_t attributes = MOUNT_ATTR_NOSUID |
-                                   (op.read_only && walls.read_only ? MOUNT_ATTR_RDONLY : 0ULL) |
-                                   (op.devices ? 0ULL : MOUNT_ATTR_NODEV);
+  const std::uint64_t attributes =
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (op.read_only && walls.read_only ? MOUNT_ATTR_RDONLY : 0ULL);
   return move_mount(tree, "", AT_FDCWD, op.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
          set_attributes(op.target.c_str(), attributes, true);
 }

@@ -87,7 +87,7 @@ class Init {
     const auto& sources = job_.plan->sources;
     // Before anything covers their paths.
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (sources[i].owned && job_.trees_follow) continue;
+      if (job_.trees[i] >= 0 || job_.trees_follow) continue;
       job_.trees[i] = clone_tree(sources[i].path);
       need(job_.trees[i] >= 0, "open_tree ", sources[i].path.c_str());
     }

@@ -21,10 +21,10 @@ inline constexpr unsigned kInsideUid = 1000;  // agents refuse to work as root, 
 struct ChildJob {
   const SandboxSpec* spec = nullptr;
   const MountPlan* plan = nullptr;
-  // A detached mount for each of plan->sources, or -1: those that `trees_follow` come over sync_fd, the child
-  // makes the others.
+  // A detached mount for each of plan->sources, or -1: when `trees_follow` they come over sync_fd, else the
+  // child makes them.
   std::vector<int> trees;
-  bool trees_follow = false;  // of the sources that are `owned`
+  bool trees_follow = false;
   const Cgroup* cgroup = nullptr;
   bool limit_by_rlimits = false;  // no cgroup bounds memory and processes
   bool set_groups = false;        // drop supplementary groups (needs privileges in the parent namespace)

@@ -52,13 +52,12 @@ class Builder {
   void add(Kind kind, std::string target, std::string text = {}) {
     plan_.ops.push_back({.kind = kind, .target = std::move(target), .text = std::move(text)});
   }
-  void attach(Source source, std::string target, bool read_only, bool devices = false) {
+  void attach(Source source, std::string target, bool read_only) {
     plan_.sources.push_back(std::move(source));
     plan_.ops.push_back({.kind = Kind::kAttach,
                          .target = std::move(target),
                          .source = static_cast<int>(plan_.sources.size()) - 1,
-                         .read_only = read_only,
-                         .devices = devices});
+                         .read_only = read_only});
   }
   // The folders that lead to `path` inside the new root.
   void parents(const std::string& path) {
@@ -90,7 +89,7 @@ void plan_devices(Builder& to) {
   to.add(Kind::kFolder, Builder::root("/dev"));
   for (const std::string device : {"null", "zero", "full", "random", "urandom"}) {
     to.add(Kind::kFile, Builder::root("/dev/" + device));
-    to.attach({.path = "/dev/" + device}, Builder::root("/dev/" + device), false, true);
+    to.add(Kind::kBind, Builder::root("/dev/" + device), "/dev/" + device);
   }
   to.add(Kind::kSymlink, Builder::root("/dev/fd"), "/proc/self/fd");
   to.add(Kind::kSymlink, Builder::root("/dev/stdin"), "/proc/self/fd/0");
@@ -106,21 +105,22 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   to.add(Kind::kFolder, workspace);
   const bool read_only = folders.upper.empty();
   if (read_only && folders.lower.empty()) return;
-  if (copied || folders.lower.empty())
-    return to.attach({.path = folders.upper, .owned = true}, workspace, false);
+  if (folders.nothing_is_kept())
+    return to.attach({.path = folders.upper, .owner = Source::Owner::kSandbox}, workspace, false);
+  if (copied || folders.lower.empty()) return to.attach({.path = folders.upper}, workspace, false);
   if (read_only && folders.lower.size() == 1)
-    return to.attach({.path = folders.lower.front(), .owned = true}, workspace, true);
+    return to.attach({.path = folders.lower.front()}, workspace, true);
   std::string lower;
   for (std::size_t i = 0; i < folders.lower.size(); ++i) {
     const std::string at = Builder::stage("l" + std::to_string(i));
     to.add(Kind::kFolder, at);
-    to.attach({.path = folders.lower[i], .owned = true}, at, true);
+    to.attach({.path = folders.lower[i]}, at, true);
     lower += (lower.empty() ? "" : ":") + at;
   }
   if (read_only) return to.add(Kind::kOverlay, workspace, fmt::format("lowerdir={},userxattr", lower));
   // overlayfs wants upper and work below one mount.
   to.add(Kind::kFolder, Builder::stage("rw"));
-  to.attach({.path = os::folder_of(folders.upper), .owned = true}, Builder::stage("rw"), false);
+  to.attach({.path = os::folder_of(folders.upper)}, Builder::stage("rw"), false);
   const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/')); };
   // volatile (Linux 5.10): unmounting does not sync the whole file system below; what is kept is synced when
   // it becomes a layer, and nobody mounts this upper again.
@@ -164,8 +164,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
     const auto& item = spec.copy_in[i];
     to.parents(item.dst);
     to.add(copied_in[i].is_folder ? Kind::kFolder : Kind::kFile, Builder::root(item.dst));
-    to.attach({.path = copied_in[i].path, .owned = true}, Builder::root(item.dst),
-              item.access == Access::kReadOnly);
+    to.attach({.path = copied_in[i].path}, Builder::root(item.dst), item.access == Access::kReadOnly);
   }
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
   to.add(Kind::kReadOnly, kNewRoot);
@@ -189,8 +188,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
     case Kind::kHost:
       return "host " + op.target;
     case Kind::kAttach:
-      return fmt::format("attach {} at {}{}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
-                         op.target, op.read_only ? " read-only" : "", op.devices ? " with devices" : "");
+      return fmt::format("attach {} at {}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
+                         op.target, op.read_only ? " read-only" : "");
     case Kind::kOverlay:
       return "overlay " + op.target + " " + op.text;
     case Kind::kProc:

@@ -17,10 +17,12 @@ inline constexpr char kNothing[] = "/tmp/stage/nothing";  // an empty folder, wh
 
 // A tree of the host, cloned as a detached mount (open_tree(2)).
 struct Source {
+  enum class Owner {
+    kUser,     // who runs Pawl: shows as the sandbox's own user inside (an idmapped mount as root)
+    kSandbox,  // an empty folder that becomes the sandbox user's own, outside as well
+  };
   std::string path;
-  // It belongs to the user who runs Pawl and shows as the sandbox's own user inside (an idmapped mount as
-  // root).
-  bool owned = false;
+  Owner owner = Owner::kUser;
 };
 
 struct MountOp {
@@ -32,7 +34,7 @@ struct MountOp {
     kSymlink,       // text: where it leads
     kBind,          // text: a path of this very mount namespace, with what is mounted below it
     kHost,          // text: a path of the host's base, left out when it is not there
-    kAttach,        // source: index in MountPlan::sources; read_only, devices
+    kAttach,        // source: index in MountPlan::sources; read_only
     kOverlay,       // options
     kProc,
     kDevpts,
@@ -45,7 +47,6 @@ struct MountOp {
   std::string text;
   int source = -1;
   bool read_only = false;
-  bool devices = false;  // device nodes below it work
 };
 
 struct MountPlan {

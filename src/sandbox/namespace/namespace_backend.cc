@@ -19,6 +19,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
+#include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/copy_tree.h"
@@ -70,12 +71,28 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
+// As root, folders that become the sandbox user's own need no mapping; only root can reach them everywhere.
+Result<std::vector<os::UniqueFd>> give_away(const MountPlan& plan, const Identity& identity) {
+  std::vector<os::UniqueFd> trees(plan.sources.size());
+  for (std::size_t i = 0; identity.privileged && i < plan.sources.size(); ++i) {
+    const auto& source = plan.sources[i];
+    if (source.owner != Source::Owner::kSandbox) continue;
+    if (chown(source.path.c_str(), identity.outside_uid, identity.outside_gid) != 0)
+      return fail_errno(errno, "chown", source.path);
+    trees[i].reset(clone_tree(source.path));
+    if (!trees[i]) return fail_errno(errno, "open_tree", source.path);
+  }
+  return trees;
+}
+
 // The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
 Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) {
-  if (!identity.privileged) return {};
+  if (!identity.privileged ||
+      std::ranges::find(plan.sources, Source::Owner::kUser, &Source::owner) == plan.sources.end())
+    return {};
   PAWL_TRY(const auto idmap, IdmapNamespace::make(identity));
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
-    if (!plan.sources[i].owned) continue;
+    if (plan.sources[i].owner != Source::Owner::kUser) continue;
     PAWL_TRY(const auto tree, idmap->clone_tree(plan.sources[i].path));
     if (!hand_over(sync_fd, HandOver::kTree, i, tree.get())) return fail_errno(errno, "start");
   }
@@ -201,9 +218,9 @@ class NamespaceBackend final : public Backend {
       raise_descriptor_limit();
       egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
     }
+    PAWL_TRY(const auto given, give_away(plan, identity));
     ChildJob job{.spec = &spec,
                  .plan = &plan,
-                 .trees = std::vector<int>(plan.sources.size(), -1),
                  .trees_follow = identity.privileged,
                  .cgroup = &cgroup,
                  .limit_by_rlimits = !home.limits("memory") || !home.limits("pids"),
@@ -214,6 +231,7 @@ class NamespaceBackend final : public Backend {
                  .env = pointers(spec.env),
                  .writable = writable_paths(spec),
                  .held = events.held};
+    for (const auto& tree : given) job.trees.push_back(tree.get());
     std::vector<Listener> listeners;
     if (egress) {
       listeners = egress->listeners();
@@ -240,6 +258,7 @@ class NamespaceBackend final : public Backend {
     job.descriptors = job.cgroup->join_fds();
     for (const int fd : {job.sync_fd, job.report_fd, job.stdout_fd, job.stderr_fd})
       job.descriptors.push_back(fd);
+    std::ranges::copy_if(job.trees, std::back_inserter(job.descriptors), [](int fd) { return fd >= 0; });
     job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
     std::ranges::sort(job.descriptors);
 
