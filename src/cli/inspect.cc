@@ -30,22 +30,28 @@ Result<Json> json_or_empty(const std::string& text) {
   return parse_json(text);
 }
 
-// The rows `resume` of an attempt, as the ledger has them.
+// What was decided about an attempt, as the ledger has it: after crashes, and by hooks.
 Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id) {
   constexpr std::size_t kRowsMax = 100'000;
   Json out = Json::array();
   PAWL_TRY(const auto rows, store.ledger(run_id, phase_id, 1, kRowsMax));
   for (const auto& row : rows) {
-    if (row.line.find("\"type\":\"resume\"") == std::string::npos) continue;
-    PAWL_TRY(const Json json, parse_json(row.line));
-    if (json.value("type", "") != "resume") continue;
-    out.push_back({{"attempt_id", json.value("attempt_id", "")},
-                   {"label", json.value("label", "")},
-                   {"found", json.value("found", "")},
-                   {"decision", json.value("decision", "")},
-                   {"at", json.value("at", "")}});
+    PAWL_TRY(Json json, parse_json(row.line));
+    const auto type = text_in(json, "type");
+    if (type != "resume" && type != "doctor" && type != "replan") continue;
+    for (const char* of_the_chain : {"seq", "prev_hash", "hash"}) json.erase(of_the_chain);
+    out.push_back(std::move(json));
   }
   return out;
+}
+
+std::string decision_text(const Json& decision) {
+  const auto word = [&](const char* key) { return text_in(decision, key); };
+  if (word("type") == "resume")
+    return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
+  if (!decision.value("understood", false)) return word("type") + ": no answer that is understood";
+  const std::string said = word("type") == "doctor" ? word("action") : word("goal");
+  return word("type") + ": " + said + (word("reason").empty() ? "" : " (" + word("reason") + ")");
 }
 
 // What the egress did not let through, from the step's network log while it is kept.
@@ -141,9 +147,7 @@ void print_attempt(const Json& attempt) {
     for (const auto& refused : step["run"].value("refused", Json::array()))
       fmt::print("      not kept: {}\n", refused.get<std::string>());
   }
-  for (const auto& decision : attempt["decisions"])
-    fmt::print("    resumed {}: found {}, {}\n", decision.value("label", ""), decision.value("found", ""),
-               decision.value("decision", ""));
+  for (const auto& decision : attempt["decisions"]) fmt::print("    {}\n", decision_text(decision));
   for (const auto& signal : attempt["signals"]) {
     const bool missing = signal.value("missing", false);
     fmt::print("    signal {}.{}: {}\n", signal.value("gate_id", ""), signal.value("kind", ""),

@@ -23,8 +23,10 @@ Status end_steps(const State& state, const std::string& run_id,
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_TRY(const auto client, make_client(state.folder, run.backend));
   for (const auto& step : open_before)
-    if (step.run_id == run_id && std::ranges::find(changed, step.phase_id) != changed.end())
+    if (step.run_id == run_id && std::ranges::find(changed, step.phase_id) != changed.end()) {
       PAWL_OK(client->abandon(step.sandbox_run_id));
+      client->forget(step.sandbox_run_id);
+    }
   return {};
 }
 

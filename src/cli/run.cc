@@ -41,13 +41,11 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
   os::SystemClock clock;
   os::SystemRandom random;
   // One backend is there today, so "auto" can only mean it.
-  const std::string backend = "namespace";
-  PAWL_TRY(const auto sandboxes, make_client(state.folder, backend));
-  PAWL_TRY(
-      const std::string run_id,
-      executor::start_run(
-          {*state.store, *sandboxes, *state.workspaces, clock, random},
-          {.plan = *file.parsed.plan, .plan_text = file.text, .plan_file = file.file, .backend = backend}));
+  PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
+                                                         {.plan = *file.parsed.plan,
+                                                          .plan_text = file.text,
+                                                          .plan_file = file.file,
+                                                          .backend = "namespace"}));
   if (options.max_attempts > 0)
     PAWL_OK(state.store->operator_max_attempts(run_id, options.max_attempts, this_operator("--max-attempts"),
                                                clock.wall()));

@@ -47,6 +47,7 @@ Status work(Shared& shared, int worker) {
   PAWL_TRY(const State state, open_state(shared.options.state, shared.options.folder));
   PAWL_TRY(const auto first, state.store->run(shared.options.run_ids.front()));
   PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
+  const auto objects = workspace::object_store(*state.workspaces);
   os::SystemClock clock;
   os::SystemRandom random;
   Tiers tiers;
@@ -58,8 +59,7 @@ Status work(Shared& shared, int worker) {
                             .run_ids = shared.options.run_ids,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker)};
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
-  executor::Executor executor({*state.store, *sandboxes, *state.workspaces, clock, random}, options,
-                              narrator);
+  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random}, options, narrator);
   for (;;) {
     if (options.stop()) return {};
     PAWL_TRY(const auto turn, executor.run_one());

@@ -4,16 +4,19 @@
 
 #include <algorithm>
 
-#include "base/glob.h"
 #include "base/hash.h"
-#include "executor/context.h"
-#include "os/file.h"
 
 namespace pawl::executor {
 namespace {
 
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10;  // more than a summary of 4096 bytes can show
 constexpr std::size_t kReportFilesMax = 1000;            // Surefire writes one file a class
+
+std::string content_of(const Context& context) {
+  Json files = Json::array();
+  for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
+  return blake3_hex(canonical(files));
+}
 
 Json inventory_json(const std::vector<std::string>& names) { return Json(names); }
 
@@ -31,12 +34,14 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan
     return fail(ErrorKind::kCorrupt, "phase " + claim.phase.phase_id + " is not in the plan of its run");
   Attempt attempt(world, claim, plan);
   for (const auto& row : claim.steps) {
+    if (row.state == store::StepState::kLost && row.execution >= store::kExecutionsPerStepMax)
+      attempt.given_up_.insert(row.step_index);
     if (row.state != store::StepState::kDone) continue;
     PAWL_TRY(const Json json, parse_json(row.run));
     PAWL_TRY(auto run, sandbox::run_from_json(json));
     attempt.results_[row.step_index] = std::move(run);
   }
-  PAWL_TRY(attempt.base_layer_, world.workspaces.merge(claim.run.base_id, claim.attempt.base_layers));
+  PAWL_TRY(attempt.base_layer_, world.objects.merge(claim.run.base_id, claim.attempt.base_layers));
   // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
   PAWL_OK(attempt.after_agent());
   return attempt;
@@ -54,10 +59,8 @@ Status Attempt::after_agent() {
   agent_seen_ = true;
   gate_layer_ = agent->second.layer;
   if (gate_layer_.empty() || plan_->protect.empty()) return {};
-  std::vector<std::string> lower;
-  if (!base_layer_.empty()) lower.push_back(world_.workspaces.layer_tree(base_layer_));
-  lower.push_back(world_.workspaces.base_tree(claim_->run.base_id));
-  PAWL_TRY(auto filtered, world_.workspaces.without_protected(gate_layer_, lower, plan_->protect));
+  PAWL_TRY(auto filtered,
+           world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_layer_, plan_->protect));
   gate_layer_ = filtered.layer_id;
   protected_changes_ = std::move(filtered.protected_changes);
   return {};
@@ -120,23 +123,15 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.reports_declared = !step.step->junit.empty();
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
-    auto tail = os::read_tail(world_.workspaces.blob_path(run.logs), kOutputTailBytesMax);
+    auto tail = world_.objects.blob_tail(run.logs, kOutputTailBytesMax);
     if (tail) facts.output_tail = valid_utf8(*tail);
   }
   if (run.copy_out.empty()) return facts;
-  const auto entries = world_.workspaces.manifest(run.copy_out);
-  if (!entries) return facts;
-  const std::string tree = world_.workspaces.layer_tree(run.copy_out);
-  for (const auto& entry : *entries) {
-    const bool report = entry.type == workspace::EntryType::kFile &&
-                        std::ranges::any_of(step.step->junit, [&](const auto& pattern) {
-                          return glob_matches(pattern, entry.path);
-                        });
-    if (!report || facts.reports.size() >= kReportFilesMax) continue;
-    auto bytes = os::read_file(os::join(tree, entry.path), gates::kReportBytesMax);
-    // One that is too large counts as one that does not parse: evidence that is not there.
-    facts.reports.emplace_back(entry.path, bytes ? *std::move(bytes) : std::string());
-  }
+  // One that is too large counts as one that does not parse: evidence that is not there.
+  auto files =
+      world_.objects.files_of(run.copy_out, step.step->junit, gates::kReportBytesMax, kReportFilesMax);
+  if (!files) return facts;
+  for (auto& file : *files) facts.reports.emplace_back(std::move(file.path), std::move(file.bytes));
   return facts;
 }
 
@@ -174,10 +169,12 @@ Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(after_agent());
   PAWL_OK(load_inventories());
   evaluate_gates();
-  return next_step(steps_, {.results = results_,
-                            .inventories = inventories_,
-                            .protected_changed = !protected_changes_.empty(),
-                            .gate_passed = gate_passed_});
+  const auto* step = next_step(steps_, {.results = results_,
+                                        .inventories = inventories_,
+                                        .protected_changed = !protected_changes_.empty(),
+                                        .gate_passed = gate_passed_});
+  if (step != nullptr) return step;
+  return next_hook();
 }
 
 std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
@@ -189,21 +186,33 @@ std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
     if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
   }
   if (step.role == StepRole::kBaseline) return layers;
+  // A hook sees what this attempt started from: what its agent left could lie to it.
   if (step.role == StepRole::kGate && !gate_layer_.empty()) layers.push_back(gate_layer_);
   if (!base_layer_.empty()) layers.push_back(base_layer_);
   return layers;
 }
 
-Result<bool> Attempt::write_context(const std::string& folder) const {
-  return executor::write_context(world_, *claim_, folder);
+Result<Context> Attempt::context_of(const PlannedStep& step) const {
+  switch (step.role) {
+    case StepRole::kAgent:
+      return agent_context(world_, *claim_);
+    case StepRole::kDoctor:
+    case StepRole::kReplan:
+      return hook_context();
+    case StepRole::kBaseline:
+    case StepRole::kGate:
+      break;
+  }
+  return Context();
 }
 
-Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const std::string& context) const {
+Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Context& context) const {
   const plan::Step& planned = *step.step;
   sandbox::SandboxSpec spec;
   spec.base_image = planned.limits.base_image;
   spec.workspace = {.base_id = claim_->run.base_id, .layers = layers_of(step)};
-  spec.cmd = planned.argv;
+  const bool hook = step.role == StepRole::kDoctor || step.role == StepRole::kReplan;
+  spec.cmd = hook ? hook_command(planned.argv) : planned.argv;
   spec.network =
       planned.network == plan::Network::kScoped ? sandbox::Network::kScoped : sandbox::Network::kNone;
   spec.egress_allowlist = planned.egress;
@@ -215,18 +224,20 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const std
   spec.disk_limit_mib = planned.limits.disk_limit_mib;
   spec.output_limit_bytes = planned.limits.output_limit_bytes;
   spec.label = label_of(phase_->id, step, claim_->attempt.number);
-  spec.copy_in.push_back({.src = world_.workspaces.base_tree(claim_->run.plan_content),
+  spec.copy_in.push_back({.src = world_.objects.base_tree(claim_->run.plan_content),
                           .dst = "/plan",
                           .access = sandbox::Access::kReadOnly,
                           .content = claim_->run.plan_content});
   spec.env = sandbox::allowed_environment(plan_->env);
+  // Its src is the supervisor's business.
+  if (!context.empty())
+    spec.copy_in.push_back(
+        {.src = "", .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content_of(context)});
   if (step.role == StepRole::kAgent) {
     std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
-    if (!context.empty()) {
-      PAWL_TRY(const auto content, world_.workspaces.content_id(context));
-      spec.copy_in.push_back(
-          {.src = context, .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content});
-    }
+  } else if (hook) {
+    spec.keep_layer = false;
+    spec.copy_out = {kAnswerFile};
   } else {
     // Reports of the last step are kept as files; what earlier steps of the gate made, the next one needs
     // whole.
@@ -244,7 +255,8 @@ std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
       "PAWL_PHASE_ID=" + claim_->phase.phase_id,
       "PAWL_ATTEMPT=" + std::to_string(claim_->attempt.number),
       "PAWL_MODEL=" + claim_->attempt.model,
-      "PAWL_GOAL=" + phase_->goal,
+      "PAWL_GOAL=" + (claim_->revised_goal.empty() ? phase_->goal : claim_->revised_goal),
+      "PAWL_ORIGINAL_GOAL=" + phase_->goal,
       "PAWL_GOAL_ID=" + claim_->phase.phase_id,
       // A resumed attempt keeps its episode; a new attempt opens one.
       "PAWL_EPISODE_ID=" + claim_->attempt.attempt_id,

@@ -7,11 +7,14 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "executor/context.h"
 #include "executor/executor.h"
+#include "executor/hooks.h"
 #include "executor/steps.h"
 #include "gates/gates.h"
 #include "plan/plan.h"
@@ -38,12 +41,14 @@ class Attempt {
 
   const plan::Phase& phase() const { return *phase_; }
 
-  // The spec of a step; `context` is the folder mounted at /pawl, "" for none.
-  Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const std::string& context) const;
-  // Writes feedback and evidence of the previous attempt into `folder`. False when there is none.
-  Result<bool> write_context(const std::string& folder) const;
+  Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context) const;
+  // What `step` finds in /pawl: an agent the feedback and evidence of the previous attempt, a hook its
+  // question and the evidence of this one, a gate nothing.
+  Result<Context> context_of(const PlannedStep& step) const;
 
   void record(std::int64_t step_index, sandbox::SandboxRun run) { results_[step_index] = std::move(run); }
+  // A hook's step that was lost for good: an answer that is none.
+  void give_up(const PlannedStep& hook) { given_up_.insert(hook.index); }
   // Bytes of the layer that the phase would add: the agent's, without protected paths.
   const std::string& accepted_layer() const { return gate_layer_; }
 
@@ -63,6 +68,19 @@ class Attempt {
   void evaluate_gates();
   std::vector<std::string> agent_environment(bool with_feedback) const;
   std::vector<std::string> layers_of(const PlannedStep& step) const;
+  // A decided attempt with the answers of its hooks so far.
+  struct Judged {
+    gates::AttemptFacts facts;
+    gates::Verdict verdict;
+    std::optional<store::Advice> doctor, replan;
+  };
+  Result<Judged> judged(const std::vector<gates::Signal>& extra, const std::optional<LostStep>& lost) const;
+  HookFacts hook_facts(const Judged& judged) const;
+  Result<const PlannedStep*> next_hook() const;
+  std::optional<store::Advice> advice_of(StepRole role) const;
+  std::vector<std::string> evidence_paths() const;
+  Result<Context> hook_context() const;
+  std::string not_before(const store::AttemptEnd& end) const;
   Result<gates::AttemptFacts> attempt_facts(const std::vector<gates::Signal>& extra,
                                             const std::optional<LostStep>& lost) const;
 
@@ -79,6 +97,7 @@ class Attempt {
   std::map<std::string, std::vector<std::string>> inventories_;
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;
+  std::set<std::int64_t> given_up_;  // hooks without an answer
 };
 
 }  // namespace pawl::executor

@@ -1,8 +1,6 @@
 #include "executor/context.h"
 
 #include "base/json.h"
-#include "os/file.h"
-#include "os/process.h"
 #include "sandbox/spec.h"
 
 namespace pawl::executor {
@@ -10,38 +8,40 @@ namespace {
 
 constexpr std::uint64_t kEvidenceLogBytesMax = 1 << 20;  // of each log, its end: what an agent can still read
 
-Status write_patch(workspace::Workspaces& workspaces, const store::Claim& claim, const std::string& folder) {
-  const auto& previous = *claim.previous;
-  if (previous.agent_layer.empty()) return {};
-  std::vector<std::string> before = previous.base_layers;
-  std::vector<std::string> after = before;
-  after.insert(after.begin(), previous.agent_layer);
-  PAWL_TRY(const std::string patch, workspaces.diff(claim.run.base_id, before, after));
-  return os::write_atomically(os::join(folder, "previous.patch"), patch);
-}
-
 }  // namespace
 
 std::string log_inside(const std::string& label) { return "/pawl/evidence/" + label + ".log"; }
 
-Result<bool> write_context(const World& world, const store::Claim& claim, const std::string& folder) {
-  if (!claim.previous || claim.previous->feedback.empty()) return false;
-  const std::string evidence = os::join(folder, "evidence");
-  PAWL_OK(os::make_folders(evidence));
-  PAWL_OK(os::write_atomically(os::join(folder, "feedback.json"), claim.previous->feedback + "\n"));
-  PAWL_OK(write_patch(world.workspaces, claim, evidence));
+Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to) {
+  if (!evidence.agent_layer.empty()) {
+    std::vector<std::string> after = evidence.base_layers;
+    after.insert(after.begin(), evidence.agent_layer);
+    PAWL_TRY(auto patch, world.objects.diff(base_id, evidence.base_layers, after));
+    to.push_back({.path = "evidence/previous.patch", .bytes = std::move(patch)});
+  }
+  for (const auto& log : evidence.logs) {
+    auto tail = world.objects.blob_tail(log.blob, kEvidenceLogBytesMax);
+    if (!tail && tail.error().kind == ErrorKind::kNotFound) continue;  // gc took it
+    PAWL_TRY(auto text, std::move(tail));
+    to.push_back({.path = "evidence/" + log.label + ".log", .bytes = std::move(text)});
+  }
+  return {};
+}
+
+Result<Context> agent_context(const World& world, const store::Claim& claim) {
+  Context context;
+  if (!claim.previous || claim.previous->feedback.empty()) return context;
+  Evidence evidence{.agent_layer = claim.previous->agent_layer, .base_layers = claim.previous->base_layers};
   PAWL_TRY(const auto steps, world.store.steps(claim.run.run_id, claim.phase.phase_id));
   for (const auto& step : steps) {
     if (step.attempt_id != claim.previous->attempt_id || step.state != store::StepState::kDone) continue;
     PAWL_TRY(const Json json, parse_json(step.run));
     PAWL_TRY(const auto run, sandbox::run_from_json(json));
-    if (run.logs.empty()) continue;
-    auto tail = os::read_tail(world.workspaces.blob_path(run.logs), kEvidenceLogBytesMax);
-    if (!tail && tail.error().kind == ErrorKind::kNotFound) continue;  // gc took it
-    PAWL_TRY(const std::string text, std::move(tail));
-    PAWL_OK(os::write_atomically(os::join(evidence, step.label + ".log"), text));
+    if (!run.logs.empty()) evidence.logs.push_back({.label = step.label, .blob = run.logs});
   }
-  return true;
+  context.push_back({.path = "feedback.json", .bytes = claim.previous->feedback + "\n"});
+  PAWL_OK(add_evidence(world, claim.run.base_id, evidence, context));
+  return context;
 }
 
 }  // namespace pawl::executor

@@ -1,5 +1,4 @@
-// What an agent finds around its workspace: the environment that is let through, and the folder /pawl with
-// the feedback and the evidence of the attempt before.
+// What a step finds in the folder /pawl: for an agent the feedback and the evidence of the attempt before.
 #pragma once
 
 #include <string>
@@ -13,8 +12,23 @@ namespace pawl::executor {
 inline const std::string kPatchInside = "/pawl/evidence/previous.patch";
 std::string log_inside(const std::string& label);  // /pawl/evidence/<label>.log
 
-// Writes feedback.json and evidence/ of claim.previous into `folder`, which is created. False, and nothing
-// written, when there was no attempt before. The same claim gives the same bytes.
-Result<bool> write_context(const World& world, const store::Claim& claim, const std::string& folder);
+// What an attempt left for whoever reads it next.
+struct Evidence {
+  std::string agent_layer;               // "" when its agent changed nothing
+  std::vector<std::string> base_layers;  // that it worked on
+  struct Log {
+    std::string label, blob;
+  };
+  std::vector<Log> logs;
+};
+
+using Context = std::vector<sandbox::ContextFile>;  // what a step finds in /pawl, by path
+
+// Adds `evidence` as evidence/previous.patch and evidence/<label>.log, the end of each log.
+Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to);
+
+// feedback.json and the evidence of claim.previous; empty when there was no attempt before. The same claim
+// gives the same bytes.
+Result<Context> agent_context(const World& world, const store::Claim& claim);
 
 }  // namespace pawl::executor

@@ -5,13 +5,18 @@
 #include "executor/attempt.h"
 #include "executor/recovery.h"
 #include "executor/start_run.h"
-#include "os/file.h"
 #include "os/process.h"
 #include "store/cost_row.h"
-#include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
+
+bool is_hook(StepRole role) { return role == StepRole::kDoctor || role == StepRole::kReplan; }
+
+store::Counted counted(StepRole role) {
+  if (role == StepRole::kDoctor) return store::Counted::kDoctorCall;
+  return role == StepRole::kReplan ? store::Counted::kReplan : store::Counted::kNothing;
+}
 
 // One attempt being worked on under a lease.
 class Session {
@@ -78,19 +83,22 @@ class Session {
                               .gate_id = step.gate_id,
                               .step_name = step_name(step),
                               .label = label_of(claim_.phase.phase_id, step, claim_.attempt.number),
-                              .execution = execution};
-    std::string context;
-    if (step.role == StepRole::kAgent) {
-      context = os::join(supervisor::spool_folder(options_.folder, start.sandbox_run_id), "context");
-      PAWL_TRY(const bool written, attempt_.write_context(context));
-      if (!written) context.clear();
-    }
+                              .execution = execution,
+                              .counted = counted(step.role)};
+    PAWL_TRY(const auto context, attempt_.context_of(step));
     PAWL_TRY(const auto spec, attempt_.spec_of(step, context));
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
-    PAWL_OK(world_.store.begin_step(claim_.lease, start, result_, resume_, now()));
+    const auto begun = world_.store.begin_step(claim_.lease, start, result_, resume_, now());
+    if (!begun && begun.error().kind == ErrorKind::kExhausted &&
+        start.counted == store::Counted::kDoctorCall) {
+      // Another phase of the run had its last call meanwhile.
+      attempt_.give_up(step);
+      return {};
+    }
+    PAWL_OK(begun);
     recorded();
     observer_.step_started(claim_, start);
-    PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec));
+    PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
     return wait_and_take(step, start);
   }
 
@@ -102,11 +110,26 @@ class Session {
     return {};
   }
 
-  // The result is lost. Nothing of this id will ever run again; then the resume policy decides.
+  // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about
+  // the agent's work: a gate or a hook changes nothing that could not be done once more.
   Status give_up(const PlannedStep& step, const store::StepStart& start) {
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-    const Recovery recovery =
-        decide_recovery(sandbox::Found::kNothing, attempt_.phase().resume, start.execution);
+    const auto& resume = attempt_.phase().resume;
+    const bool probes = resume.policy == plan::ResumePolicy::kProbe;
+    const auto policy =
+        probes && step.role != StepRole::kAgent ? plan::ResumePolicy::kReExecute : resume.policy;
+    Recovery recovery =
+        decide_recovery(sandbox::Found::kNothing,
+                        is_hook(step.role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
+    if (recovery == Recovery::kProbe) {
+      PAWL_TRY(auto found, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
+      recovery = after_probe(found.exit_code, start.execution);
+      if (recovery == Recovery::kProbed) {
+        PAWL_OK(note(start, recovery));
+        take(step, start, std::move(found.run));
+        return {};
+      }
+    }
     resume_ = decision(start, recovery);
     resume_->lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                               .run_id = claim_.run.run_id,
@@ -118,6 +141,10 @@ class Session {
     unforgotten_ = start.sandbox_run_id;
     observer_.resumed(claim_, *resume_);
     if (recovery == Recovery::kReExecute) return run_step(step, start.execution + 1);
+    if (is_hook(step.role)) {
+      attempt_.give_up(step);
+      return {};
+    }
     const char* outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost";
     lost_ =
         LostStep{.gate_id = start.gate_id, .outcome = outcome, .escalate = recovery == Recovery::kEscalate};
@@ -146,7 +173,7 @@ class Session {
   Result<Turn> finish() {
     PAWL_TRY(auto end, attempt_.judge({}, lost_));
     const auto overlaps = [this](const std::string& a, const std::string& b) {
-      const auto paths = world_.workspaces.overlap(a, b, 1);
+      const auto paths = world_.objects.overlap(a, b, 1);
       return !paths || !paths->empty();  // when it can't be known, it must not be merged
     };
     PAWL_TRY(auto finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
@@ -155,6 +182,10 @@ class Session {
       PAWL_TRY(finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
     }
     recorded();
+    for (const auto& step : finished.ended_steps) {
+      PAWL_OK(world_.sandboxes.abandon(step));
+      world_.sandboxes.forget(step);
+    }
     observer_.attempt_ended(claim_, end, finished);
     return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
   }
@@ -162,8 +193,7 @@ class Session {
   gates::Signal overlap_signal(const store::LayerRow& other) const {
     constexpr std::size_t kPathsNamedMax = 10;
     std::string paths;
-    if (const auto found =
-            world_.workspaces.overlap(attempt_.accepted_layer(), other.layer_id, kPathsNamedMax))
+    if (const auto found = world_.objects.overlap(attempt_.accepted_layer(), other.layer_id, kPathsNamedMax))
       for (const auto& path : *found) paths += (paths.empty() ? "" : ", ") + path;
     return {.kind = "merge",
             .gate_id = "parallel",
@@ -244,7 +274,7 @@ Result<Turn> Executor::run_one() {
                               .owner = options_.owner,
                               .now = world_.clock.wall(),
                               .lease_ms = options_.lease_ms};
-  request.owner_is_dead = owner_is_dead;
+  request.owner_is_dead = options_.owner_is_dead;
   request.model_of_attempt = [this](const store::RunRow& run, std::int64_t number) {
     const auto plan = plan_for(run);
     return plan ? (*plan)->model_of_attempt(number) : std::string();

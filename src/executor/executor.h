@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "sandbox/client.h"
 #include "store/store.h"
-#include "workspace/workspace.h"
+#include "workspace/object_store.h"
 
 namespace pawl::executor {
 
@@ -24,7 +24,7 @@ namespace pawl::executor {
 struct World {
   store::Store& store;
   sandbox::SandboxClient& sandboxes;
-  workspace::Workspaces& workspaces;
+  workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;
 };
@@ -40,12 +40,16 @@ class Observer {
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
 };
 
+// Whether the owner of a lease is known to be gone: it was on this host, and is no process any more.
+bool owner_is_dead(std::string_view owner);
+
 struct Options {
   std::string folder;                // .pawl
   std::vector<std::string> run_ids;  // empty: any open run
   std::string owner;                 // os::to_text(this_process()) + "/<worker>"
   std::int64_t lease_ms = 30'000;
-  std::string backend;         // for cost rows of steps that were lost
+  std::string backend;  // for cost rows of steps that were lost
+  std::function<bool(std::string_view)> owner_is_dead = executor::owner_is_dead;
   std::function<bool()> stop;  // asked while waiting: true leaves the step to its supervisor and returns
 };
 
@@ -61,9 +65,6 @@ struct Turn {
   std::string waits_for;
   bool run_ended = false;
 };
-
-// Whether the owner of a lease is known to be gone: it was on this host, and is no process any more.
-bool owner_is_dead(std::string_view owner);
 
 class Executor {
  public:

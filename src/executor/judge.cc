@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "executor/attempt.h"
-#include "executor/context.h"
 
 namespace pawl::executor {
 namespace {
@@ -17,6 +16,9 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
   if (words.size() > most) out += fmt::format(", and {} more", words.size() - most);
   return out;
 }
+
+// Whether the verdict asks how a step of this role ended.
+bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
 gates::Signal agent_signal(const sandbox::SandboxRun& run) {
   return {.kind = "agent",
@@ -66,7 +68,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   if (lost) facts.signals.push_back(lost_signal(*lost));
   for (const auto& step : steps_) {
     const auto run = results_.find(step.index);
-    if (run == results_.end() || step.role == StepRole::kBaseline) continue;
+    if (run == results_.end() || !judges(step.role)) continue;
     facts.steps.push_back(facts_of(step, run->second));
     facts.step_labels.push_back(label_of(phase_->id, step, claim_->attempt.number));
     facts.backend_error = facts.backend_error || run->second.outcome == sandbox::Outcome::kSetupFailed;
@@ -78,31 +80,116 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   return facts;
 }
 
+std::vector<std::string> Attempt::evidence_paths() const {
+  std::vector<std::string> out;
+  if (const auto agent = results_.find(0); agent != results_.end() && !agent->second.layer.empty())
+    out.push_back(kPatchInside);
+  for (const auto& step : steps_) {
+    const auto run = results_.find(step.index);
+    if (run == results_.end() || !judges(step.role) || run->second.logs.empty()) continue;
+    out.push_back(log_inside(label_of(phase_->id, step, claim_->attempt.number)));
+  }
+  return out;
+}
+
+Result<Attempt::Judged> Attempt::judged(const std::vector<gates::Signal>& extra,
+                                        const std::optional<LostStep>& lost) const {
+  Judged out;
+  PAWL_TRY(out.facts, attempt_facts(extra, lost));
+  out.verdict = gates::decide(out.facts);
+  out.doctor = advice_of(StepRole::kDoctor);
+  out.replan = advice_of(StepRole::kReplan);
+  return out;
+}
+
+HookFacts Attempt::hook_facts(const Judged& judged) const {
+  return {.plan = *plan_,
+          .claim = *claim_,
+          .verdict = judged.verdict,
+          .backend_error = judged.facts.backend_error,
+          .failures = static_cast<std::int64_t>(judged.facts.earlier_failures.size()) + 1,
+          .doctor = judged.doctor,
+          .replan = judged.replan};
+}
+
+std::optional<store::Advice> Attempt::advice_of(StepRole role) const {
+  const auto step = std::ranges::find(steps_, role, &PlannedStep::role);
+  if (step == steps_.end()) return std::nullopt;
+  const auto read = role == StepRole::kDoctor ? doctor_advice : replan_advice;
+  if (given_up_.contains(step->index)) return read("", "");
+  const auto run = results_.find(step->index);
+  if (run == results_.end()) return std::nullopt;
+  std::string answer;
+  if (succeeded(run->second) && !run->second.copy_out.empty()) {
+    const auto files = world_.objects.files_of(run->second.copy_out, {kAnswerFile}, kAnswerBytesMax, 1);
+    if (files && !files->empty()) answer = files->front().bytes;
+  }
+  return read(run->second.run_id, answer);
+}
+
+Result<const PlannedStep*> Attempt::next_hook() const {
+  if (!plan_->doctor && !plan_->replan) return nullptr;
+  PAWL_TRY(const auto now, judged({}, std::nullopt));
+  const auto due = hook_due(hook_facts(now));
+  if (!due) return nullptr;
+  return &*std::ranges::find(steps_, *due, &PlannedStep::role);
+}
+
+Result<Context> Attempt::hook_context() const {
+  PAWL_TRY(const auto now, judged({}, std::nullopt));
+  PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
+  Evidence evidence{.base_layers = claim_->attempt.base_layers};
+  if (const auto agent = results_.find(0); agent != results_.end())
+    evidence.agent_layer = agent->second.layer;
+  for (const auto& step : steps_) {
+    const auto run = results_.find(step.index);
+    if (run == results_.end() || !judges(step.role) || run->second.logs.empty()) continue;
+    evidence.logs.push_back(
+        {.label = label_of(phase_->id, step, claim_->attempt.number), .blob = run->second.logs});
+  }
+  const Json question = hook_question(hook_facts(now), *phase_, attempts, evidence_paths());
+  Context context{{.path = "question.json", .bytes = canonical(question) + "\n"}};
+  PAWL_OK(add_evidence(world_, claim_->run.base_id, evidence, context));
+  return context;
+}
+
+// Full jitter: a random part of a bound that doubles, so that phases that failed together do not come back
+// together.
+std::string Attempt::not_before(const store::AttemptEnd& end) const {
+  const auto& backoff = plan_->backoff;
+  const bool goes_on = end.verdict == "failed_retryable" && end.action == store::Action::kNone;
+  if (!goes_on || backoff.initial_seconds == 0) return {};
+  const auto doublings = std::min<std::int64_t>(claim_->phase.attempts_used - 1, 32);
+  const std::int64_t bound_ms = std::min(backoff.max_seconds, backoff.initial_seconds << doublings) * 1000;
+  const std::int64_t wait_ms = os::random_below(world_.random, bound_ms + 1);
+  return rfc3339(world_.clock.wall().plus_ms(wait_ms));
+}
+
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
-  PAWL_TRY(const auto facts, attempt_facts(extra, lost));
-  const auto verdict = gates::decide(facts);
+  PAWL_TRY(const auto now, judged(extra, lost));
+  const auto& verdict = now.verdict;
   store::AttemptEnd end;
   end.verdict = verdict.verdict;
   end.signals = Json::array();
-  for (const auto& signal : facts.signals) end.signals.push_back(gates::to_json(signal));
+  for (const auto& signal : now.facts.signals) end.signals.push_back(gates::to_json(signal));
   end.failing_signals = verdict.failing_signals;
   end.summary = verdict.summary;
   end.reason = verdict.reason;
   end.build = PAWL_VERSION;
+  for (const auto& advice : {now.doctor, now.replan})
+    if (advice) end.advice.push_back(*advice);
   if (verdict.verdict == "passed") {
     end.accepted_layer = gate_layer_;
-  } else {
-    std::vector<std::string> evidence;
-    if (const auto agent = results_.find(0); agent != results_.end() && !agent->second.layer.empty())
-      evidence.push_back(kPatchInside);
-    for (const auto& step : steps_) {
-      const auto run = results_.find(step.index);
-      if (run == results_.end() || step.role == StepRole::kBaseline || run->second.logs.empty()) continue;
-      evidence.push_back(log_inside(label_of(phase_->id, step, claim_->attempt.number)));
-    }
-    end.feedback = gates::feedback_of(verdict, claim_->attempt.number, evidence);
+    return end;
   }
+  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, evidence_paths());
+  auto consequence = consequence_of(hook_facts(now));
+  end.action = consequence.action;
+  end.goal = std::move(consequence.goal);
+  end.action_reason = std::move(consequence.reason);
+  if (!consequence.hint.empty()) end.feedback["hint"] = consequence.hint;
+  end.not_before = not_before(end);
   return end;
 }
 

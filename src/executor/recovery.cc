@@ -3,6 +3,13 @@
 #include "store/store.h"
 
 namespace pawl::executor {
+namespace {
+
+Recovery once_more(std::int64_t execution) {
+  return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kReExecute;
+}
+
+}  // namespace
 
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution) {
   switch (found) {
@@ -15,13 +22,21 @@ Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::i
   }
   switch (policy) {
     case plan::ResumePolicy::kReExecute:
-      return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kReExecute;
+      return once_more(execution);
+    case plan::ResumePolicy::kProbe:
+      return Recovery::kProbe;
     case plan::ResumePolicy::kSkip:
       return Recovery::kSkip;
     case plan::ResumePolicy::kEscalate:
       return Recovery::kEscalate;
   }
   return Recovery::kEscalate;
+}
+
+Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution) {
+  constexpr std::int64_t kItDid = 0, kItDidNot = 1;
+  if (exit_code == kItDid) return Recovery::kProbed;
+  return exit_code == kItDidNot ? once_more(execution) : Recovery::kEscalate;
 }
 
 std::string_view decision_name(Recovery recovery) {
@@ -37,6 +52,10 @@ std::string_view decision_name(Recovery recovery) {
       return "skip";
     case Recovery::kEscalate:
       return "escalate";
+    case Recovery::kProbed:
+      return "probed";
+    case Recovery::kProbe:
+      break;
   }
   return "";
 }
@@ -51,6 +70,8 @@ std::string_view found_name(Recovery recovery) {
     case Recovery::kSkip:
     case Recovery::kCrashLoop:
     case Recovery::kEscalate:
+    case Recovery::kProbe:
+    case Recovery::kProbed:
       return "nothing";
   }
   return "";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "plan/plan.h"
@@ -16,10 +17,15 @@ enum class Recovery {
   kSkip,       // the attempt is counted as lost
   kEscalate,   // a person decides
   kCrashLoop,  // no execution is left: the attempt failed
+  kProbe,      // the plan's probe is to be asked: after_probe() says what then
+  kProbed,     // it said that the effect happened: the step counts as done
 };
 
 // `execution` is that of the open marker.
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution);
+
+// `exit_code` of the probe; nothing when it could not answer.
+Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
 
 // The words of the ledger's resume row.
 std::string_view decision_name(Recovery recovery);

@@ -36,20 +36,20 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
   return absolute;
 }
 
-Result<std::string> start_run(World world, const RunInput& input) {
+Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
+                              os::Random& random, const RunInput& input) {
   const std::string plan_folder = os::folder_of(input.plan_file);
   PAWL_TRY(const std::string source, source_folder(input.plan, plan_folder));
-  PAWL_TRY(const auto base, input.plan.source_ref
-                                ? world.workspaces.snapshot_git(source, *input.plan.source_ref)
-                                : world.workspaces.snapshot_directory(source));
+  PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
+                                                  : workspaces.snapshot_directory(source));
   // The source may lie inside the plan's folder; /plan is for the plan's own scripts.
   std::vector<std::string> exclude;
   if (source != plan_folder) exclude.push_back(source);
-  PAWL_TRY(const auto plan_content, world.workspaces.snapshot_directory(plan_folder, exclude));
+  PAWL_TRY(const auto plan_content, workspaces.snapshot_directory(plan_folder, exclude));
 
-  const WallTime now = world.clock.wall();
+  const WallTime now = clock.wall();
   store::NewRun run;
-  run.run.run_id = os::uuid7(now, world.random);
+  run.run.run_id = os::uuid7(now, random);
   run.run.workflow_id = input.plan.workflow;
   run.run.plan_text = input.plan_text;
   run.run.plan_file = input.plan_file;
@@ -60,7 +60,7 @@ Result<std::string> start_run(World world, const RunInput& input) {
   run.run.backend = input.backend;
   run.run.created_at = rfc3339(now);
   add_tiers(input.plan, run);
-  PAWL_OK(world.store.create_run(run, now));
+  PAWL_OK(store.create_run(run, now));
   return run.run.run_id;
 }
 

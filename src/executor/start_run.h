@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "executor/executor.h"
 #include "plan/plan.h"
+#include "workspace/workspace.h"
 
 namespace pawl::executor {
 
@@ -20,7 +21,8 @@ struct RunInput {
 };
 
 // Creates the run, durably, and returns its id. Nothing is claimed.
-Result<std::string> start_run(World world, const RunInput& input);
+Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
+                              os::Random& random, const RunInput& input);
 
 // The plan of a run, from its row. kCorrupt when it does not parse any more.
 Result<plan::Plan> plan_of(const store::RunRow& run);

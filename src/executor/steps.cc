@@ -27,6 +27,8 @@ std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase
     if (needs_inventory(gate)) add_all(StepRole::kBaseline);
     add_all(StepRole::kGate);
   }
+  if (plan.doctor) add(StepRole::kDoctor, std::string(kDoctorGate), plan.doctor->step, true);
+  if (plan.replan) add(StepRole::kReplan, std::string(kReplanGate), plan.replan->step, true);
   return out;
 }
 
@@ -63,6 +65,9 @@ const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progre
           if (passed != progress.gate_passed.end() && !passed->second) return nullptr;
         }
         break;
+      case StepRole::kDoctor:
+      case StepRole::kReplan:
+        break;  // not before the verdict
     }
   }
   return nullptr;

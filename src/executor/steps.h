@@ -12,12 +12,14 @@
 
 namespace pawl::executor {
 
-inline constexpr std::string_view kAgentGate = "agent";
+inline constexpr std::string_view kAgentGate = "agent", kDoctorGate = "doctor", kReplanGate = "replan";
 
 enum class StepRole {
   kAgent,
   kBaseline,  // a gate's step on base alone: what tests there are, by name
   kGate,
+  kDoctor,  // after the verdict, when hooks.h says so
+  kReplan,
 };
 
 struct PlannedStep {
@@ -29,7 +31,7 @@ struct PlannedStep {
 };
 
 // All steps the attempt could need: the agent, then for each gate its baseline (when it requires tests and
-// declares reports) and its steps.
+// declares reports) and its steps; then the plan's hooks.
 std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase);
 bool needs_inventory(const plan::Gate& gate);
 
@@ -48,7 +50,7 @@ struct Progress {
   const std::map<std::string, bool>& gate_passed;
 };
 
-// The next step to run, or nothing: the attempt can be judged.
+// The next step of the agent or a gate, or nothing: the attempt can be judged.
 const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progress& progress);
 
 }  // namespace pawl::executor

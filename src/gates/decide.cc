@@ -36,24 +36,26 @@ const StepFacts* hopeless_step(const AttemptFacts& facts) {
 
 struct Decision {
   std::string verdict, why;
+  bool approach_failed = false;
 };
 
 Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>& failing) {
   const bool attempts_left = facts.attempts_used < facts.max_attempts;
-  const Decision exhausted{"escalate", fmt::format("all {} attempts are used", facts.max_attempts)};
+  const std::string all_used = fmt::format("all {} attempts are used", facts.max_attempts);
   if (facts.backend_error)
-    return attempts_left ? Decision{"failed_retryable", "the sandbox could not be made"} : exhausted;
+    return attempts_left ? Decision{"failed_retryable", "the sandbox could not be made"}
+                         : Decision{"escalate", all_used};
   const auto missing = std::ranges::find_if(facts.signals, &Signal::missing);
   if (missing != facts.signals.end()) return {"escalate", "evidence is missing: " + key_of(*missing)};
   if (same_failure_again(failing, facts))
     return {"failed_unrecoverable",
-            fmt::format("the same signals failed {} attempts in a row", kSameFailureMax)};
+            fmt::format("the same signals failed {} attempts in a row", kSameFailureMax), true};
   for (const auto& signal : facts.signals) {
     const bool final = std::ranges::find(facts.non_retryable, signal.kind) != facts.non_retryable.end();
     if (!signal.passed && final) return {"escalate", key_of(signal) + " is not to be retried"};
   }
   if (const auto* step = hopeless_step(facts)) return {"escalate", step->step_name + " " + step->outcome};
-  return attempts_left ? Decision{"failed_retryable", ""} : exhausted;
+  return attempts_left ? Decision{"failed_retryable", ""} : Decision{"escalate", all_used, true};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -124,6 +126,7 @@ Verdict decide(const AttemptFacts& facts) {
   }
   const Decision decision = decide_failed(facts, out.failing_signals);
   out.verdict = decision.verdict;
+  out.approach_failed = decision.approach_failed;
   out.reason = joined(out.failing_signals);
   if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;
   out.summary = summary_of(facts);

@@ -71,7 +71,9 @@ struct AttemptFacts {
 struct Verdict {
   std::string verdict;                       // passed | failed_retryable | failed_unrecoverable | escalate
   std::vector<std::string> failing_signals;  // sorted
-  std::string reason;                        // one line, "" when passed
+  // Only another approach could help: the attempts are used up, or they fail in the same way.
+  bool approach_failed = false;
+  std::string reason;   // one line, "" when passed
   std::string summary;  // for people and the next agent; at most kSummaryBytesMax bytes of UTF-8
 };
 

@@ -15,6 +15,15 @@ void SystemRandom::fill(std::span<unsigned char> out) {
   }
 }
 
+std::int64_t random_below(Random& random, std::int64_t bound) {
+  PAWL_CHECK(bound > 0);
+  std::array<unsigned char, 8> bytes{};
+  random.fill(bytes);
+  std::uint64_t value = 0;
+  for (const auto byte : bytes) value = value << 8 | byte;
+  return static_cast<std::int64_t>(value % static_cast<std::uint64_t>(bound));  // uneven by less than 2^-30
+}
+
 std::string uuid7(WallTime now, Random& random) {
   std::array<unsigned char, 16> bytes{};
   random.fill(bytes);

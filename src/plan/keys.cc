@@ -38,7 +38,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
   static const std::map<std::string, std::vector<std::string>> keys = {
       {"plan",
        {"version", "workflow", "source", "env", "sandbox", "max_attempts", "models", "resume", "durable",
-        "protect", "policy", "budget", "doctor", "replan", "gates", "tiers"}},
+        "protect", "policy", "budget", "doctor", "replan", "backoff", "gates", "tiers"}},
       {"source", {"path", "ref"}},
       {"sandbox", kSandboxKeys},
       {"gate", {"steps", "signals", "retry", "attempt_overrides"}},
@@ -51,8 +51,9 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"resume", {"probe"}},
       {"policy", {"file", "blake3"}},
       {"budget", {"usd", "tokens", "sandbox_seconds"}},
-      {"doctor", {"run", "after_failures"}},
-      {"replan", {"run", "max_replans"}},
+      {"doctor", with_sandbox({"run", "after_failures", "network", "egress", "trace"})},
+      {"replan", with_sandbox({"run", "max_replans", "network", "egress", "trace"})},
+      {"backoff", {"initial_seconds", "max_seconds"}},
   };
   return keys;
 }

@@ -9,6 +9,8 @@ namespace pawl::plan {
 namespace {
 
 constexpr std::size_t kListMax = 1000;  // of env, models, protect
+constexpr std::int64_t kReplansMax = 100;
+constexpr std::int64_t kBackoffSecondsMax = 86'400, kBackoffSecondsDefault = 300;
 
 void read_source(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.require("source", problems);
@@ -86,18 +88,39 @@ void read_later(const Mapping& top, Problems& problems) {
         read_integer(amount, key, 1, 1'000'000'000'000, problems);
     if (budget.valid()) refuse_for_now(top, "budget", problems);
   }
-  const auto read_hook = [&](const std::string& name, const std::string& number, std::int64_t low,
-                             std::int64_t high) {
-    const auto node = top.get(name);
-    if (!node.IsDefined()) return;
-    const Mapping hook(node, name, name, problems);
-    if (const auto run = hook.require("run", problems); run.IsDefined()) read_command(run, "run", problems);
-    if (const auto count = hook.get(number); count.IsDefined())
-      read_integer(count, number, low, high, problems);
-    if (hook.valid()) refuse_for_now(top, name, problems);
-  };
-  read_hook("doctor", "after_failures", 1, kMaxAttemptsMax);
-  read_hook("replan", "max_replans", 0, 100);
+}
+
+void read_hooks(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
+  if (const auto node = top.get("doctor"); node.IsDefined()) {
+    const Mapping doctor(node, "doctor", "doctor", problems);
+    plan.doctor.emplace();
+    plan.doctor->step = read_program(doctor, defaults, problems);
+    read_number(doctor, "after_failures", 1, kMaxAttemptsMax, plan.doctor->after_failures, problems);
+  }
+  if (const auto node = top.get("replan"); node.IsDefined()) {
+    const Mapping replan(node, "replan", "replan", problems);
+    plan.replan.emplace();
+    plan.replan->step = read_program(replan, defaults, problems);
+    read_number(replan, "max_replans", 0, kReplansMax, plan.replan->max_replans, problems);
+  }
+}
+
+void read_backoff(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.get("backoff");
+  if (!node.IsDefined()) return;
+  const Mapping backoff(node, "backoff", "backoff", problems);
+  if (const auto initial = backoff.require("initial_seconds", problems); initial.IsDefined())
+    plan.backoff.initial_seconds =
+        read_integer(initial, "initial_seconds", 1, kBackoffSecondsMax, problems).value_or(1);
+  plan.backoff.max_seconds = std::max(kBackoffSecondsDefault, plan.backoff.initial_seconds);
+  read_number(backoff, "max_seconds", 1, kBackoffSecondsMax, plan.backoff.max_seconds, problems);
+  if (plan.backoff.max_seconds < plan.backoff.initial_seconds)
+    problems.add(backoff.get("max_seconds"), "max_seconds: is less than initial_seconds");
+}
+
+// Words that stand where a gate's name does: in labels, cost rows and signals.
+bool reserved(const std::string& name) {
+  return name == "agent" || name == "protect" || name == "parallel" || name == "doctor" || name == "replan";
 }
 
 void read_gates(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
@@ -116,7 +139,7 @@ void read_gates(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
     if (!is_name(name)) {
       problems.add(entry.first, "gate name '" + name.substr(0, 80) +
                                     "' must be letters, digits, '.', '_' or '-', at most 64");
-    } else if (name == "agent" || name == "protect" || name == "parallel") {
+    } else if (reserved(name)) {
       problems.add(entry.first, "gate name '" + name + "' is reserved");
     } else {
       plan.gates[name] = read_gate(entry.second, name, defaults, problems);
@@ -165,6 +188,8 @@ Plan read_plan(const YAML::Node& root, Problems& problems) {
   defaults.resume = read_resume(top, problems).value_or(defaults.resume);
   read_lists(top, plan, problems);
   read_later(top, problems);
+  read_hooks(top, defaults, plan, problems);
+  read_backoff(top, plan, problems);
   read_gates(top, defaults, plan, problems);
   read_tiers(top, defaults, plan, problems);
   return plan;

@@ -14,7 +14,13 @@ namespace pawl::plan {
 
 enum class Network { kNone, kScoped };
 enum class OnFailure { kStop, kContinue };
-enum class ResumePolicy { kReExecute, kSkip, kEscalate };
+enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
+
+// What to do with a step of the agent whose result a crash lost.
+struct Resume {
+  ResumePolicy policy = ResumePolicy::kReExecute;
+  std::vector<std::string> probe;  // of kProbe: the command that finds out whether the step's effect happened
+};
 
 // Limits of one step; the plan's `sandbox` gives defaults, a step overrides each. Units are in the names.
 struct Limits {
@@ -58,7 +64,7 @@ struct Phase {
   Step agent;                      // name "run"
   std::vector<std::string> gates;  // names of Plan::gates, in order, never empty
   std::int64_t max_attempts = 5;
-  ResumePolicy resume = ResumePolicy::kReExecute;
+  Resume resume;
 };
 
 struct Tier {
@@ -68,6 +74,21 @@ struct Tier {
   std::vector<Phase> phases;  // never empty
 };
 
+struct Doctor {
+  Step step;  // name "run"
+  std::int64_t after_failures = 2;
+};
+
+struct Replan {
+  Step step;  // name "run"
+  std::int64_t max_replans = 1;
+};
+
+// Before attempt n + 1 of a revision: a random part of min(max, initial * 2^(n-1)) seconds ("full jitter").
+struct Backoff {
+  std::int64_t initial_seconds = 0, max_seconds = 0;
+};
+
 struct Plan {
   std::string workflow;
   std::string source_path;                // as written; relative to the plan's folder
@@ -75,6 +96,9 @@ struct Plan {
   std::vector<std::string> env;
   std::vector<std::string> models;
   std::vector<std::string> protect;
+  std::optional<Doctor> doctor;
+  std::optional<Replan> replan;
+  Backoff backoff;
   std::map<std::string, Gate> gates;
   std::vector<Tier> tiers;  // never empty
 

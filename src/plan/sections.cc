@@ -17,12 +17,6 @@ bool has_name_shape(const std::string& text, bool capitals) {
   return std::ranges::all_of(text, [&](char c) { return letter(c) || c == '.' || c == '_' || c == '-'; });
 }
 
-void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
-                 std::int64_t& value, Problems& problems) {
-  if (const auto node = mapping.get(key); node.IsDefined())
-    value = read_integer(node, key, low, high, problems).value_or(value);
-}
-
 void read_network(const Mapping& mapping, Step& step, Problems& problems) {
   std::string network = "none";
   if (const auto node = mapping.get("network"); node.IsDefined())
@@ -125,18 +119,6 @@ void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) 
     retry.oom_retryable = read_bool(flag, "oom_retryable", problems).value_or(false);
 }
 
-Step read_agent(const YAML::Node& node, const Defaults& defaults, Problems& problems) {
-  Step agent;
-  agent.name = "run";
-  const Mapping mapping(node, "agent", "agent", problems);
-  if (const auto run = mapping.require("run", problems); run.IsDefined())
-    agent.argv = read_command(run, "run", problems);
-  agent.limits = defaults.limits;
-  read_limits(mapping, kAgentSecondsMax, agent.limits, problems);
-  read_network(mapping, agent, problems);
-  return agent;
-}
-
 void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& context, Problems& problems) {
   if (!node.IsSequence() || node.size() == 0) {
     problems.add(node, "gates: expected a list of gate names, found " +
@@ -174,7 +156,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   if (const auto goal = mapping.require("goal", problems); goal.IsDefined())
     phase.goal = read_string(goal, "goal", problems).value_or("");
   if (const auto agent = mapping.require("agent", problems); agent.IsDefined())
-    phase.agent = read_agent(agent, context.defaults, problems);
+    phase.agent = read_program(Mapping(agent, "agent", "agent", problems), context.defaults, problems);
   if (const auto gates = mapping.require("gates", problems); gates.IsDefined())
     read_phase_gates(gates, phase, context, problems);
   phase.max_attempts = context.defaults.max_attempts;
@@ -186,6 +168,12 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
 }
 
 }  // namespace
+
+void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
+                 std::int64_t& value, Problems& problems) {
+  if (const auto node = mapping.get(key); node.IsDefined())
+    value = read_integer(node, key, low, high, problems).value_or(value);
+}
 
 bool is_name(const std::string& text) { return has_name_shape(text, true); }
 bool is_phase_id(const std::string& text) { return has_name_shape(text, false); }
@@ -220,21 +208,32 @@ void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limit
   read_number(mapping, "time_budget_seconds", 1, seconds_max, limits.time_budget_seconds, problems);
 }
 
-std::optional<ResumePolicy> read_resume(const Mapping& mapping, Problems& problems) {
+Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems) {
+  Step step;
+  step.name = "run";
+  if (const auto run = mapping.require("run", problems); run.IsDefined())
+    step.argv = read_command(run, "run", problems);
+  step.limits = defaults.limits;
+  read_limits(mapping, kAgentSecondsMax, step.limits, problems);
+  read_network(mapping, step, problems);
+  return step;
+}
+
+std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
   const auto node = mapping.get("resume");
   if (!node.IsDefined()) return std::nullopt;
   if (node.IsMap()) {
+    Resume resume{.policy = ResumePolicy::kProbe, .probe = {}};
     const Mapping probe(node, "resume", "resume", problems);
-    if (const auto command = probe.require("probe", problems); command.IsDefined()) {
-      read_command(command, "probe", problems);
-      refuse_for_now(probe, "probe", problems);
-    }
-    return std::nullopt;
+    if (const auto command = probe.require("probe", problems); command.IsDefined())
+      resume.probe = read_command(command, "probe", problems);
+    return resume;
   }
   const auto word = read_word(node, "resume", {"re_execute", "skip", "escalate"}, problems);
   if (!word) return std::nullopt;
-  if (*word == "skip") return ResumePolicy::kSkip;
-  return *word == "escalate" ? ResumePolicy::kEscalate : ResumePolicy::kReExecute;
+  if (*word == "skip") return Resume{.policy = ResumePolicy::kSkip, .probe = {}};
+  return Resume{.policy = *word == "escalate" ? ResumePolicy::kEscalate : ResumePolicy::kReExecute,
+                .probe = {}};
 }
 
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults,

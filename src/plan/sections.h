@@ -17,12 +17,17 @@ constexpr std::size_t kPhasesMax = 10'000, kGatesMax = 1'000, kStepsMax = 100;
 struct Defaults {  // from the top of the plan, for every phase
   Limits limits;
   std::int64_t max_attempts = 5;
-  ResumePolicy resume = ResumePolicy::kReExecute;
+  Resume resume;
 };
 
 // The keys of `mapping` that a sandbox has, over `limits`. `seconds_max` bounds time_budget_seconds.
 void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limits, Problems& problems);
-std::optional<ResumePolicy> read_resume(const Mapping& mapping, Problems& problems);
+std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems);
+// Over `value`, when the key is there.
+void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
+                 std::int64_t& value, Problems& problems);
+// What an agent and a hook have in common: run, limits, network. Its name is "run".
+Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);
 
 struct PhaseContext {

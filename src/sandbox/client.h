@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "sandbox/backend.h"
@@ -21,12 +22,24 @@ enum class Found {
   kNothing,  // neither: the result is lost (or it never began)
 };
 
+struct ContextFile {
+  std::string path;  // relative, safe
+  std::string bytes;
+};
+
+struct Salvage {
+  std::optional<std::int64_t> exit_code;  // of the probe; nothing when it could not answer
+  SandboxRun run;                         // with exit code 0
+};
+
 class SandboxClient {  // thread-safe
  public:
   virtual ~SandboxClient() = default;
 
-  // Starts the supervisor and returns. REQUIRES: the marker of `sandbox_run_id` is durable.
-  virtual Status start(const std::string& sandbox_run_id, const SandboxSpec& spec) = 0;
+  // Starts the supervisor and returns. `context`: files that the copy_in without a src shows, and that its
+  // content binds. REQUIRES: the marker of `sandbox_run_id` is durable.
+  virtual Status start(const std::string& sandbox_run_id, const SandboxSpec& spec,
+                       const std::vector<ContextFile>& context) = 0;
   virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
   // Blocks until the supervisor is gone, or `stop` (asked a few times a second) says true: then kCancelled,
   // and the step goes on. kExhausted, kIndeterminate: its supervisor failed by itself (a full disk); the
@@ -37,7 +50,12 @@ class SandboxClient {  // thread-safe
   // Makes sure that this id never runs again: kills a living supervisor, forbids a late one, removes what is
   // left in the kernel. Durable when it returns.
   virtual Status abandon(const std::string& sandbox_run_id) = 0;
-  // Forgets the spool of a step whose result is recorded. Not durable, idempotent.
+  // Asks `probe`, a command, whether the effect of an abandoned step happened: it sees what the step left of
+  // its workspace (probe.h), the step's environment and what was copied in. Exit code 0: `run` stands for the
+  // lost result, with the step's layer. REQUIRES: abandon() of the id.
+  virtual Result<Salvage> salvage(const std::string& sandbox_run_id,
+                                  const std::vector<std::string>& probe) = 0;
+  // Forgets the spool and the work of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;
 
   virtual Result<Health> health() = 0;

@@ -13,6 +13,8 @@ Result<Probed> run_in_sandbox(Backend& backend, const ProbeSpec& probe) {
   SandboxSpec spec;
   spec.cmd = probe.cmd;
   spec.env = probe.env;
+  spec.copy_in = probe.shown;
+  for (auto& item : spec.copy_in) item.access = Access::kReadOnly;
   spec.time_budget_seconds = probe.time_budget_seconds;
   spec.memory_limit_mib = probe.memory_limit_mib;
   spec.pids_limit = probe.pids_limit;

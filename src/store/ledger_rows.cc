@@ -68,6 +68,22 @@ Json operator_row(const std::string& action, const Operator& who, const PhaseRow
           {"to_state", name(after)}};
 }
 
+Json advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision) {
+  Json row{{"type", advice.hook},
+           {"attempt_id", attempt_id},
+           {"sandbox_run_id", advice.sandbox_run_id},
+           {"understood", advice.understood},
+           {"reason", advice.reason}};
+  if (advice.hook == "doctor") {
+    row["action"] = advice.action;
+    row["hint"] = advice.hint;
+  } else {
+    row["goal"] = advice.goal;
+    row["revision"] = revision;
+  }
+  return row;
+}
+
 Json phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head) {
   return {{"type", "phase_sealed"},
           {"phase_id", phase.phase_id},

@@ -54,6 +54,7 @@ struct RunRow {
   std::string base_id, base_commit;
   std::string backend;  // picked once
   std::string created_at, ended_at;
+  std::int64_t doctor_calls = 0;  // of all its phases
 };
 
 // One try. `finished` is false from its reservation (claim) to its finish.

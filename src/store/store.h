@@ -30,6 +30,9 @@ namespace pawl::store {
 constexpr std::int64_t kExecutionsPerStepMax =
     3;  // markers of one step; then the attempt failed (crash_loop)
 
+// Calls of the doctor; CHECKs of the schema hold them, too.
+constexpr std::int64_t kDoctorCallsOfPhaseMax = 2, kDoctorCallsOfRunMax = 10;
+
 // Turns a row's content into its line. The ledger room implements it; see ledger/ledger.h.
 class RowSealer {  // thread-safe
  public:
@@ -75,6 +78,7 @@ struct Claim {
   bool continued = false;              // the attempt was there already: a crash, or an executor that left
   std::vector<StepRow> steps;          // of this attempt, by step_index, execution
   std::optional<AttemptRow> previous;  // the newest finished attempt of this phase, for its feedback
+  std::string revised_goal;            // what a replanner said instead of the plan's goal; "" when none did
 };
 
 // Why there was nothing to claim. The later, the better news: what is told of several.
@@ -99,12 +103,20 @@ struct ClaimResult {
   std::string waits_for;                    // one sentence for people
 };
 
+// A step whose first execution is counted with its marker: it was paid for, whatever it answers.
+enum class Counted {
+  kNothing,
+  kDoctorCall,  // doctor_calls of the phase and of the run
+  kReplan,      // replans of the phase
+};
+
 struct StepStart {  // the marker
   std::string sandbox_run_id;
   std::int64_t step_index = 0;
   std::string gate_id, step_name, label;
   std::string sandbox_spec_hash;
   std::int64_t execution = 1;
+  Counted counted = Counted::kNothing;
 };
 
 struct StepEnd {  // the result of an open step
@@ -122,6 +134,24 @@ struct ResumeDecision {  // what was done with an open marker found at claim (de
       lost_cost_row;  // for re_execute, skip, escalate: the open step ends as lost, and this is its cost row
 };
 
+// What becomes of a phase whose attempt failed, when a hook says so.
+enum class Action {
+  kNone,        // what the verdict says; a hint is part of the feedback
+  kReplan,      // a new revision with another goal: attempts_used = 0, nothing else goes back
+  kSkipPhase,   // SKIPPED
+  kMarkFailed,  // FAILED, failed_unrecoverable
+  kAbortRun,    // kMarkFailed, and every other phase that is not terminal is CANCELLED
+};
+
+// The answer of a doctor or a replanner, for the ledger: one row each, also of an answer that is none.
+struct Advice {
+  std::string hook;  // doctor | replan
+  std::string sandbox_run_id;
+  bool understood = false;           // else it counts and changes nothing
+  std::string action, hint, reason;  // a doctor's words
+  std::string goal;                  // a replanner's
+};
+
 struct AttemptEnd {
   std::string verdict;  // passed | failed_retryable | failed_unrecoverable | escalate
   Json signals;         // array
@@ -131,12 +161,18 @@ struct AttemptEnd {
   std::string reason;          // last_failure_reason: one line; "" when passed
   std::string accepted_layer;  // of a passed attempt: what becomes part of the run ("" when nothing changed)
   std::string build;           // Pawl's version
+  std::string not_before;      // when the next attempt may start; "" at once
+  std::vector<Advice> advice;
+  Action action = Action::kNone;  // of a failed attempt only
+  std::string goal;               // of kReplan
+  std::string action_reason;      // of another than kNone: one line
 };
 
 struct Finished {
   PhaseState state;  // after
   PhaseOutcome outcome;
   bool run_ended = false;
+  std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
   // A passed attempt of a parallel tier whose layer overlaps one accepted meanwhile is not accepted: nothing
   // was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;

@@ -18,7 +18,7 @@ struct Rule {
 };
 
 // The table. kAttemptRetryable is the one event whose target depends on a counter; see apply().
-constexpr std::array<Rule, 9> kRules = {{
+constexpr std::array<Rule, 12> kRules = {{
     {kClaim, {true, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "claim"},
     {kAttemptPassed, {false, true, false, false, false, false}, {kComplete, PhaseOutcome::kPassed}, "pass"},
     {kAttemptRetryable, {false, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "fail"},
@@ -30,6 +30,9 @@ constexpr std::array<Rule, 9> kRules = {{
      {false, true, false, false, false, false},
      {kFailed, PhaseOutcome::kEscalate},
      "escalate"},
+    {kReplanned, {false, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "replan"},
+    {kDoctorSkip, {false, true, false, false, false, false}, {kSkipped, PhaseOutcome::kSkipped}, "skip"},
+    {kRunAborted, {true, true, false, false, false, false}, {kCancelled, PhaseOutcome::kCancelled}, "abort"},
     {kTierStopped, {true, false, false, false, false, false}, {kSkipped, PhaseOutcome::kSkipped}, "stop"},
     {kOperatorRetry, {false, false, false, true, true, true}, {kQueued, PhaseOutcome::kNone}, "retry"},
     {kOperatorSkip, {true, true, false, true, false, false}, {kSkipped, PhaseOutcome::kSkipped}, "skip"},

@@ -13,6 +13,9 @@ enum class PhaseEvent {
   kAttemptRetryable,      // EXECUTING -> EXECUTING (no lease), or when no attempt is left -> FAILED, escalate
   kAttemptUnrecoverable,  // EXECUTING -> FAILED, failed_unrecoverable
   kAttemptEscalate,       // EXECUTING -> FAILED, escalate
+  kReplanned,             // EXECUTING -> EXECUTING (no lease), a new revision
+  kDoctorSkip,            // EXECUTING -> SKIPPED, skipped
+  kRunAborted,            // QUEUED, EXECUTING -> CANCELLED, cancelled
   kTierStopped,           // QUEUED -> SKIPPED, skipped
   kOperatorRetry,         // FAILED, SKIPPED, CANCELLED -> QUEUED
   kOperatorSkip,          // QUEUED, EXECUTING, FAILED -> SKIPPED, skipped

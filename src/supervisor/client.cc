@@ -30,10 +30,19 @@ class Client final : public sandbox::SandboxClient {
   Client(std::string folder, std::string executable, std::string backend)
       : folder_(std::move(folder)), executable_(std::move(executable)), backend_(std::move(backend)) {}
 
-  Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec) override {
+  Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
+               const std::vector<sandbox::ContextFile>& context) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
     PAWL_OK(os::make_folders(spool.folder(), 0700));
-    PAWL_OK(spool.write_job({.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec}));
+    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec};
+    for (auto& item : job.spec.copy_in)
+      if (item.src.empty()) item.src = spool.path("context");
+    for (const auto& file : context) {
+      const std::string path = os::join(spool.path("context"), file.path);
+      PAWL_OK(os::make_folders(os::folder_of(path)));
+      PAWL_OK(os::write_atomically(path, file.bytes));
+    }
+    PAWL_OK(spool.write_job(job));
     PAWL_TRY(const std::int64_t pid,
              os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
                                 spool.path("supervisor.log")));
@@ -76,13 +85,20 @@ class Client final : public sandbox::SandboxClient {
     if (!spool.abandoned()) PAWL_OK(spool.write_abandoned());
     PAWL_TRY(auto backend, sandbox::make_backend(backend_));
     backend->clean_up(sandbox_run_id);
-    return os::remove_tree(os::join(os::join(folder_, "work"), sandbox_run_id));
+    return {};
+  }
+
+  Result<sandbox::Salvage> salvage(const std::string& sandbox_run_id,
+                                   const std::vector<std::string>& probe) override {
+    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
+    return supervisor::salvage(Spool(spool_folder(folder_, sandbox_run_id)), *backend, probe);
   }
 
   void forget(const std::string& sandbox_run_id) override {
-    const std::string folder = spool_folder(folder_, sandbox_run_id);
+    const Spool spool(spool_folder(folder_, sandbox_run_id));
     // What can't be removed now is found by gc: its marker is not open any more.
-    static_cast<void>(os::remove_tree(folder));
+    for (const auto& folder : {spool.work_folder(), spool.folder()})
+      static_cast<void>(os::remove_tree(folder));
     const std::lock_guard guard(mutex_);
     children_.erase(sandbox_run_id);
   }

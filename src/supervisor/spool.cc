@@ -4,6 +4,8 @@ namespace pawl::supervisor {
 
 std::string Spool::pawl_folder() const { return os::folder_of(os::folder_of(folder_)); }
 
+std::string Spool::work_folder() const { return os::join(os::join(pawl_folder(), "work"), id()); }
+
 std::string Spool::id() const { return folder_.substr(folder_.rfind('/') + 1); }
 
 Status Spool::write_job(const Job& job) const {

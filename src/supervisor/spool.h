@@ -6,12 +6,16 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "sandbox/backend.h"
+#include "sandbox/client.h"
 #include "sandbox/spec.h"
+#include "workspace/workspace.h"
 
 namespace pawl::supervisor {
 
@@ -32,6 +36,7 @@ class Spool {
   const std::string& folder() const { return folder_; }
   std::string pawl_folder() const;  // .pawl
   std::string id() const;           // the sandbox_run_id: the folder's name
+  std::string work_folder() const;  // .pawl/work/<id>: where its workspace is while it runs
   std::string path(std::string_view name) const { return os::join(folder_, name); }
 
   Status write_job(const Job& job) const;
@@ -53,5 +58,13 @@ class Spool {
  private:
   std::string folder_;
 };
+
+// What a step's workspace is made of, topmost first.
+std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
+                                       const workspace::Workspaces& workspaces);
+
+// SandboxClient::salvage. REQUIRES: the step is abandoned.
+Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
+                                 const std::vector<std::string>& probe);
 
 }  // namespace pawl::supervisor

@@ -52,10 +52,6 @@ class OutputFile {
   std::int64_t size_ = 0;
 };
 
-std::string work_root(const Spool& spool) {
-  return os::join(os::join(spool.pawl_folder(), "work"), spool.id());
-}
-
 struct WorkFolders {
   sandbox::Folders folders;
 };
@@ -63,14 +59,13 @@ struct WorkFolders {
 Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::WorkspaceSpec& spec,
                                       const workspace::Workspaces& workspaces) {
   WorkFolders work;
-  const std::string root = work_root(spool);
+  const std::string root = spool.work_folder();
   work.folders.upper = os::join(root, "upper");
   work.folders.work = os::join(root, "work");
   work.folders.scratch = os::join(root, "scratch");
   for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
     PAWL_OK(os::make_folders(folder));
-  for (const auto& layer : spec.layers) work.folders.lower.push_back(workspaces.layer_tree(layer));
-  if (!spec.base_id.empty()) work.folders.lower.push_back(workspaces.base_tree(spec.base_id));
+  work.folders.lower = lower_folders(spec, workspaces);
   return work;
 }
 
@@ -149,7 +144,7 @@ int supervise(const std::string& spool_folder) {
   auto status = spool.write_identity(os::this_process());
   if (status) status = run_job(spool, *lock);
   // Spooled or lost, nobody needs it; a crash before this leaves files only, which gc finds by their names.
-  static_cast<void>(os::remove_tree(work_root(spool)));
+  static_cast<void>(os::remove_tree(spool.work_folder()));
   if (status) return 0;
   std::fprintf(stderr, "pawl supervisor: %s\n", status.error().message.c_str());
   return status.error().kind == ErrorKind::kExhausted ? kExitExhausted : 1;

@@ -281,8 +281,15 @@ class Keeping(WithRun):
     def test_migrations_go_up_and_down(self):
         self.make_simple()
         self.pawl("run", "plan.yaml")
-        self.assertIn("1", self.pawl("migrate", "status").stdout)
+        self.assertIn("schema 2, this program needs 2", self.pawl("migrate", "status").stdout)
+        self.pawl("migrate", "down")
+        self.assertIn("pawl migrate up", self.pawl("status", expect=1).stderr)
+        self.pawl("migrate", "up")
+        self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "what the newest version does not need is kept")
+        self.pawl("migrate", "down")
         self.assertIn("destroy", self.pawl("migrate", "down", expect=1).stderr)
+        self.pawl("migrate", "up")
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def test_sandbox_exec_that_is_interrupted_leaves_nothing(self):
         (self.root / "tmp").mkdir()

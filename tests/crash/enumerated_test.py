@@ -9,6 +9,7 @@ import collections
 import os
 import pathlib
 import shutil
+import sqlite3
 import unittest
 
 from pawl_testing import PawlTest
@@ -18,6 +19,8 @@ version: 1
 workflow: enumerated
 source: {path: source}
 max_attempts: 4
+doctor: {run: "cat /plan/doctor.json", after_failures: 1}
+replan: {run: "cat /plan/replan.json"}
 gates:
   check:
     steps:
@@ -26,14 +29,14 @@ gates:
     signals: [build, tests]
 tiers:
   - phases:
-      - {id: mend, goal: "the second attempt mends", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
+      - {id: mend, goal: "the second revision mends", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
   - phases:
       - {id: add, goal: "one more file", agent: {run: "echo more > more"}, gates: [check]}
 """
 
 AGENT = """\
 echo built > built
-if [ -s "$PAWL_FEEDBACK" ]; then sed -i 's/ wrong=""//' cases.xml; fi
+if [ -s "$PAWL_FEEDBACK" ] && [ "$PAWL_GOAL" = mend ]; then sed -i 's/ wrong=""//' cases.xml; fi
 """
 
 CASES = '<testsuite name="s"><testcase classname="c" name="one" wrong=""/><testcase classname="c" name="two"/></testsuite>\n'
@@ -66,6 +69,8 @@ class Enumerated(PawlTest):
         self.write(f"{name}/source/cases.xml", CASES)
         self.write(f"{name}/plan.yaml", PLAN)
         self.write(f"{name}/agent.sh", AGENT)
+        self.write(f"{name}/doctor.json", '{"action": "replan", "reason": "wrong way"}')
+        self.write(f"{name}/replan.json", '{"goal": "mend"}')
         return folder
 
     def finish(self, name, env):
@@ -87,6 +92,10 @@ class Enumerated(PawlTest):
         self.assertEqual(self.rows(projected), chains[""], "the projection is what the database holds")
         ids = {r["sandbox_run_id"] for rows in chains.values() for r in rows if "sandbox_run_id" in r}
         self.assertEqual(self.our_cgroups(ids), [])
+        with sqlite3.connect(self.root / name / ".pawl" / "pawl.db") as db:
+            self.assertEqual(db.execute("SELECT SUM(doctor_calls), SUM(replans), MAX(revision), MAX(attempts_total) "
+                                        "FROM phases").fetchone(), (1, 1, 1, 2), "no crash gives or takes a call")
+        db.close()
         return chains, crashes
 
     def test_every_point_recovers_to_the_same_ledger(self):

@@ -12,7 +12,8 @@ using plan::ResumePolicy;
 using sandbox::Found;
 
 TEST(Recovery, NeverPaysForWhatStillRunsOrIsSpooled) {
-  for (const auto policy : {ResumePolicy::kReExecute, ResumePolicy::kSkip, ResumePolicy::kEscalate}) {
+  for (const auto policy :
+       {ResumePolicy::kReExecute, ResumePolicy::kSkip, ResumePolicy::kEscalate, ResumePolicy::kProbe}) {
     EXPECT_EQ(decide_recovery(Found::kRunning, policy, 1), Recovery::kReattach);
     EXPECT_EQ(decide_recovery(Found::kSpooled, policy, 1), Recovery::kAdopt);
     EXPECT_EQ(decide_recovery(Found::kSpooled, policy, store::kExecutionsPerStepMax), Recovery::kAdopt);
@@ -26,6 +27,16 @@ TEST(Recovery, ALostResultIsThePolicysBusiness) {
             Recovery::kCrashLoop);
   EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kSkip, 1), Recovery::kSkip);
   EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kEscalate, 1), Recovery::kEscalate);
+}
+
+TEST(Recovery, AProbeIsBelievedForTwoExitCodes) {
+  EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kProbe, 1), Recovery::kProbe);
+  EXPECT_EQ(after_probe(0, 1), Recovery::kProbed);
+  EXPECT_EQ(after_probe(0, store::kExecutionsPerStepMax), Recovery::kProbed);
+  EXPECT_EQ(after_probe(1, 1), Recovery::kReExecute);
+  EXPECT_EQ(after_probe(1, store::kExecutionsPerStepMax), Recovery::kCrashLoop);
+  for (const int code : {2, 126, 127, -1}) EXPECT_EQ(after_probe(code, 1), Recovery::kEscalate) << code;
+  EXPECT_EQ(after_probe(std::nullopt, 1), Recovery::kEscalate) << "killed, or out of time";
 }
 
 }  // namespace

@@ -18,10 +18,9 @@ TEST(Schema, HasEveryKeyOfTheParserAndNoOther) {
   ASSERT_TRUE(schema) << schema.error().message;
   for (const auto& [mapping, keys] : known_keys()) {
     // Those that are refused as a whole have no mapping of their own in the schema.
-    if (mapping == "resume" || mapping == "policy" || mapping == "budget" || mapping == "doctor" ||
-        mapping == "replan")
-      continue;
-    const Json& place = mapping == "plan" ? *schema : (*schema)["$defs"][mapping];
+    if (mapping == "policy" || mapping == "budget") continue;
+    Json place = mapping == "plan" ? *schema : (*schema)["$defs"][mapping];
+    if (mapping == "resume") place = place["oneOf"][1];
     std::set<std::string> in_schema;
     for (const auto& [name, value] : place["properties"].items()) in_schema.insert(name);
     EXPECT_EQ(in_schema, std::set<std::string>(keys.begin(), keys.end())) << mapping;
@@ -54,6 +53,26 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   EXPECT_EQ(plan.model_of_attempt(1), "small");
   EXPECT_EQ(plan.model_of_attempt(2), "large");
   EXPECT_EQ(plan.model_of_attempt(9), "large");
+}
+
+TEST(Parse, ReadsHooksBackoffAndProbes) {
+  const auto parsed = parse(
+      "version: 1\nworkflow: w\nsource: {path: .}\nresume: {probe: [test, -e, done]}\n"
+      "doctor: {run: ask, memory_limit_mib: 64}\nreplan: {run: [plan], max_replans: 3}\n"
+      "backoff: {initial_seconds: 400}\ngates:\n  g: {steps: [{name: s, run: t}]}\n"
+      "tiers:\n  - phases:\n    - {id: p, goal: g, agent: {run: a}, gates: [g]}\n"
+      "    - {id: q, goal: g, agent: {run: a}, gates: [g], resume: skip}\n",
+      "plan.yaml");
+  ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
+  const Plan& plan = *parsed.plan;
+  EXPECT_EQ(plan.doctor->step.argv, (std::vector<std::string>{"sh", "-c", "ask"}));
+  EXPECT_EQ(plan.doctor->step.limits.memory_limit_mib, 64);
+  EXPECT_EQ(plan.doctor->after_failures, 2);
+  EXPECT_EQ(plan.replan->max_replans, 3);
+  EXPECT_EQ(plan.backoff.max_seconds, 400) << "never less than the first";
+  EXPECT_EQ(plan.find_phase("p")->resume.policy, ResumePolicy::kProbe);
+  EXPECT_EQ(plan.find_phase("p")->resume.probe, (std::vector<std::string>{"test", "-e", "done"}));
+  EXPECT_EQ(plan.find_phase("q")->resume.policy, ResumePolicy::kSkip);
 }
 
 TEST(Nearest, IsTheWordThatWasMeant) {

@@ -289,10 +289,100 @@ TEST_F(StoreTest, ManyProcessesOnOneFileShareTheWork) {
   }
 }
 
+TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
+  const auto run = create({{"a", "b", "c", "d", "e", "f"}}, true);
+  std::vector<Claim> held;
+  for (int i = 0; i < 6; ++i) held.push_back(claim(std::to_string(i)));
+  std::map<std::size_t, std::string> open;  // the step of each, which the next one ends
+  int id = 0;
+  const auto ask = [&](std::size_t who, std::int64_t execution) {
+    const StepStart start{.sandbox_run_id = "d" + std::to_string(++id),
+                          .step_index = id,
+                          .gate_id = "doctor",
+                          .step_name = "run",
+                          .label = "x",
+                          .sandbox_spec_hash = "h",
+                          .execution = execution,
+                          .counted = Counted::kDoctorCall};
+    std::optional<StepEnd> previous;
+    if (open.contains(who)) previous = ended(open[who]);
+    auto begun = store_->begin_step(held[who].lease, start, previous, std::nullopt, now_);
+    if (begun) open[who] = start.sandbox_run_id;
+    return begun;
+  };
+  EXPECT_TRUE(ask(0, 1));
+  EXPECT_TRUE(ask(0, 2)) << "of the same call";
+  EXPECT_EQ(phase(run, "a").doctor_calls, 1);
+  EXPECT_TRUE(ask(0, 1));
+  EXPECT_EQ(ask(0, 1).error().kind, ErrorKind::kExhausted) << "two a phase";
+  for (const std::size_t who : {1U, 2U, 3U, 4U}) EXPECT_TRUE(ask(who, 1) && ask(who, 1));
+  EXPECT_EQ(store_->run(run)->doctor_calls, 10);
+  EXPECT_EQ(ask(5, 1).error().kind, ErrorKind::kExhausted) << "ten a run";
+  EXPECT_EQ(phase(run, "f").doctor_calls, 0) << "and nothing is written of one too many";
+}
+
+TEST_F(StoreTest, AReplanStartsARevisionAndTakesNothingElseBack) {
+  const auto run = create({{"a"}});
+  auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
+  held = claim();
+  auto end = verdict("escalate");
+  end.action = Action::kReplan;
+  end.goal = "another way";
+  end.action_reason = "replanned: stuck";
+  end.advice = {{.hook = "replan", .sandbox_run_id = "r", .understood = true, .goal = "another way"}};
+  const auto finished = store_->finish(
+      held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+  ASSERT_TRUE(finished) << finished.error().message;
+  EXPECT_EQ(finished->state, PhaseState::kExecuting);
+  const auto row = phase(run, "a");
+  EXPECT_EQ(std::tuple(row.attempts_used, row.attempts_total, row.revision, row.escalation_level),
+            std::tuple(0, 2, 1, 1));
+  EXPECT_EQ(row.lease_owner, "");
+  // replans is what begin_step counts; without it nobody looks for a revised goal.
+  ASSERT_EQ(claim().revised_goal, "");
+}
+
+TEST_F(StoreTest, AnAbortCancelsWhatIsNotTerminal) {
+  const auto run = create({{"a", "b"}, {"c"}}, true);
+  const auto a = claim("1"), b = claim("2");
+  const auto running = step(b);
+  auto end = verdict("failed_retryable");
+  end.action = Action::kAbortRun;
+  end.action_reason = "doctor: abort_run";
+  const auto finished = store_->finish(
+      a.lease, ended(step(a)), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+  ASSERT_TRUE(finished) << finished.error().message;
+  EXPECT_TRUE(finished->run_ended);
+  EXPECT_EQ(finished->ended_steps, std::vector<std::string>{running});
+  EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kFailedUnrecoverable);
+  EXPECT_EQ(phase(run, "b").state, PhaseState::kCancelled);
+  EXPECT_EQ(phase(run, "c").state, PhaseState::kCancelled);
+  EXPECT_EQ(finish(b, running, "passed").error().kind, ErrorKind::kConflict) << "a late result is refused";
+}
+
+TEST_F(StoreTest, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
+  create({{"a"}});
+  const auto held = claim();
+  auto end = verdict("failed_retryable");
+  end.not_before = rfc3339(now_.plus_ms(5000));
+  ASSERT_TRUE(store_->finish(
+      held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; },
+      now_));
+  EXPECT_EQ(store_->claim(request())->nothing, Nothing::kNotBefore);
+  now_ = now_.plus_ms(5001);
+  EXPECT_EQ(claim().phase.not_before, "");
+}
+
 TEST_F(StoreTest, MigratesDownAndUp) {
   EXPECT_EQ(schema_status("sqlite:" + path_)->database, schema_status("sqlite:" + path_)->program);
   create({{"a"}});
   store_.reset();
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false)) << "the newest one keeps the runs";
+  EXPECT_EQ(schema_status("sqlite:" + path_)->pending, std::vector<std::string>{"policies"});
+  ASSERT_TRUE(migrate_up("sqlite:" + path_));
+  EXPECT_EQ(open()->runs(10)->size(), 1U);
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false));
   EXPECT_EQ(migrate_down("sqlite:" + path_, false).error().kind, ErrorKind::kDenied) << "runs are there";
   ASSERT_TRUE(migrate_down("sqlite:" + path_, true));
   EXPECT_FALSE(schema_status("sqlite:" + path_)->pending.empty());
@@ -348,6 +438,9 @@ TEST(Transition, IsATable) {
       {kAttemptRetryable, {kExecuting}},
       {kAttemptUnrecoverable, {kExecuting}},
       {kAttemptEscalate, {kExecuting}},
+      {kReplanned, {kExecuting}},
+      {kDoctorSkip, {kExecuting}},
+      {kRunAborted, {kQueued, kExecuting}},
       {kTierStopped, {kQueued}},
       {kOperatorRetry, {kFailed, PhaseState::kSkipped, PhaseState::kCancelled}},
       {kOperatorSkip, {kQueued, kExecuting, kFailed}},

@@ -48,7 +48,7 @@ class Leftovers : public ::testing::Test {
       ids.push_back(os::uuid7(os::SystemClock().wall(), random_));
       sandbox::SandboxSpec spec{
           .cmd = {"sh", "-c", "sleep 0.0$(($$ % 3)); sleep 0.01 & exit 0 # " + temp_.path()}};
-      ASSERT_TRUE(client_->start(ids.back(), spec));
+      ASSERT_TRUE(client_->start(ids.back(), spec, {}));
     }
     std::ranges::shuffle(ids, moments_);
     for (int i = 0; i < kills; ++i) kill_supervisor_of(ids[static_cast<std::size_t>(i)]);

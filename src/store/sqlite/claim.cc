@@ -190,6 +190,12 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
       PAWL_TRY(claim.previous, read_attempt(query));
     }
   }
+  if (phase.replans > 0) {
+    PAWL_TRY(auto query, connection_->query("newest_goal"));
+    query.bind(phase.run_id).bind(phase.phase_id).bind(phase.revision);
+    PAWL_TRY(const bool row, query.next());
+    if (row) claim.revised_goal = query.text(0);
+  }
   if (claim.continued) {
     PAWL_TRY(auto all, steps(phase.run_id, phase.phase_id));
     for (auto& row : all)

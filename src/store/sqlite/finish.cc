@@ -5,7 +5,20 @@
 namespace pawl::store::sqlite {
 namespace {
 
-PhaseEvent event_of(std::string_view verdict) {
+PhaseEvent event_of(const AttemptEnd& end) {
+  const std::string_view verdict = end.verdict;
+  PAWL_CHECK(end.action == Action::kNone || verdict != "passed");
+  switch (end.action) {
+    case Action::kNone:
+      break;
+    case Action::kReplan:
+      return PhaseEvent::kReplanned;
+    case Action::kSkipPhase:
+      return PhaseEvent::kDoctorSkip;
+    case Action::kMarkFailed:
+    case Action::kAbortRun:
+      return PhaseEvent::kAttemptUnrecoverable;
+  }
   if (verdict == "passed") return PhaseEvent::kAttemptPassed;
   if (verdict == "failed_retryable") return PhaseEvent::kAttemptRetryable;
   if (verdict == "failed_unrecoverable") return PhaseEvent::kAttemptUnrecoverable;
@@ -113,6 +126,55 @@ Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer
   return query.bind(phase.run_id).bind(merge_seq).bind(phase.phase_id).bind(layer).run();
 }
 
+Status SqliteStore::record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end,
+                                  WallTime now) {
+  const bool replanned = end.action == Action::kReplan;
+  for (const auto& advice : end.advice)
+    PAWL_OK(append_row(phase.run_id, phase.phase_id,
+                       advice_row(attempt.attempt_id, advice, replanned ? phase.revision : 0), now));
+  if (!replanned) return {};
+  PAWL_TRY(auto query, connection_->query("insert_revision"));
+  query.bind(phase.run_id).bind(phase.phase_id).bind(phase.revision).bind(attempt.attempt_id);
+  return query.bind(end.goal).bind(end.action_reason).run();
+}
+
+Status SqliteStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out,
+                                    WallTime now) {
+  if (phase.state == PhaseState::kComplete) PAWL_OK(accept_layer(phase, end.accepted_layer));
+  PAWL_OK(seal_phase(phase, now));
+  PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
+  if (end.action == Action::kAbortRun) {
+    PAWL_OK(cancel_others(phase, end.action_reason, out, now));
+  } else if (phase.state == PhaseState::kFailed && tier_row.stop_on_failure) {
+    PAWL_OK(stop_queued(phase, now));
+  }
+  PAWL_TRY(out.run_ended, seal_run_if_over(phase.run_id, now));
+  return {};
+}
+
+// Whoever works on one of them has lost its lease.
+Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out,
+                                  WallTime now) {
+  PAWL_TRY(const auto all, phases(aborting.run_id));
+  for (auto row : all) {
+    if (is_terminal(row.state)) continue;
+    PAWL_TRY(const auto transition, apply(row, PhaseEvent::kRunAborted));
+    if (row.state == PhaseState::kExecuting) {
+      PAWL_TRY(auto step, end_work_of(row, now));
+      if (!step.empty()) out.ended_steps.push_back(std::move(step));
+    }
+    row.state = transition.state;
+    row.outcome = transition.outcome;
+    row.lease_owner.clear();
+    row.lease_expires_at.clear();
+    row.fence += 1;
+    row.last_failure_reason = "aborted by " + aborting.phase_id + ": " + reason;
+    PAWL_OK(write_phase(row));
+    PAWL_OK(seal_phase(row, now));
+  }
+  return {};
+}
+
 Result<Finished> SqliteStore::finish(
     const Lease& lease, const std::optional<StepEnd>& last, const std::optional<ResumeDecision>& resume,
     const AttemptEnd& end, const std::function<bool(const std::string&, const std::string&)>& overlaps,
@@ -120,7 +182,7 @@ Result<Finished> SqliteStore::finish(
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "finish"));
   PAWL_TRY(auto phase_row, phase_under(lease));
   PAWL_TRY(auto attempt, unfinished_attempt(phase_row));
-  PAWL_TRY(const auto transition, apply(phase_row, event_of(end.verdict)));
+  PAWL_TRY(const auto transition, apply(phase_row, event_of(end)));
   Finished out{.state = transition.state, .outcome = transition.outcome};
   if (transition.state == PhaseState::kComplete) {
     PAWL_TRY(out.overlapping, overlapping_layer(phase_row, attempt, end.accepted_layer, overlaps));
@@ -142,18 +204,17 @@ Result<Finished> SqliteStore::finish(
 
   phase_row.state = transition.state;
   phase_row.outcome = transition.outcome;
-  phase_row.last_failure_reason = end.reason;
+  phase_row.last_failure_reason = end.action == Action::kNone ? end.reason : end.action_reason;
   phase_row.lease_owner.clear();
   phase_row.lease_expires_at.clear();
-  PAWL_OK(write_phase(phase_row));
-  if (is_terminal(phase_row.state)) {
-    if (phase_row.state == PhaseState::kComplete) PAWL_OK(accept_layer(phase_row, end.accepted_layer));
-    PAWL_OK(seal_phase(phase_row, now));
-    PAWL_TRY(const TierRow tier_row, tier(lease.run_id, phase_row.tier_index));
-    if (phase_row.state == PhaseState::kFailed && tier_row.stop_on_failure)
-      PAWL_OK(stop_queued(phase_row, now));
-    PAWL_TRY(out.run_ended, seal_run_if_over(lease.run_id, now));
+  if (phase_row.state == PhaseState::kExecuting) phase_row.not_before = end.not_before;
+  if (end.action == Action::kReplan) {
+    phase_row.revision += 1;
+    phase_row.attempts_used = 0;
   }
+  PAWL_OK(record_advice(phase_row, attempt, end, now));
+  PAWL_OK(write_phase(phase_row));
+  if (is_terminal(phase_row.state)) PAWL_OK(settle_terminal(phase_row, end, out, now));
   PAWL_OK(sign_head(lease.run_id, now));
   PAWL_OK(transaction.commit());
   return out;

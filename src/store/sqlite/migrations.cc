@@ -13,11 +13,14 @@ namespace {
 
 struct Migration {
   std::string_view name, up, down;
+  std::string_view count_lost, lost;  // what taking it back would lose: a statement that counts, and the noun
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 1>& migrations() {
-  static const std::array<Migration, 1> all = {{{"first", sql::m0001_first_up, sql::m0001_first_down}}};
+const std::array<Migration, 2>& migrations() {
+  static const std::array<Migration, 2> all = {
+      {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
+       {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"}}};
   return all;
 }
 
@@ -51,13 +54,13 @@ Result<SchemaStatus> status_of(Connection& connection) {
   return status;
 }
 
-Status apply_pending(Connection& connection, const SchemaStatus& status) {
-  for (auto done = static_cast<std::size_t>(status.database); done < migrations().size(); ++done) {
+Status apply_pending(Connection& connection) {
+  // All in one: a crash leaves what was there, never a schema between two versions, which nobody may open.
+  PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+  // Somebody else may have been first.
+  PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
+  for (auto done = static_cast<std::size_t>(applied); done < migrations().size(); ++done) {
     const Migration& migration = migrations()[done];
-    PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
-    // Somebody else may have been first; then there is nothing left to do for us.
-    PAWL_TRY(const std::int64_t now, number(connection, "user_version"));
-    if (now > static_cast<std::int64_t>(done)) continue;
     PAWL_OK(connection.run_script(migration.up));
     const std::string at = rfc3339(os::SystemClock().wall());
     {
@@ -65,27 +68,28 @@ Status apply_pending(Connection& connection, const SchemaStatus& status) {
       PAWL_OK(insert.bind(static_cast<std::int64_t>(done + 1)).bind(migration.name).bind(at).run());
     }
     PAWL_OK(set_version(connection, done + 1));
-    PAWL_OK(transaction.commit());
   }
-  return {};
+  return transaction.commit();
 }
 
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data) {
   if (status.database == 0)
     return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
-  if (!destroy_data) {
-    PAWL_TRY(const std::int64_t runs, number(connection, "count_runs"));
-    if (runs > 0)
-      return fail(ErrorKind::kDenied,
-                  fmt::format("{} run(s) would be lost; export them, then say --destroy-data", runs));
-  }
   const auto version = static_cast<std::size_t>(status.database);
+  const Migration& newest = migrations()[version - 1];
+  if (!destroy_data) {
+    PAWL_TRY(const std::int64_t rows, number(connection, newest.count_lost));
+    if (rows > 0)
+      return fail(
+          ErrorKind::kDenied,
+          fmt::format("{} {} would be lost; export the runs, then say --destroy-data", rows, newest.lost));
+  }
   PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
   if (version > 1) {
     PAWL_TRY(auto forget, connection.query("delete_migration"));
     PAWL_OK(forget.bind(status.database).run());
   }
-  PAWL_OK(connection.run_script(migrations()[version - 1].down));
+  PAWL_OK(connection.run_script(newest.down));
   PAWL_OK(set_version(connection, version - 1));
   return transaction.commit();
 }

@@ -8,8 +8,8 @@ namespace pawl::store::sqlite {
 
 // kCorrupt when the file is a database of somebody else.
 Result<SchemaStatus> status_of(Connection& connection);
-// Applies what is pending, each migration in one transaction.
-Status apply_pending(Connection& connection, const SchemaStatus& status);
+// Applies what is pending, all in one transaction.
+Status apply_pending(Connection& connection);
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data);
 
 }  // namespace pawl::store::sqlite

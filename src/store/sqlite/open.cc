@@ -39,7 +39,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& location,
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
   if (status.database == 0) {
-    PAWL_OK(sqlite::apply_pending(*connection, status));
+    PAWL_OK(sqlite::apply_pending(*connection));
   } else if (status.database < status.program) {
     return fail(
         ErrorKind::kInvalid,
@@ -58,7 +58,7 @@ Result<SchemaStatus> migrate_up(const std::string& location) {
   PAWL_TRY(auto connection, connect(location));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
-  PAWL_OK(sqlite::apply_pending(*connection, status));
+  PAWL_OK(sqlite::apply_pending(*connection));
   return sqlite::status_of(*connection);
 }
 

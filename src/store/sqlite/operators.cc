@@ -38,13 +38,13 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
 }
 
 // The attempt and the open step of a phase that an operator ends: neither may be finished later.
-Status SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
+Result<std::string> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
   std::optional<AttemptRow> attempt;
   {
     PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
     query.bind(phase_row.run_id).bind(phase_row.phase_id);
     PAWL_TRY(const bool row, query.next());
-    if (!row) return {};
+    if (!row) return "";
     PAWL_TRY(attempt, read_attempt(query));
   }
   std::optional<StepRow> open;
@@ -77,7 +77,8 @@ Status SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
   attempt->verdict = "cancelled";
   attempt->signals = "[]";
   PAWL_OK(finish_attempt(*attempt));
-  return append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt), now);
+  PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt), now));
+  return open ? open->sandbox_run_id : "";
 }
 
 Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id, const std::string& phase_id,
@@ -112,7 +113,9 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
   std::vector<std::string> changed;
   for (auto& row : targets) {
     PAWL_TRY(const auto transition, apply(row, event));
-    if (row.state == PhaseState::kExecuting) PAWL_OK(end_work_of(row, now));
+    if (row.state == PhaseState::kExecuting) {
+      PAWL_TRY([[maybe_unused]] const auto step, end_work_of(row, now));
+    }
     PAWL_OK(
         append_row(run_id, row.phase_id, operator_row(std::string(action), who, row, transition.state), now));
     row.state = transition.state;
@@ -122,6 +125,7 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
     row.fence += 1;
     if (event == PhaseEvent::kOperatorRetry) {
       row.attempts_used = 0;
+      row.not_before.clear();
       row.revision += 1;
       row.last_failure_reason.clear();
     } else {

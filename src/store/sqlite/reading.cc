@@ -118,6 +118,7 @@ Result<RunRow> read_run(const Query& query) {
   row.backend = query.text(9);
   row.created_at = query.text(10);
   row.ended_at = query.text(11);
+  row.doctor_calls = query.number(12);
   return row;
 }
 

@@ -72,6 +72,7 @@ class SqliteStore final : public Store {
   Status close_lost_step(const PhaseRow& phase, const ResumeDecision& resume, WallTime now);
   Status record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
                         const std::optional<ResumeDecision>& resume, WallTime now);
+  Status count(PhaseRow& phase, const StepStart& start);
   Status finish_attempt(const AttemptRow& attempt);
   Result<StepRow> step(const std::string& sandbox_run_id);
   Status set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
@@ -93,12 +94,16 @@ class SqliteStore final : public Store {
       const PhaseRow& phase, const AttemptRow& attempt, const std::string& layer,
       const std::function<bool(const std::string&, const std::string&)>& overlaps);
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
+  Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
+  Status settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now);
+  Status cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out, WallTime now);
 
   // --- operators
   Result<std::vector<std::string>> operate(const std::string& run_id, const std::string& phase_id,
                                            PhaseEvent event, std::string_view action, const Operator& who,
                                            WallTime now);
-  Status end_work_of(const PhaseRow& phase, WallTime now);
+  // Returns the step that was open, "" for none.
+  Result<std::string> end_work_of(const PhaseRow& phase, WallTime now);
 
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;

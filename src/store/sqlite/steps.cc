@@ -125,15 +125,33 @@ Status SqliteStore::record_endings(const PhaseRow& phase, const std::optional<St
   return {};
 }
 
+Status SqliteStore::count(PhaseRow& phase, const StepStart& start) {
+  if (start.counted == Counted::kReplan) {
+    phase.replans += 1;
+    return write_phase(phase);
+  }
+  if (phase.doctor_calls >= kDoctorCallsOfPhaseMax)
+    return fail(ErrorKind::kExhausted, start.label + ": no call of the doctor is left for this phase");
+  phase.doctor_calls += 1;
+  {
+    PAWL_TRY(auto query, connection_->query("count_doctor_call"));
+    PAWL_OK(query.bind(phase.run_id).bind(kDoctorCallsOfRunMax).run());
+    if (connection_->changes() == 0)
+      return fail(ErrorKind::kExhausted, start.label + ": no call of the doctor is left for this run");
+  }
+  return write_phase(phase);
+}
+
 Status SqliteStore::begin_step(const Lease& lease, const StepStart& start,
                                const std::optional<StepEnd>& previous,
                                const std::optional<ResumeDecision>& resume, WallTime now) {
   if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "begin_step"));
-  PAWL_TRY(const auto phase_row, phase_under(lease));
+  PAWL_TRY(auto phase_row, phase_under(lease));
   PAWL_TRY(const auto attempt, unfinished_attempt(phase_row));
   PAWL_OK(record_endings(phase_row, previous, resume, now));
+  if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(phase_row, start));
   StepRow row;
   row.sandbox_run_id = start.sandbox_run_id;
   row.attempt_id = attempt.attempt_id;

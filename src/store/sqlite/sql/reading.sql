@@ -1,8 +1,8 @@
 -- name: select_run
-SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at
+SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs WHERE run_id = ?1;
 -- name: newest_runs
-SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at
+SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs ORDER BY run_id DESC LIMIT ?1;
 -- name: run_ids_like
 SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1 LIMIT 2;

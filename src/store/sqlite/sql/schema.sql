@@ -19,6 +19,8 @@ PRAGMA user_version;
 SELECT COUNT(*) FROM sqlite_schema;
 -- name: count_runs
 SELECT COUNT(*) FROM runs;
+-- name: count_revisions
+SELECT COUNT(*) FROM revisions;
 -- name: insert_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 -- name: delete_migration

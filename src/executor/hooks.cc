@@ -1,0 +1,145 @@
+#include "executor/hooks.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 500, kHintBytesMax = 4096, kGoalBytesMax = 16 << 10;
+constexpr std::array<std::string_view, 5> kActions = {"retry_with_hint", "replan", "skip_phase",
+                                                      "mark_failed", "abort_run"};
+
+// A word of the answer; nothing when it is of another type, too long, or could not be an environment's value.
+std::optional<std::string> word_in(const Json& answer, const char* key, std::size_t bytes_max) {
+  const auto found = answer.find(key);
+  if (found == answer.end()) return "";
+  if (!found->is_string()) return std::nullopt;
+  auto text = found->get<std::string>();
+  if (text.size() > bytes_max || text.find('\0') != std::string::npos) return std::nullopt;
+  return text;
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return text;
+}
+
+std::int64_t calls_left(const HookFacts& facts) {
+  return std::max<std::int64_t>(0, std::min(store::kDoctorCallsOfPhaseMax - facts.claim.phase.doctor_calls,
+                                            store::kDoctorCallsOfRunMax - facts.claim.run.doctor_calls));
+}
+
+std::int64_t replans_left(const HookFacts& facts) {
+  return facts.plan.replan
+             ? std::max<std::int64_t>(0, facts.plan.replan->max_replans - facts.claim.phase.replans)
+             : 0;
+}
+
+bool said(const std::optional<store::Advice>& advice, std::string_view action) {
+  return advice && advice->understood && advice->action == action;
+}
+
+// Whether nothing but another approach is left to try.
+bool wants_replan(const HookFacts& facts) {
+  if (said(facts.doctor, "replan")) return true;
+  const bool decided = facts.doctor && facts.doctor->understood && facts.doctor->action != "retry_with_hint";
+  return facts.verdict.approach_failed && !decided;
+}
+
+}  // namespace
+
+std::vector<std::string> hook_command(const std::vector<std::string>& argv) {
+  std::vector<std::string> out{"sh", "-c", R"(exec "$@" </pawl/question.json >)" + kAnswerFile, "pawl"};
+  out.insert(out.end(), argv.begin(), argv.end());
+  return out;
+}
+
+store::Advice doctor_advice(const std::string& sandbox_run_id, std::string_view answer) {
+  store::Advice out{.hook = std::string(kDoctorGate), .sandbox_run_id = sandbox_run_id};
+  const auto json = parse_json(answer);
+  if (!json || !json->is_object()) return out;
+  auto action = word_in(*json, "action", kReasonBytesMax);
+  auto reason = word_in(*json, "reason", kReasonBytesMax);
+  auto hint = word_in(*json, "hint", kHintBytesMax);
+  if (!action || !reason || !hint || std::ranges::find(kActions, *action) == kActions.end()) return out;
+  if (*action == "retry_with_hint" && hint->empty()) return out;
+  out.understood = true;
+  out.action = *std::move(action);
+  out.reason = one_line(*std::move(reason));
+  out.hint = *std::move(hint);
+  return out;
+}
+
+store::Advice replan_advice(const std::string& sandbox_run_id, std::string_view answer) {
+  store::Advice out{.hook = std::string(kReplanGate), .sandbox_run_id = sandbox_run_id};
+  const auto json = parse_json(answer);
+  if (!json || !json->is_object()) return out;
+  auto goal = word_in(*json, "goal", kGoalBytesMax);
+  auto reason = word_in(*json, "reason", kReasonBytesMax);
+  if (!goal || goal->empty() || !reason) return out;
+  out.understood = true;
+  out.goal = *std::move(goal);
+  out.reason = one_line(*std::move(reason));
+  return out;
+}
+
+std::optional<StepRole> hook_due(const HookFacts& facts) {
+  if (facts.verdict.verdict == "passed" || facts.backend_error) return std::nullopt;
+  if (facts.plan.doctor && !facts.doctor && facts.failures >= facts.plan.doctor->after_failures &&
+      calls_left(facts) > 0)
+    return StepRole::kDoctor;
+  if (!facts.replan && replans_left(facts) > 0 && wants_replan(facts)) return StepRole::kReplan;
+  return std::nullopt;
+}
+
+Consequence consequence_of(const HookFacts& facts) {
+  Consequence out;
+  if (facts.verdict.verdict == "passed") return out;
+  if (facts.replan && facts.replan->understood) {
+    out.action = store::Action::kReplan;
+    out.goal = facts.replan->goal;
+    out.reason = facts.replan->reason.empty() ? "replanned" : "replanned: " + facts.replan->reason;
+    return out;
+  }
+  if (!facts.doctor || !facts.doctor->understood) return out;
+  const auto& advice = *facts.doctor;
+  if (said(advice, "retry_with_hint")) out.hint = advice.hint;
+  if (said(advice, "skip_phase")) out.action = store::Action::kSkipPhase;
+  if (said(advice, "mark_failed")) out.action = store::Action::kMarkFailed;
+  if (said(advice, "abort_run")) out.action = store::Action::kAbortRun;
+  if (out.action != store::Action::kNone)
+    out.reason = "doctor: " + advice.action + (advice.reason.empty() ? "" : ": " + advice.reason);
+  return out;
+}
+
+Json hook_question(const HookFacts& facts, const plan::Phase& phase,
+                   const std::vector<store::AttemptRow>& attempts, const std::vector<std::string>& evidence) {
+  const auto& claim = facts.claim;
+  Json list = Json::array();
+  const auto add = [&list](const store::AttemptRow& attempt, const std::string& verdict,
+                           const std::vector<std::string>& failing, const std::string& summary) {
+    list.push_back({{"attempt", attempt.number},
+                    {"revision", attempt.revision},
+                    {"model", attempt.model},
+                    {"verdict", verdict},
+                    {"failing_signals", failing},
+                    {"summary", summary}});
+  };
+  for (const auto& attempt : attempts)
+    if (attempt.finished) add(attempt, attempt.verdict, attempt.failing_signals, attempt.summary);
+  add(claim.attempt, facts.verdict.verdict, facts.verdict.failing_signals, facts.verdict.summary);
+  return {{"run_id", claim.run.run_id},
+          {"phase_id", phase.id},
+          {"goal", claim.revised_goal.empty() ? phase.goal : claim.revised_goal},
+          {"original_goal", phase.goal},
+          {"revision", claim.phase.revision},
+          {"attempts_used", claim.phase.attempts_used},
+          {"max_attempts", claim.phase.max_attempts},
+          {"replans_left", replans_left(facts)},
+          {"attempts", std::move(list)},
+          {"evidence", evidence}};
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,2 @@
+DROP TABLE revisions;
+ALTER TABLE runs DROP COLUMN doctor_calls;

@@ -1,0 +1,69 @@
+// What a step whose supervisor died left behind, and the probe that says what it is worth.
+#include "os/clock.h"
+#include "sandbox/probe.h"
+#include "supervisor/spool.h"
+
+namespace pawl::supervisor {
+namespace {
+
+constexpr std::int64_t kProbeSeconds = 20;  // the lease of who waits for it is longer
+constexpr std::int64_t kItDidNot = 1;
+
+Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const sandbox::Backend& backend,
+                                   const std::vector<std::string>& lower, bool copied,
+                                   workspace::Workspaces& workspaces) {
+  const std::string now = rfc3339(os::SystemClock().wall());
+  sandbox::SandboxRun run;
+  run.run_id = spool.id();
+  run.backend = backend.name();
+  run.gate_isolation_class = backend.gate_isolation_class();
+  run.started_at = now;
+  run.ended_at = now;
+  run.outcome = sandbox::Outcome::kExited;
+  run.exit_code = 0;
+  run.reason = "its result was lost; the probe found that its effect had happened";
+  PAWL_TRY(const auto layer, workspaces.collect(os::join(spool.work_folder(), "upper"), lower, copied,
+                                                {.bytes = job.spec.disk_limit_mib << 20}));
+  run.layer = layer.layer_id;
+  run.refused = layer.refused;
+  if (os::exists(spool.path("output"))) {
+    PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
+  }
+  return run;
+}
+
+}  // namespace
+
+std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
+                                       const workspace::Workspaces& workspaces) {
+  std::vector<std::string> lower;
+  for (const auto& layer : spec.layers) lower.push_back(workspaces.layer_tree(layer));
+  if (!spec.base_id.empty()) lower.push_back(workspaces.base_tree(spec.base_id));
+  return lower;
+}
+
+Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
+                                 const std::vector<std::string>& probe) {
+  const auto supervisor = spool.identity();
+  if (!supervisor) return sandbox::Salvage{.exit_code = kItDidNot, .run = {}};  // it never began
+  const std::string upper = os::join(spool.work_folder(), "upper");
+  // An overlay's upper is not synced while the step runs: what a power cut left of it is no evidence.
+  if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return sandbox::Salvage{};
+  PAWL_TRY(const Job job, spool.read_job());
+  PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
+  const auto lower = lower_folders(job.spec.workspace, workspaces);
+  // overlayfs makes this folder; without it the upper is the whole tree.
+  const bool copied = !os::is_folder(os::join(os::join(spool.work_folder(), "work"), "work"));
+  sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
+  spec.time_budget_seconds = kProbeSeconds;
+  if (!copied) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
+  PAWL_TRY(const auto probed, sandbox::run_in_sandbox(backend, spec));
+  sandbox::Salvage out;
+  if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;
+  if (out.exit_code == 0) {
+    PAWL_TRY(out.run, run_of(spool, job, backend, lower, copied, workspaces));
+  }
+  return out;
+}
+
+}  // namespace pawl::supervisor

@@ -1,0 +1,70 @@
+#include "workspace/object_store.h"
+
+#include <algorithm>
+
+#include "base/glob.h"
+#include "os/file.h"
+
+namespace pawl::workspace {
+namespace {
+
+class DiskObjects final : public ObjectStore {
+ public:
+  explicit DiskObjects(Workspaces& kept) : kept_(kept) {}
+
+  std::string base_tree(const std::string& base_id) const override { return kept_.base_tree(base_id); }
+
+  Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const override {
+    return os::read_tail(kept_.blob_path(id), bytes_max);
+  }
+
+  Result<std::vector<File>> files_of(const std::string& layer_id, const std::vector<std::string>& patterns,
+                                     std::uint64_t bytes_max, std::size_t most) const override {
+    PAWL_TRY(const auto entries, kept_.manifest(layer_id));
+    std::vector<File> out;
+    for (const auto& entry : entries) {
+      const bool wanted =
+          entry.type == EntryType::kFile && std::ranges::any_of(patterns, [&](const auto& pattern) {
+            return glob_matches(pattern, entry.path);
+          });
+      if (!wanted || out.size() >= most) continue;
+      auto bytes = os::read_file(os::join(kept_.layer_tree(layer_id), entry.path), bytes_max);
+      out.push_back({.path = entry.path, .bytes = bytes ? *std::move(bytes) : std::string()});
+    }
+    return out;
+  }
+
+  Result<Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string& base_id,
+                                                 const std::string& base_layer,
+                                                 const std::vector<std::string>& protect) override {
+    std::vector<std::string> lower;
+    if (!base_layer.empty()) lower.push_back(kept_.layer_tree(base_layer));
+    lower.push_back(kept_.base_tree(base_id));
+    return kept_.without_protected(layer_id, lower, protect);
+  }
+
+  Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers) override {
+    return kept_.merge(base_id, layers);
+  }
+
+  Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
+                                           std::size_t most) const override {
+    return kept_.overlap(a, b, most);
+  }
+
+  Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
+                           const std::vector<std::string>& after) const override {
+    return kept_.diff(base_id, before, after);
+  }
+
+ private:
+  Workspaces& kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<ObjectStore> object_store(Workspaces& workspaces) {
+  return std::make_unique<DiskObjects>(workspaces);
+}
+
+}  // namespace pawl::workspace

@@ -1,0 +1,43 @@
+// What judging attempts needs of the kept objects, as an interface: the executor sees objects only through
+// it, so that the simulator can keep them in memory. What the functions promise is written at those of
+// Workspaces.
+#pragma once
+
+#include <memory>
+
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+
+struct File {
+  std::string path;  // relative, safe
+  std::string bytes;
+};
+
+class ObjectStore {  // thread-safe
+ public:
+  virtual ~ObjectStore() = default;
+  virtual std::string base_tree(const std::string& base_id) const = 0;
+  // The last `bytes_max` bytes of a blob. kNotFound: gc took it.
+  virtual Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const = 0;
+  // The regular files of a layer that match one of `patterns`, in the order of their paths, at most `most`;
+  // one that is larger than `bytes_max` comes without its bytes.
+  virtual Result<std::vector<File>> files_of(const std::string& layer_id,
+                                             const std::vector<std::string>& patterns,
+                                             std::uint64_t bytes_max, std::size_t most) const = 0;
+  // Protected paths are judged in the view of the base and of `base_layer`, one merged layer or "".
+  virtual Result<Workspaces::Filtered> without_protected(const std::string& layer_id,
+                                                         const std::string& base_id,
+                                                         const std::string& base_layer,
+                                                         const std::vector<std::string>& protect) = 0;
+  virtual Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers) = 0;
+  virtual Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
+                                                   std::size_t most) const = 0;
+  virtual Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
+                                   const std::vector<std::string>& after) const = 0;
+};
+
+// On disk. `workspaces` must outlive it.
+std::unique_ptr<ObjectStore> object_store(Workspaces& workspaces);
+
+}  // namespace pawl::workspace

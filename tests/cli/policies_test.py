@@ -1,0 +1,222 @@
+"""The policies of a phase, on the real program: the doctor, the replanner, backoff, and the probe of a lost step."""
+
+import json
+import signal
+import sqlite3
+import unittest
+
+from pawl_runs import WithRun
+from pawl_testing import plan
+
+ANSWER = "cat >/dev/null; cat /plan/answer.json"
+
+
+class Policies(WithRun):
+    def doctored(self, answer, after_failures=1, **kwargs):
+        self.make_simple(doctor=f'{{run: "{ANSWER}", after_failures: {after_failures}}}', **kwargs)
+        self.write("answer.json", answer if isinstance(answer, str) else json.dumps(answer))
+
+    def columns(self, *names, phase="p1"):
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            row = db.execute(f"SELECT {', '.join(names)} FROM phases WHERE phase_id = ?", (phase,)).fetchone()
+        db.close()
+        return row
+
+    def rows_of(self, kind, phase="p1"):
+        return [row for row in self.chains("last")[phase] if row["type"] == kind]
+
+
+class Doctor(Policies):
+    def test_a_hint_reaches_the_next_agent_and_only_that_one(self):
+        agent = 'grep -o \'"hint":"[^"]*"\' "$PAWL_FEEDBACK"; [ "$PAWL_ATTEMPT" = 3 ]'
+        # It answers once, then it has nothing more to say.
+        self.make_simple(agent=agent, max_attempts=3,
+                         doctor='{run: "python3 /plan/doctor.py", after_failures: 1}')
+        self.write("doctor.py", """\
+import json, os, sys
+question = json.load(sys.stdin)
+assert question["goal"] == question["original_goal"] == "g", question
+assert os.path.exists(question["evidence"][-1]) or not question["evidence"], question
+assert question["attempts"][-1]["failing_signals"] == ["agent.agent"], question
+if len(question["attempts"]) == 1:
+    print(json.dumps({"action": "retry_with_hint", "hint": "look left", "reason": "two\\nlines"}))
+""")
+        self.pawl("run", "plan.yaml")
+        first, second = self.rows_of("doctor")
+        self.assertEqual((first["understood"], first["action"], first["hint"], first["reason"]),
+                         (True, "retry_with_hint", "look left", "two lines"))
+        self.assertFalse(second["understood"], "an answer that is none is a call, too")
+        self.assertEqual(self.columns("attempts_total", "doctor_calls", "outcome"), (3, 2, "passed"))
+        logs = self.pawl("logs", "last", "p1", "--attempt", "2").stdout
+        self.assertIn("look left", logs)
+        self.assertNotIn("look left", self.pawl("logs", "last", "p1", "--attempt", "3").stdout)
+        self.assertIn("doctor: retry_with_hint", self.pawl("inspect", "last").stdout)
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            self.assertEqual(db.execute("SELECT doctor_calls FROM runs").fetchone()[0], 2)
+            with self.assertRaises(sqlite3.IntegrityError):
+                db.execute("UPDATE runs SET doctor_calls = 11")
+        db.close()
+        cost = [json.loads(line)["gate_id"] for line in
+                (self.root / "source/.pawl/cost/sandbox.jsonl").read_text().splitlines()]
+        self.assertEqual(cost, ["agent", "doctor", "agent", "doctor", "agent", "check"])
+
+    def test_two_calls_a_phase(self):
+        self.doctored({"action": "retry_with_hint", "hint": "again"}, agent='echo "$PAWL_ATTEMPT" >n; exit 1',
+                      gate="true", max_attempts=5)
+        self.pawl("run", "plan.yaml", expect=12)  # the same failure three times
+        self.assertEqual(self.columns("doctor_calls", "attempts_total"), (2, 3))
+        self.assertEqual(len(self.rows_of("doctor")), 2)
+
+    def test_its_actions(self):
+        for action, states, outcome, code in (("skip_phase", ["SKIPPED", "COMPLETE"], "skipped", 0),
+                                              ("mark_failed", ["FAILED", "SKIPPED"], "failed_unrecoverable", 12),
+                                              ("abort_run", ["FAILED", "CANCELLED"], "failed_unrecoverable", 12)):
+            with self.subTest(action):
+                self.doctored({"action": action, "reason": "no use"}, phases=2,
+                              agent='[ "$PAWL_PHASE_ID" = p2 ]')
+                result = self.pawl_json("run", "plan.yaml", expect=code)
+                self.assertEqual([phase["state"] for phase in result["phases"]], states)
+                self.assertEqual(result["phases"][0]["outcome"], outcome)
+                self.assertEqual(result["phases"][0]["last_failure_reason"], f"doctor: {action}: no use")
+                self.assertEqual(result["phases"][0]["attempts_total"], 1)
+
+    def test_what_it_answers_is_believed_no_further_than_its_limits(self):
+        answers = ["", "not json", "[]", '{"action": "rm -rf"}', '{"action": 7}', '{"action": "retry_with_hint"}',
+                   json.dumps({"action": "retry_with_hint", "hint": "x" * 5000}),
+                   json.dumps({"action": "skip_phase", "reason": ["no"]}), "[" * 100000, '{"action": "replan"}']
+        for answer in answers:
+            with self.subTest(answer[:40]):
+                self.doctored(answer, agent="exit 1", max_attempts=2, after_failures=2)
+                self.pawl("run", "plan.yaml", expect=11)
+                self.assertEqual(self.columns("doctor_calls", "outcome", "attempts_used"), (1, "escalate", 2))
+                self.assertEqual(len(self.rows_of("doctor")), 1)
+
+    def test_abort_ends_what_runs_beside_it(self):
+        self.write("source/file", "x\n")
+        self.write("answer.json", json.dumps({"action": "abort_run", "reason": "stop"}))
+        text = plan(agent='[ "$PAWL_PHASE_ID" = p1 ] && exit 1; sleep 200', phases=2, doctor=f'{{run: "{ANSWER}", after_failures: 1}}')
+        self.write("plan.yaml", text.replace("  - phases:", "  - parallel: true\n    phases:"))
+        result = self.pawl_json("run", "plan.yaml", "--workers", "2", expect=12)
+        self.assertEqual([phase["state"] for phase in result["phases"]], ["FAILED", "CANCELLED"])
+        self.assertEqual(self.our_processes(), [])
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def test_a_doctor_that_is_killed_is_called_once(self):
+        self.make_simple(agent="exit 1", max_attempts=2,
+                         doctor='{run: "sleep 30", after_failures: 1}')
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors() and self.columns("doctor_calls") == (1,), "the doctor runs")
+        self.kill_all(process)
+        self.assertEqual(self.columns("doctor_calls"), (1,), "counted before it ran")
+        process = self.start("resume", "last")
+        self.wait_until(self.supervisors, "it runs again")
+        self.assertEqual(self.columns("doctor_calls"), (1,), "and not counted twice")
+        self.pawl("cancel", "last")
+        process.wait(timeout=30)
+
+
+class Replan(Policies):
+    PLANNER = """\
+import json, sys
+question = json.load(sys.stdin)
+assert question["original_goal"] == "g", question
+print(json.dumps({"goal": "do it in revision %d" % (question["revision"] + 1), "reason": "stuck"}))
+"""
+
+    def test_a_revised_goal_starts_afresh_and_survives_a_restart(self):
+        self.make_simple(agent='echo "goal: $PAWL_GOAL / $PAWL_ORIGINAL_GOAL / $PAWL_MODEL"; [ "$PAWL_ATTEMPT" = 4 ]',
+                         max_attempts=2, models="[small, large]",
+                         replan='{run: "python3 /plan/replan.py", max_replans: 1}')
+        self.write("replan.py", self.PLANNER)
+        # Killed once the replan is a row: everything that steers the rest is in the database.
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: (self.root / "source/.pawl/pawl.db").exists() and self.has_replanned(), "it replans")
+        process.kill()
+        process.wait()
+        self.pawl("resume", "last")
+        self.assertEqual(self.columns("attempts_used", "attempts_total", "replans", "revision", "escalation_level"),
+                         (2, 4, 1, 1, 1))
+        self.assertEqual([(row["understood"], row["goal"], row["revision"]) for row in self.rows_of("replan")],
+                         [(True, "do it in revision 1", 1)])
+        self.assertIn("goal: g / g / small", self.pawl("logs", "last", "p1", "--attempt", "1").stdout)
+        third = self.pawl("logs", "last", "p1", "--attempt", "3").stdout
+        self.assertIn("goal: do it in revision 1 / g / large", third, "the level of the ladder does not go down")
+        self.assertIn("replan: do it in revision 1", self.pawl("inspect", "last").stdout)
+
+    def has_replanned(self):
+        try:
+            return self.columns("revision") == (1,)
+        except (sqlite3.OperationalError, TypeError):
+            return False  # no tables, or no phases, yet
+
+    def test_replans_are_bounded(self):
+        self.make_simple(agent='date +%N >n; exit 1', max_attempts=1,
+                         replan='{run: "python3 /plan/replan.py", max_replans: 2}')
+        self.write("replan.py", self.PLANNER)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.columns("attempts_total", "replans", "revision", "outcome"), (3, 2, 2, "escalate"))
+
+    def test_a_doctor_may_ask_for_it(self):
+        self.doctored({"action": "replan", "reason": "wrong way"}, agent='[ "$PAWL_GOAL" = better ]', max_attempts=5,
+                      replan='{run: "cat >/dev/null; echo {\\\\\\"goal\\\\\\": \\\\\\"better\\\\\\"}"}')
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.columns("attempts_total", "replans", "doctor_calls"), (2, 1, 1))
+
+    def test_a_planner_without_an_answer_costs_its_call(self):
+        self.make_simple(agent="exit 1", max_attempts=1, replan='{run: "exit 3"}')
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.columns("replans", "revision", "outcome"), (1, 0, "escalate"))
+        self.assertFalse(self.rows_of("replan")[0]["understood"])
+
+
+class Backoff(Policies):
+    def test_the_next_attempt_waits_and_why_says_so(self):
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: '"waits_for":"not_before"' in
+                        self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=30), 130)
+        not_before, state = self.columns("not_before", "state")
+        self.assertEqual(state, "EXECUTING")
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            db.execute("UPDATE phases SET not_before = '2020-01-01T00:00:00.000000Z'")
+        db.close()
+        self.pawl("resume", "last")
+        self.assertGreater(not_before, "2020")
+
+
+class Probe(Policies):
+    def lost(self, probe, agent='echo done > effect; sync; [ "$PAWL_ATTEMPT" = 2 ] || sleep 30'):
+        self.make_simple(agent=agent, resume=f'{{probe: "{probe}"}}', gate="test -e effect")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: list(self.root.glob("source/.pawl/work/*/upper/effect")), "the effect is there")
+        self.kill_all(process)
+
+    def decisions(self):
+        return [row["decision"] for row in self.rows_of("resume")]
+
+    def test_it_happened_counts_as_done(self):
+        self.lost("grep -q done effect && test -e file && test -e /plan/plan.yaml && ! touch new")
+        self.pawl("resume", "last")
+        self.assertEqual(self.decisions(), ["probed"])
+        self.assertEqual(self.columns("attempts_total", "outcome"), (1, "passed"))
+        self.assertEqual([row["execution"] for row in self.rows_of("pre_execute")], [1, 1])
+        self.assertIn("+done", self.pawl("diff", "last").stdout)
+
+    def test_it_did_not_runs_again(self):
+        self.lost("exit 1", agent="[ -e effect ] && exit 7; echo done > effect; sleep 30")
+        process = self.start("resume", "last")
+        self.wait_until(self.supervisors, "it runs again, from the base")
+        self.pawl("cancel", "last")
+        process.wait(timeout=30)
+        self.assertEqual(self.decisions()[0], "re_execute")
+
+    def test_anything_else_needs_a_person(self):
+        self.lost("exit 2")
+        self.pawl("resume", "last", expect=11)
+        self.assertEqual(self.decisions(), ["escalate"])
+
+
+if __name__ == "__main__":
+    unittest.main()
