@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "executor/attempt.h"
 #include "executor/recovery.h"
 #include "executor/start_run.h"
@@ -10,6 +11,8 @@
 
 namespace pawl::executor {
 namespace {
+
+constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two seconds
 
 bool is_hook(StepRole role) { return role == StepRole::kDoctor || role == StepRole::kReplan; }
 
@@ -57,9 +60,11 @@ class Session {
     PAWL_TRY(const auto found, world_.sandboxes.find(open->sandbox_run_id));
     switch (found) {
       case sandbox::Found::kRunning:
+        if (planted("running_steps_abandoned")) return give_up(*step, start);
         PAWL_OK(note(start, Recovery::kReattach));
         return wait_and_take(*step, start);
       case sandbox::Found::kSpooled:
+        if (planted("results_not_adopted")) return give_up(*step, start);
         return adopt(*step, start);
       case sandbox::Found::kNothing:
         return give_up(*step, start);
@@ -88,6 +93,7 @@ class Session {
     PAWL_TRY(const auto context, attempt_.context_of(step));
     PAWL_TRY(const auto spec, attempt_.spec_of(step, context));
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
+    if (planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
     const auto begun = world_.store.begin_step(claim_.lease, start, result_, resume_, now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
         start.counted == store::Counted::kDoctorCall) {
@@ -98,12 +104,14 @@ class Session {
     PAWL_OK(begun);
     recorded();
     observer_.step_started(claim_, start);
-    PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
+    if (!planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
     return wait_and_take(step, start);
   }
 
   Status wait_and_take(const PlannedStep& step, const store::StepStart& start) {
-    PAWL_OK(world_.sandboxes.wait(start.sandbox_run_id, [this] { return must_leave(); }));
+    const auto waited = world_.sandboxes.wait(start.sandbox_run_id, [this] { return must_leave(); });
+    if (!waited && lease_lost_ && !planted("cancelled_steps_run_on")) PAWL_OK(end_unless_wanted(start));
+    PAWL_OK(waited);
     auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (!run) return give_up(step, start);
     take(step, start, *std::move(run));
@@ -167,6 +175,7 @@ class Session {
     observer_.step_ended(claim_, start, run);
     result_ = std::move(end);
     unforgotten_ = start.sandbox_run_id;
+    if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
     attempt_.record(step.index, std::move(run));
   }
 
@@ -227,10 +236,27 @@ class Session {
     return {};
   }
 
+  // Without the lease: whoever has it now re-attaches to the step. A marker that is closed has nobody: an
+  // operator ended the phase, perhaps in the moment before the step began.
+  Status end_unless_wanted(const store::StepStart& start) {
+    PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
+    const auto row = std::ranges::find(steps, start.sandbox_run_id, &store::StepRow::sandbox_run_id);
+    if (row == steps.end() || row->state == store::StepState::kOpen) return {};
+    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+    world_.sandboxes.forget(start.sandbox_run_id);
+    return {};
+  }
+
   // Asked a few times a second while a step runs: keeps the lease alive, and notices when it is lost.
   bool must_leave() {
     if (options_.stop && options_.stop()) return true;
     const MonoTime time = world_.clock.mono();
+    if (time.micros - last_look_.micros >= kLookEveryMs * 1000) {
+      last_look_ = time;
+      const auto held = world_.store.holds(claim_.lease);
+      lease_lost_ = held && !*held;
+      if (lease_lost_) return true;
+    }
     if (time.micros - last_heartbeat_.micros < options_.lease_ms * 1000 / 3) return false;
     last_heartbeat_ = time;
     const auto status = world_.store.heartbeat(claim_.lease, now(), options_.lease_ms);
@@ -249,7 +275,7 @@ class Session {
   std::optional<store::ResumeDecision> resume_;  // that closes a lost step, not yet recorded
   std::optional<LostStep> lost_;
   std::string unforgotten_;
-  MonoTime last_heartbeat_;
+  MonoTime last_heartbeat_, last_look_;
   bool lease_lost_ = false;
 };
 

@@ -1,11 +1,13 @@
 #include "executor/recovery.h"
 
+#include "base/planted.h"
 #include "store/store.h"
 
 namespace pawl::executor {
 namespace {
 
 Recovery once_more(std::int64_t execution) {
+  if (planted("crash_loop_without_end")) return Recovery::kReExecute;
   return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kReExecute;
 }
 

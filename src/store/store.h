@@ -220,6 +220,8 @@ class Store {
                                   const std::function<bool(const std::string&, const std::string&)>& overlaps,
                                   WallTime now) = 0;
 
+  // Whether the lease is still the phase's. Reads only: for asking often.
+  virtual Result<bool> holds(const Lease& lease) = 0;
   // Extends the lease. kConflict: it is lost; stop working.
   virtual Status heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) = 0;
   // Gives the phase back as it is. A lost lease is not an error.

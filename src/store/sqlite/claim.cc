@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/planted.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
@@ -120,11 +121,13 @@ Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& ph
 }
 
 Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const RunRow& run_row, const ClaimRequest& request) {
-  phase.attempts_used += 1;
+  if (!planted("attempts_not_reserved")) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
   // The level of the ladder never goes down, whatever attempts_used is reset to.
-  phase.escalation_level = std::max(phase.escalation_level, phase.attempts_used - 1);
+  phase.escalation_level = planted("ladder_goes_down")
+                               ? phase.attempts_used - 1
+                               : std::max(phase.escalation_level, phase.attempts_used - 1);
   AttemptRow attempt;
   attempt.run_id = phase.run_id;
   attempt.phase_id = phase.phase_id;
@@ -168,7 +171,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
   phase.state = transition.state;
   phase.lease_owner = request.owner;
   phase.lease_expires_at = rfc3339(request.now.plus_ms(request.lease_ms));
-  phase.fence += 1;
+  if (!planted("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
   {
     PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
@@ -220,6 +223,12 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   PAWL_TRY(out.claim, take(*std::move(found.phase), request));
   PAWL_OK(transaction.commit());
   return out;
+}
+
+Result<bool> SqliteStore::holds(const Lease& lease) {
+  const auto row = phase_under(lease);
+  if (!row && row.error().kind != ErrorKind::kConflict) return std::unexpected(row.error());
+  return row.has_value();
 }
 
 Status SqliteStore::heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) {

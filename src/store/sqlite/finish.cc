@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/planted.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
@@ -200,7 +201,8 @@ Result<Finished> SqliteStore::finish(
   attempt.executor = lease.owner;
   attempt.build = end.build;
   PAWL_OK(finish_attempt(attempt));
-  PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt), now));
+  if (!planted("attempt_without_its_row"))
+    PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt), now));
 
   phase_row.state = transition.state;
   phase_row.outcome = transition.outcome;
@@ -211,6 +213,7 @@ Result<Finished> SqliteStore::finish(
   if (end.action == Action::kReplan) {
     phase_row.revision += 1;
     phase_row.attempts_used = 0;
+    if (planted("replan_resets_attempts_total")) phase_row.attempts_total = 0;
   }
   PAWL_OK(record_advice(phase_row, attempt, end, now));
   PAWL_OK(write_phase(phase_row));

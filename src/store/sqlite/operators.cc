@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/planted.h"
 #include "store/cost_row.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -122,7 +123,7 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
     row.outcome = transition.outcome;
     row.lease_owner.clear();
     row.lease_expires_at.clear();
-    row.fence += 1;
+    if (!planted("operator_keeps_the_fence")) row.fence += 1;
     if (event == PhaseEvent::kOperatorRetry) {
       row.attempts_used = 0;
       row.not_before.clear();

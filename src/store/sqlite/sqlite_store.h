@@ -28,6 +28,7 @@ class SqliteStore final : public Store {
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                           const std::function<bool(const std::string&, const std::string&)>& overlaps,
                           WallTime now) override;
+  Result<bool> holds(const Lease& lease) override;
   Status heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) override;
   Status release(const Lease& lease) override;
 

@@ -1,0 +1,286 @@
+#include "sim/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "executor/executor.h"
+#include "sim/invariants.h"
+#include "sim/sandboxes.h"
+#include "sim/sim_store.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr std::int64_t kEventsMax = 200;       // with faults; then the world is quiet and the run has to end
+constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any plan below
+constexpr int kNestedMax = 5;
+constexpr std::int64_t kLeaseMs = 30'000;
+
+class SimObjects final : public workspace::ObjectStore {
+ public:
+  SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
+  std::string base_tree(const std::string& base_id) const override { return "/base/" + base_id; }
+  Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return "output"; }
+  Result<std::vector<workspace::File>> files_of(const std::string& layer_id, const std::vector<std::string>&,
+                                                std::uint64_t, std::size_t) const override {
+    return std::vector<workspace::File>{{.path = "answer", .bytes = sandboxes_.answer_in(layer_id)}};
+  }
+  Result<workspace::Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string&,
+                                                            const std::string&,
+                                                            const std::vector<std::string>&) override {
+    workspace::Workspaces::Filtered out{.layer_id = layer_id};
+    // By the layer, not by the dice: the same layer is judged again after a crash.
+    if (std::hash<std::string>()(layer_id) % 10 == 0) out.protected_changes.emplace_back("test/one");
+    return out;
+  }
+  Result<std::string> merge(const std::string&, const std::vector<std::string>& layers) override {
+    world_.pass("merge");
+    std::string out;
+    for (const auto& layer : layers) out += layer + "+";
+    return out;
+  }
+  Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
+                                           std::size_t) const override {
+    if (std::hash<std::string>()(a + b) % 3 == 0) return std::vector<std::string>{"file"};
+    return std::vector<std::string>();
+  }
+  Result<std::string> diff(const std::string&, const std::vector<std::string>&,
+                           const std::vector<std::string>&) const override {
+    return "patch";
+  }
+
+ private:
+  World& world_;
+  const SimSandboxes& sandboxes_;
+};
+
+class History {
+ public:
+  History(std::uint64_t seed, store::Store& store)
+      : world_(seed), store_(world_, store), sandboxes_(world_, store_), objects_(world_, sandboxes_) {}
+
+  Told run() {
+    Told told;
+    try {
+      create();
+      world_.disturb = [this](const std::string& call) { disturb(call); };
+      while (world_.events < kEventsMax && !over()) step();
+      quiet();
+    } catch (const Violation& violation) {
+      told.violation = violation.text;
+    }
+    told.story = std::move(world_.story);
+    told.events = world_.events;
+    told.steps = sandboxes_.started();
+    told.crashes = crashes_;
+    const auto phases = *store_.phases(run_id_);
+    for (const auto& phase : phases) told.attempts += phase.attempts_total;
+    return told;
+  }
+
+ private:
+  void create() {
+    auto& dice = world_.dice;
+    bounds_.max_attempts = 1 + dice.below(4);
+    std::string plan = "version: 1\nworkflow: sim\nsource: {path: .}\nmodels: [small, large]\n";
+    plan += fmt::format("max_attempts: {}\n", bounds_.max_attempts);
+    plan += "resume: " + dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"}) + "\n";
+    if (dice.percent(50))
+      plan += fmt::format("doctor: {{run: ask, after_failures: {}}}\n", 1 + dice.below(2));
+    if (dice.percent(50)) {
+      bounds_.max_replans = dice.below(3);
+      plan += fmt::format("replan: {{run: think, max_replans: {}}}\n", bounds_.max_replans);
+    }
+    if (dice.percent(30)) plan += "backoff: {initial_seconds: 5}\n";
+    if (dice.percent(30)) plan += "protect: [\"test/**\"]\n";
+    plan +=
+        "gates:\n  one: {steps: [{name: a, run: x}, {name: b, run: y}]}\n  two: {steps: [{name: c, run: "
+        "z}]}\n";
+    plan += "tiers:\n";
+    store::NewRun run;
+    const std::int64_t tiers = 1 + dice.below(2);
+    for (std::int64_t tier = 0; tier < tiers; ++tier) {
+      const bool parallel = dice.percent(50), stop = dice.percent(70);
+      plan += fmt::format("  - parallel: {}\n    on_failure: {}\n    phases:\n", parallel,
+                          stop ? "stop" : "continue");
+      run.tiers.push_back({.tier_index = tier, .name = "t", .stop_on_failure = stop, .parallel = parallel});
+      for (std::int64_t phase = 0, phases = 1 + dice.below(3); phase < phases; ++phase) {
+        const std::string id = fmt::format("p{}{}", tier, phase);
+        plan += fmt::format("      - {{id: {}, goal: g, agent: {{run: work}}, gates: [one{}]}}\n", id,
+                            dice.percent(50) ? ", two" : "");
+        run.phases.push_back(
+            {.phase_id = id, .tier_index = tier, .phase_index = phase, .max_attempts = bounds_.max_attempts});
+        phase_ids_.push_back(id);
+      }
+    }
+    run_id_ = os::uuid7(world_.clock.wall(), dice);
+    for (auto& phase : run.phases) phase.run_id = run_id_;
+    run.run = {.run_id = run_id_,
+               .workflow_id = "sim",
+               .plan_text = plan,
+               .plan_file = "/sim/plan.yaml",
+               .plan_content = "content",
+               .source_path = "/sim",
+               .base_id = "base",
+               .backend = "namespace",
+               .created_at = rfc3339(world_.clock.wall())};
+    const auto created = store_.create_run(run, world_.clock.wall());
+    World::require(created.has_value(), "create_run");
+    sandboxes_.of_run(run_id_);
+    invariants_.emplace(store_, run_id_);
+    executors_.resize(static_cast<std::size_t>(1 + dice.below(4)));
+    world_.tell(fmt::format("{} executors on\n{}", executors_.size(), plan));
+  }
+
+  bool over() { return (*store_.run(run_id_)).state != store::RunState::kExecuting; }
+
+  // One turn of somebody who is idle.
+  void step() {
+    std::vector<std::size_t> idle;
+    for (std::size_t i = 0; i < executors_.size(); ++i)
+      if (!executors_[i].busy) idle.push_back(i);
+    if (idle.empty()) return;
+    turn(world_.dice.one_of(idle));
+    check();
+  }
+
+  struct Executor {
+    std::unique_ptr<executor::Executor> real;
+    std::int64_t incarnation = 0;
+    bool busy = false;
+  };
+
+  std::string owner_of(std::size_t index) const {
+    return fmt::format("executor{}.{}", index, executors_[index].incarnation);
+  }
+
+  std::optional<executor::Turn> turn(std::size_t index) {
+    auto& mine = executors_[index];
+    if (!mine.real) start(index);
+    mine.busy = true;
+    stack_.push_back(index);
+    const std::string interrupted = std::exchange(world_.current, owner_of(index));
+    std::optional<executor::Turn> out;
+    try {
+      auto turn = mine.real->run_one();
+      World::require(turn.has_value(), "run_one: " + (turn ? "" : turn.error().message));
+      out = *std::move(turn);
+    } catch (const Crash&) {
+      world_.tell(owner_of(index) + " crashes");
+      world_.dead_owners.insert(owner_of(index));
+      mine.real.reset();
+      ++crashes_;
+    }
+    world_.current = interrupted;
+    stack_.pop_back();
+    mine.busy = false;
+    if (out && out->kind == executor::Turn::Kind::kNothing) world_.clock.advance_ms(200);
+    return out;
+  }
+
+  void start(std::size_t index) {
+    auto& mine = executors_[index];
+    ++mine.incarnation;
+    executor::Options options{.folder = "/sim",
+                              .run_ids = {run_id_},
+                              .owner = owner_of(index),
+                              .lease_ms = kLeaseMs,
+                              .backend = "namespace"};
+    options.owner_is_dead = [this](std::string_view owner) {
+      return world_.dead_owners.contains(std::string(owner));
+    };
+    mine.real = std::make_unique<executor::Executor>(
+        executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice}, options, observer_);
+  }
+
+  // Between any two calls of an executor: nothing, most of the time.
+  void disturb(const std::string& call) {
+    if (stack_.empty() || world_.events >= kEventsMax) return;
+    if (call.starts_with("after") || call == "claimed") check();
+    auto& dice = world_.dice;
+    const auto event = dice.below(1000);
+    if (event < 25) {
+      world_.tell("crash at: " + call);
+      throw Crash{};
+    }
+    if (event < 40) {
+      sandboxes_.kill_one();
+    } else if (event < 55) {
+      world_.clock.advance_ms(dice.below(2 * kLeaseMs));
+      world_.tell("time passes");
+    } else if (event < 60) {
+      world_.clock.jump_ms((dice.percent(50) ? 1 : -1) * dice.below(7'200'000));
+      world_.tell("the wall clock jumps");
+    } else if (event < 70) {
+      operate();
+    } else if (event < 200 && stack_.size() < kNestedMax) {
+      step();
+    }
+  }
+
+  // As the command line does it: what was open before is ended after.
+  void operate() {
+    auto& dice = world_.dice;
+    const std::string phase = dice.percent(80) ? dice.one_of(phase_ids_) : "";
+    const store::Operator who{.uid = 1000, .reason = "because"};
+    const auto now = world_.clock.wall();
+    const auto what = dice.below(3);
+    const char* const words[] = {"retry", "skip", "cancel"};
+    const auto open_before = *store_.open_steps();
+    auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
+                   : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
+                               : store_.operator_cancel(run_id_, phase, who, now);
+    if (!changed) return;
+    world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
+    if (what == 0) ++bounds_.retries;
+    invariants_->check(bounds_, *changed);
+    for (const auto& step : open_before)
+      if (step.run_id == run_id_ && std::ranges::find(*changed, step.phase_id) != changed->end()) {
+        static_cast<void>(sandboxes_.abandon(step.sandbox_run_id));
+        sandboxes_.forget(step.sandbox_run_id);
+      }
+  }
+
+  void check() { invariants_->check(bounds_); }
+
+  // No more faults: whatever happened, the run comes to its end within a bound.
+  void quiet() {
+    world_.disturb = nullptr;
+    for (std::int64_t turns = 0; !over(); ++turns) {
+      World::require(turns < kQuietTurnsMax, "the run does not end");
+      const auto index = static_cast<std::size_t>(turns) % executors_.size();
+      const auto done = turn(index);
+      if (!done || done->kind != executor::Turn::Kind::kNothing) continue;
+      World::require(done->nothing != store::Nothing::kStalled, "stalled: " + done->waits_for);
+      world_.clock.advance_ms(10'000);
+    }
+    check();
+    invariants_->check_end(sandboxes_);
+    // Only a crash of who watches it leaves a step that nobody wants; it ends with its budget.
+    const auto unwatched = sandboxes_.unwatched();
+    World::require(unwatched.empty(),
+                   fmt::format("what an operator ended runs on: {}", fmt::join(unwatched, " ")));
+  }
+
+  World world_;
+  SimStore store_;
+  SimSandboxes sandboxes_;
+  SimObjects objects_;
+  executor::Observer observer_;
+  std::string run_id_;
+  std::vector<std::string> phase_ids_;
+  Bounds bounds_;
+  std::optional<Invariants> invariants_;
+  std::vector<Executor> executors_;
+  std::vector<std::size_t> stack_;  // of executors that are in the middle of a call
+  std::int64_t crashes_ = 0;
+};
+
+}  // namespace
+
+Told run_history(std::uint64_t seed, store::Store& store) { return History(seed, store).run(); }
+
+}  // namespace pawl::sim

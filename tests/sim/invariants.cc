@@ -1,0 +1,145 @@
+#include "sim/invariants.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/json.h"
+#include "ledger/ledger.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr std::size_t kRowsMax = 1'000'000;
+
+void require(bool holds, const std::string& phase, const std::string& what) {
+  World::require(holds, phase + ": " + what);
+}
+
+}  // namespace
+
+void Invariants::check(const Bounds& bounds, const std::vector<std::string>& retried) {
+  const auto phases = *store_.phases(run_id_);
+  for (const auto& phase : phases) {
+    const bool reopened = std::ranges::find(retried, phase.phase_id) != retried.end();
+    check_phase(phase, bounds, reopened);
+    before_[phase.phase_id] = phase;
+  }
+  const auto run = *store_.run(run_id_);
+  const bool open = std::ranges::any_of(phases, [](const auto& phase) { return !is_terminal(phase.state); });
+  World::require((run.state == store::RunState::kExecuting) == open,
+                 "the run's state is not that of its phases");
+}
+
+void Invariants::check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened) {
+  const auto& id = phase.phase_id;
+  const auto seen = before_.find(id);
+  if (seen != before_.end()) {
+    const auto& before = seen->second;
+    require(!is_terminal(before.state) || reopened || before.state == phase.state ||
+                (before.state == store::PhaseState::kFailed && phase.state == store::PhaseState::kSkipped),
+            id, "terminal, and no more");
+    require(phase.fence >= before.fence, id, "its fence went back");
+    require(phase.attempts_total >= before.attempts_total, id, "attempts_total went back");
+    require(phase.escalation_level >= before.escalation_level, id, "the level of the ladder went down");
+    require(phase.replans >= before.replans && phase.doctor_calls >= before.doctor_calls, id,
+            "calls were forgotten");
+    require(phase.attempts_used >= before.attempts_used || phase.revision > before.revision, id,
+            "attempts_used went back without a revision");
+  }
+  require(phase.attempts_used <= phase.max_attempts, id, "more attempts than it has");
+  require(phase.attempts_total <= bounds.max_attempts * (1 + bounds.max_replans + bounds.retries), id,
+          "more attempts than the bound");
+  require(phase.replans <= bounds.max_replans, id, "more replans than the plan has");
+  check_rows(phase);
+}
+
+// What the rows of the attempts, the steps and the ledger say of each other.
+void Invariants::check_rows(const store::PhaseRow& phase) {
+  const auto& id = phase.phase_id;
+  const auto attempts = *store_.attempts(run_id_, id);
+  require(static_cast<std::int64_t>(attempts.size()) == phase.attempts_total, id,
+          "attempts_total is not the number of reservations");
+  const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
+  require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
+  const auto steps = *store_.steps(run_id_, id);
+  std::map<std::pair<std::string, std::int64_t>, int> executions, results;
+  std::int64_t asked = 0, planned = 0;
+  for (const auto& step : steps) {
+    const std::pair key(step.attempt_id, step.step_index);
+    ++executions[key];
+    if (step.state == store::StepState::kDone) ++results[key];
+    if (step.execution == 1 && step.gate_id == "doctor") ++asked;
+    if (step.execution == 1 && step.gate_id == "replan") ++planned;
+    require(step.state != store::StepState::kOpen || !is_terminal(phase.state), id,
+            "an open marker in a terminal phase");
+  }
+  for (const auto& [key, count] : executions)
+    require(count <= store::kExecutionsPerStepMax, id, "a step was executed too often in " + key.first);
+  for (const auto& [key, count] : results) require(count <= 1, id, "a step has two results in " + key.first);
+  require(asked == phase.doctor_calls, id, "doctor_calls is not the number of its markers");
+  require(planned == phase.replans, id, "replans is not the number of its markers");
+  // The chain only grows, and says the same: its last row is still there.
+  auto& [rows_before, hash_before] = chains_[id];
+  const auto rows = *store_.ledger(run_id_, id, std::max<std::int64_t>(rows_before, 1), kRowsMax);
+  if (rows_before > 0)
+    require(!rows.empty() && rows.front().hash == hash_before, id, "its chain was cut or written anew");
+  if (rows.empty()) return;
+  rows_before = rows.back().seq;
+  hash_before = rows.back().hash;
+}
+
+// A step whose result was there is recorded as done, but for an operator who ended it.
+void Invariants::check_paid_work(const std::vector<store::PhaseRow>& phases, const SimSandboxes& sandboxes) {
+  std::map<std::string, store::StepState> states;
+  std::set<std::string> ended_by_operator;
+  for (const auto& phase : phases) {
+    const auto steps = *store_.steps(run_id_, phase.phase_id);
+    for (const auto& step : steps) states[step.sandbox_run_id] = step.state;
+    const auto rows = *store_.ledger(run_id_, phase.phase_id, 1, kRowsMax);
+    for (const auto& row : rows) {
+      const Json line = *parse_json(row.line);
+      if (line.at("type") == "resume" && line.at("found") == "operator")
+        ended_by_operator.insert(line.at("sandbox_run_id"));
+    }
+  }
+  for (const auto& id : sandboxes.ended())
+    World::require(states[id] == store::StepState::kDone || ended_by_operator.contains(id),
+                   "a result that was there was not recorded: " + id);
+}
+
+void Invariants::check_end(const SimSandboxes& sandboxes) {
+  std::int64_t ended = 0, started = 0;
+  const auto phases = *store_.phases(run_id_);
+  for (const auto& phase : phases) {
+    std::set<std::string> markers;
+    std::int64_t attempts = 0, executed = 0;
+    const auto rows = *store_.ledger(run_id_, phase.phase_id, 1, kRowsMax);
+    for (const auto& row : rows) {
+      const Json line = *parse_json(row.line);
+      const std::string type = line.at("type");
+      if (type == "pre_execute")
+        require(markers.insert(line.at("sandbox_run_id")).second, phase.phase_id, "one marker twice");
+      if (type == "executed") {
+        ++executed;
+        require(markers.contains(line.at("sandbox_run_id")), phase.phase_id, "a result without a marker");
+      }
+      attempts += type == "attempt" ? 1 : 0;
+    }
+    const auto steps = *store_.steps(run_id_, phase.phase_id);
+    require(attempts == phase.attempts_total, phase.phase_id, "an attempt without its ledger row");
+    require(markers.size() == steps.size(), phase.phase_id, "markers and steps differ");
+    require(executed == std::ranges::count(steps, store::StepState::kDone, &store::StepRow::state),
+            phase.phase_id, "results and ledger differ");
+    ended += static_cast<std::int64_t>(steps.size());
+  }
+  started = sandboxes.started();
+  check_paid_work(phases, sandboxes);
+  World::require(started <= ended, "a step ran that nobody recorded");
+  World::require(static_cast<std::int64_t>(store_.cost_rows(run_id_, 0)->size()) == ended,
+                 "cost rows are not the steps that ended");
+  const auto report = ledger::verify_run(store_, run_id_, {});
+  World::require(report && report->ok, "the ledger does not verify: " +
+                                           (report ? canonical(to_json(*report)) : report.error().message));
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,37 @@
+// What must hold at any moment of a history; docs/invariants.md names each. Throws Violation.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/sandboxes.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace pawl::sim {
+
+struct Bounds {
+  std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
+};
+
+class Invariants {
+ public:
+  Invariants(store::Store& store, std::string run_id) : store_(store), run_id_(std::move(run_id)) {}
+
+  // After an event. `retried`: phases that an operator has just reopened.
+  void check(const Bounds& bounds, const std::vector<std::string>& retried = {});
+  // At the end, when every phase is terminal: the chains, too.
+  void check_end(const SimSandboxes& sandboxes);
+
+ private:
+  void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
+  void check_rows(const store::PhaseRow& phase);
+  void check_paid_work(const std::vector<store::PhaseRow>& phases, const SimSandboxes& sandboxes);
+
+  store::Store& store_;
+  const std::string run_id_;
+  std::map<std::string, store::PhaseRow> before_;
+  std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and last hash, as last seen
+};
+
+}  // namespace pawl::sim

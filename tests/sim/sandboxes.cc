@@ -1,0 +1,211 @@
+#include "sim/sandboxes.h"
+
+#include <algorithm>
+
+namespace pawl::sim {
+namespace {
+
+using sandbox::Outcome;
+
+constexpr std::int64_t kAskEveryMs = 200;
+
+const std::vector<std::string> kDoctorAnswers = {R"({"action":"retry_with_hint","hint":"h","reason":"r"})",
+                                                 R"({"action":"replan"})",
+                                                 R"({"action":"skip_phase"})",
+                                                 R"({"action":"mark_failed"})",
+                                                 R"({"action":"abort_run","reason":"r"})",
+                                                 R"({"action":"dance"})",
+                                                 "",
+                                                 "[[[[[",
+                                                 R"({"action":"retry_with_hint"})"};
+const std::vector<std::string> kReplanAnswers = {R"({"goal":"another"})", R"({"goal":"more","reason":"r"})",
+                                                 "", R"({"goal":""})", R"({"goal":7})"};
+
+}  // namespace
+
+sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbox::SandboxSpec& spec) {
+  auto& dice = world_.dice;
+  sandbox::SandboxRun run;
+  run.run_id = id;
+  run.backend = "namespace";
+  run.gate_isolation_class = "shared_kernel";
+  run.started_at = rfc3339(world_.clock.wall());
+  run.ended_at = run.started_at;
+  run.outcome = Outcome::kExited;
+  run.exit_code = dice.percent(55) ? 0 : dice.below(3);
+  if (dice.percent(6)) {
+    run.outcome = dice.one_of<Outcome>({Outcome::kTimedOut, Outcome::kOomKilled, Outcome::kSignaled,
+                                        Outcome::kSetupFailed, Outcome::kDiskLimit, Outcome::kOutputLimit});
+    run.exit_code = -1;
+  }
+  if (spec.keep_layer && run.outcome != Outcome::kSetupFailed && dice.percent(80)) run.layer = "layer-" + id;
+  const bool doctor = spec.label.find(".doctor.run.") != std::string::npos;
+  const bool replan = spec.label.find(".replan.run.") != std::string::npos;
+  if ((doctor || replan) && run.outcome == Outcome::kExited) {
+    run.exit_code = dice.percent(85) ? 0 : 1;
+    run.copy_out = "answer-" + id;
+    answers_[run.copy_out] = dice.one_of(doctor ? kDoctorAnswers : kReplanAnswers);
+  }
+  return run;
+}
+
+std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id) const {
+  const auto phases = *store_.phases(run_id_);
+  for (const auto& phase : phases) {
+    const auto steps = *store_.steps(run_id_, phase.phase_id);
+    const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
+    if (row != steps.end()) return *row;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SimSandboxes::ended() const {
+  std::vector<std::string> out;
+  for (const auto& [id, step] : steps_)
+    if (step.ended) out.push_back(id);
+  return out;
+}
+
+std::vector<std::string> SimSandboxes::unwatched() {
+  std::vector<std::string> out;
+  for (auto& [id, step] : steps_) {
+    settle(step);
+    const bool runs = step.state == State::kRunning && !step.label.empty();
+    if (runs && !world_.dead_owners.contains(step.watcher)) out.push_back(step.label);
+  }
+  return out;
+}
+
+void SimSandboxes::settle(Step& step) const {
+  if (step.label.empty() || step.state != State::kRunning) return;  // it never began, or is over
+  if (world_.clock.mono().micros < step.ends_at_micros) return;
+  step.state = State::kSpooled;
+  step.ended = true;
+}
+
+Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
+                           const std::vector<sandbox::ContextFile>& /*context*/) {
+  world_.pass("start");
+  auto& step = steps_[sandbox_run_id];
+  // Somebody gave it up meanwhile: the supervisor sees that and leaves.
+  if (step.abandoned) return {};
+  // An operator may have closed it a moment ago; then whoever started the step ends it.
+  const auto marker = marker_of(sandbox_run_id);
+  World::require(marker.has_value(), "a step starts without a marker: " + spec.label);
+  World::require(marker->sandbox_spec_hash == sandbox::spec_hash(spec),
+                 "a step starts with another spec than its marker's: " + spec.label);
+  World::require(step.label.empty(), "a step starts twice: " + spec.label);
+  ++started_;
+  step.label = spec.label;
+  step.watcher = world_.current;
+  step.spec_hash = sandbox::spec_hash(spec);
+  step.run = outcome_of(sandbox_run_id, spec);
+  const std::int64_t takes_ms =
+      world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
+  step.ends_at_micros = world_.clock.mono().micros + takes_ms * 1000;
+  world_.tell("starts " + spec.label + " (" + std::string(sandbox::name(step.run.outcome)) + " " +
+              std::to_string(step.run.exit_code) + " after " + std::to_string(takes_ms) + " ms)");
+  world_.pass("started");
+  return {};
+}
+
+Result<sandbox::Found> SimSandboxes::find(const std::string& sandbox_run_id) {
+  world_.pass("find");
+  const auto found = steps_.find(sandbox_run_id);
+  if (found == steps_.end()) return sandbox::Found::kNothing;
+  settle(found->second);
+  switch (found->second.state) {
+    case State::kRunning:
+      return found->second.label.empty() ? sandbox::Found::kNothing : sandbox::Found::kRunning;
+    case State::kSpooled:
+      return sandbox::Found::kSpooled;
+    case State::kGone:
+      break;
+  }
+  return sandbox::Found::kNothing;
+}
+
+Status SimSandboxes::wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) {
+  for (;;) {
+    world_.pass("wait");
+    auto& step = steps_[sandbox_run_id];
+    settle(step);
+    step.watcher = world_.current;
+    if (step.state != State::kRunning || step.label.empty()) return {};
+    if (stop()) return fail(ErrorKind::kCancelled, "stopped waiting");
+    world_.clock.advance_ms(kAskEveryMs);
+  }
+}
+
+Result<sandbox::SandboxRun> SimSandboxes::collect(const std::string& sandbox_run_id,
+                                                  const std::string& spec_hash) {
+  world_.pass("collect");
+  const auto found = steps_.find(sandbox_run_id);
+  if (found == steps_.end() || found->second.state != State::kSpooled)
+    return fail(ErrorKind::kNotFound, "no result");
+  if (found->second.spec_hash != spec_hash) return fail(ErrorKind::kCorrupt, "of another spec");
+  return found->second.run;
+}
+
+Status SimSandboxes::abandon(const std::string& sandbox_run_id) {
+  world_.pass("abandon");
+  auto& step = steps_[sandbox_run_id];
+  settle(step);
+  step.abandoned = true;
+  if (step.state == State::kRunning) {
+    // Who recovers kills only what is dead already; an operator, and who lost its lease, what nobody wants.
+    const auto marker = marker_of(sandbox_run_id);
+    World::require(step.label.empty() || !marker || marker->state != store::StepState::kOpen,
+                   "a step that runs and is wanted was given up: " + step.label);
+    step.state = State::kGone;
+  }
+  return {};
+}
+
+Result<sandbox::Salvage> SimSandboxes::salvage(const std::string& sandbox_run_id,
+                                               const std::vector<std::string>& /*probe*/) {
+  world_.pass("salvage");
+  const auto& step = steps_[sandbox_run_id];
+  World::require(step.abandoned, "a probe looks at a step that may still run");
+  sandbox::Salvage out;
+  if (step.label.empty()) {
+    out.exit_code = 1;
+  } else if (world_.dice.percent(80)) {
+    out.exit_code = world_.dice.below(3);
+  }
+  if (out.exit_code == 0) {
+    out.run = step.run;
+    out.run.outcome = Outcome::kExited;
+    out.run.exit_code = 0;
+  }
+  return out;
+}
+
+void SimSandboxes::forget(const std::string& sandbox_run_id) {
+  const auto found = steps_.find(sandbox_run_id);
+  if (found == steps_.end()) return;
+  settle(found->second);
+  // The spool is gone; that it must not run again stays known as long as its marker could be believed.
+  found->second.state = State::kGone;
+  found->second.abandoned = true;
+}
+
+bool SimSandboxes::kill_one() {
+  std::vector<Step*> running;
+  for (auto& [id, step] : steps_) {
+    settle(step);
+    if (step.state == State::kRunning && !step.label.empty()) running.push_back(&step);
+  }
+  if (running.empty()) return false;
+  auto* step = world_.dice.one_of(running);
+  step->state = State::kGone;
+  world_.tell("kills the supervisor of " + step->label);
+  return true;
+}
+
+std::string SimSandboxes::answer_in(const std::string& layer) const {
+  const auto found = answers_.find(layer);
+  return found == answers_.end() ? "" : found->second;
+}
+
+}  // namespace pawl::sim

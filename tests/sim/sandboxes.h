@@ -1,0 +1,66 @@
+// Steps without processes: each runs for a while of simulated time and ends as the dice say. The supervisors
+// live in the world, not in an executor: they go on when it crashes, and are killed by nobody but the dice.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/client.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace pawl::sim {
+
+class SimSandboxes final : public sandbox::SandboxClient {
+ public:
+  SimSandboxes(World& world, store::Store& store) : world_(world), store_(store) {}
+
+  Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
+               const std::vector<sandbox::ContextFile>& context) override;
+  Result<sandbox::Found> find(const std::string& sandbox_run_id) override;
+  Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override;
+  Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
+                                      const std::string& spec_hash) override;
+  Status abandon(const std::string& sandbox_run_id) override;
+  Result<sandbox::Salvage> salvage(const std::string& sandbox_run_id,
+                                   const std::vector<std::string>& probe) override;
+  void forget(const std::string& sandbox_run_id) override;
+  Result<sandbox::Health> health() override { return sandbox::Health{}; }
+
+  // kill -9 of a supervisor that runs; false when none does.
+  bool kill_one();
+  std::int64_t started() const { return started_; }
+  // Labels of steps that run although the executor that watched them lives and waits no more.
+  std::vector<std::string> unwatched();
+  // Ids of steps that ended by themselves, and of those that nobody killed but who gave them up.
+  std::vector<std::string> ended() const;
+  void of_run(std::string run_id) { run_id_ = std::move(run_id); }
+  // The answer that a hook gave, by the layer that holds it.
+  std::string answer_in(const std::string& layer) const;
+
+ private:
+  enum class State { kRunning, kSpooled, kGone };
+  struct Step {
+    State state = State::kRunning;
+    std::int64_t ends_at_micros = 0;
+    std::string spec_hash, label;
+    sandbox::SandboxRun run;
+    std::string watcher;  // the executor that started it, or waits for it since
+    bool abandoned = false;
+    bool ended = false;  // by itself: its result was there to be had
+  };
+  sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
+  void settle(Step& step) const;
+  std::optional<store::StepRow> marker_of(const std::string& id) const;
+
+  World& world_;
+  store::Store& store_;
+  std::string run_id_;
+  std::map<std::string, Step> steps_;
+  std::map<std::string, std::string> answers_;
+  std::int64_t started_ = 0;
+};
+
+}  // namespace pawl::sim

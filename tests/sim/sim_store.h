@@ -1,0 +1,139 @@
+// The real store behind a door at which others get a turn, before and after each verb; and a witness of
+// leases that does not believe the store.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace pawl::sim {
+
+class SimStore final : public store::Store {
+ public:
+  SimStore(World& world, store::Store& real) : world_(world), real_(real) {}
+
+  Status create_run(const store::NewRun& run, WallTime now) override { return real_.create_run(run, now); }
+  Result<store::ClaimResult> claim(const store::ClaimRequest& request) override {
+    world_.pass("claim");
+    auto found = real_.claim(request);
+    if (found && found->claim) {
+      const auto& lease = found->claim->lease;
+      auto& newest = fences_[lease.phase_id];
+      World::require(lease.fence > newest, "a claim of " + lease.phase_id + " got an old fence");
+      newest = lease.fence;
+      world_.tell(request.owner + " claims " + found->claim->attempt.attempt_id +
+                  (found->claim->continued ? " again" : ""));
+    }
+    world_.pass("claimed");
+    return found;
+  }
+  Result<store::Candidate> candidate(const store::ClaimRequest& request) override {
+    return real_.candidate(request);
+  }
+  Status begin_step(const store::Lease& lease, const store::StepStart& start,
+                    const std::optional<store::StepEnd>& previous,
+                    const std::optional<store::ResumeDecision>& resume, WallTime now) override {
+    return under(lease, "begin " + start.label,
+                 [&] { return real_.begin_step(lease, start, previous, resume, now); });
+  }
+  Status note_resume(const store::Lease& lease, const store::ResumeDecision& resume, WallTime now) override {
+    return under(lease, resume.decision + " " + resume.label,
+                 [&] { return real_.note_resume(lease, resume, now); });
+  }
+  Result<store::Finished> finish(const store::Lease& lease, const std::optional<store::StepEnd>& last,
+                                 const std::optional<store::ResumeDecision>& resume,
+                                 const store::AttemptEnd& end,
+                                 const std::function<bool(const std::string&, const std::string&)>& overlaps,
+                                 WallTime now) override {
+    return under(lease, "finish " + lease.phase_id + " " + end.verdict,
+                 [&] { return real_.finish(lease, last, resume, end, overlaps, now); });
+  }
+  Result<bool> holds(const store::Lease& lease) override { return real_.holds(lease); }
+  Status heartbeat(const store::Lease& lease, WallTime now, std::int64_t lease_ms) override {
+    return under(lease, "", [&] { return real_.heartbeat(lease, now, lease_ms); });
+  }
+  Status release(const store::Lease& lease) override {
+    world_.pass("release");
+    return real_.release(lease);
+  }
+  Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
+                                                  const store::Operator& who, WallTime now) override {
+    return fenced(real_.operator_retry(run_id, phase_id, who, now));
+  }
+  Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
+                                                 const store::Operator& who, WallTime now) override {
+    return fenced(real_.operator_skip(run_id, phase_id, who, now));
+  }
+  Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
+                                                   const store::Operator& who, WallTime now) override {
+    return fenced(real_.operator_cancel(run_id, phase_id, who, now));
+  }
+  Status operator_max_attempts(const std::string& run_id, std::int64_t most, const store::Operator& who,
+                               WallTime now) override {
+    return real_.operator_max_attempts(run_id, most, who, now);
+  }
+
+  Result<store::RunRow> run(const std::string& run_id) override { return real_.run(run_id); }
+  Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real_.runs(most); }
+  Result<std::string> resolve_run(const std::string& text) override { return real_.resolve_run(text); }
+  Result<std::vector<store::TierRow>> tiers(const std::string& run_id) override {
+    return real_.tiers(run_id);
+  }
+  Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
+    return real_.phases(run_id);
+  }
+  Result<std::vector<store::AttemptRow>> attempts(const std::string& run_id,
+                                                  const std::string& phase_id) override {
+    return real_.attempts(run_id, phase_id);
+  }
+  Result<std::vector<store::StepRow>> steps(const std::string& run_id, const std::string& phase_id) override {
+    return real_.steps(run_id, phase_id);
+  }
+  Result<std::vector<store::StepRow>> open_steps() override { return real_.open_steps(); }
+  Result<std::vector<store::LayerRow>> accepted_layers(const std::string& run_id) override {
+    return real_.accepted_layers(run_id);
+  }
+  Result<std::vector<std::string>> chains(const std::string& run_id) override { return real_.chains(run_id); }
+  Result<std::vector<store::LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
+                                               std::int64_t first_seq, std::size_t most) override {
+    return real_.ledger(run_id, chain, first_seq, most);
+  }
+  Result<std::optional<store::Head>> head(const std::string& run_id) override { return real_.head(run_id); }
+  Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override {
+    return real_.cost_rows(run_id, skip);
+  }
+  Result<std::optional<std::string>> inventory(const std::string& key) override {
+    return real_.inventory(key);
+  }
+  Status put_inventory(const std::string& key, const std::string& names) override {
+    return real_.put_inventory(key, names);
+  }
+
+ private:
+  template <typename Verb>
+  auto under(const store::Lease& lease, const std::string& what, Verb verb) -> decltype(verb()) {
+    world_.pass("before " + what);
+    auto done = verb();
+    World::require(!done || lease.fence == fences_[lease.phase_id] || !lost_since(lease),
+                   lease.owner + " wrote to " + lease.phase_id + " under a lease that was lost: " + what);
+    if (!what.empty()) world_.tell(lease.owner + ": " + what + (done ? "" : " -- " + done.error().message));
+    world_.pass("after " + what);
+    return done;
+  }
+  bool lost_since(const store::Lease& lease) { return lease.fence < fences_[lease.phase_id]; }
+  // An operator ends every lease: the fence goes up without a claim.
+  Result<std::vector<std::string>> fenced(Result<std::vector<std::string>> changed) {
+    if (changed)
+      for (const auto& phase : *changed) ++fences_[phase];
+    return changed;
+  }
+
+  World& world_;
+  store::Store& real_;
+  std::map<std::string, std::int64_t> fences_;  // the newest of each phase, as the witness saw it
+};
+
+}  // namespace pawl::sim

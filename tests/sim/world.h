@@ -1,0 +1,85 @@
+// What a simulated history happens in: one seed, a clock that only moves when somebody moves it, and a place
+// where everybody's calls pass, so that anything can happen between any two of them. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "os/clock.h"
+#include "os/random.h"
+
+namespace pawl::sim {
+
+// xoshiro256** by Blackman and Vigna (prng.di.unimi.it), seeded by splitmix64: the same numbers everywhere.
+class Dice final : public os::Random {
+ public:
+  explicit Dice(std::uint64_t seed);
+  void fill(std::span<unsigned char> out) override;
+  std::uint64_t next();
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(bound));
+  }
+  bool percent(std::int64_t chance) { return below(100) < chance; }
+  template <typename T>
+  const T& one_of(const std::vector<T>& choices) {
+    return choices[static_cast<std::size_t>(below(static_cast<std::int64_t>(choices.size())))];
+  }
+
+ private:
+  std::uint64_t state_[4];
+};
+
+class SimClock final : public os::Clock {
+ public:
+  WallTime wall() const override { return {wall_micros_}; }
+  MonoTime mono() const override { return {mono_micros_}; }
+  void sleep_ms(std::int64_t ms) const override { advance_ms(ms); }
+  void advance_ms(std::int64_t ms) const {
+    wall_micros_ += ms * 1000;
+    mono_micros_ += ms * 1000;
+  }
+  void jump_ms(std::int64_t ms) { wall_micros_ += ms * 1000; }  // the wall clock alone
+
+ private:
+  mutable std::int64_t wall_micros_ = 1'767'323'045'000'000, mono_micros_ = 1'000'000;
+};
+
+// Thrown through an executor: from here on it does nothing any more. What it had not committed never
+// happened.
+struct Crash {};
+
+// A broken invariant: ends the history.
+struct Violation {
+  std::string text;
+};
+
+class World {
+ public:
+  explicit World(std::uint64_t seed) : dice(seed) {}
+
+  // Every call of an executor into the world passes here, before and after it is done. May crash it, or let
+  // others do anything first. `disturb` is the history's.
+  void pass(const std::string& call) {
+    if (disturb) disturb(call);
+  }
+  void tell(std::string event) {
+    ++events;
+    story.push_back(std::move(event));
+  }
+  static void require(bool holds, const std::string& what) {
+    if (!holds) throw Violation{what};
+  }
+
+  Dice dice;
+  SimClock clock;
+  std::vector<std::string> story;
+  std::int64_t events = 0;
+  std::function<void(const std::string&)> disturb;
+  std::set<std::string> dead_owners;  // of executors that crashed on this host
+  std::string current;                // the executor whose call passes
+};
+
+}  // namespace pawl::sim
