@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/context.h"
+#include "cli/decisions.h"
 #include "gates/gates.h"
 #include "os/file.h"
 
@@ -28,21 +29,6 @@ std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client)
 Result<Json> json_or_empty(const std::string& text) {
   if (text.empty()) return Json::object();
   return parse_json(text);
-}
-
-// What was decided about an attempt, as the ledger has it: after crashes, and by hooks.
-Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id) {
-  constexpr std::size_t kRowsMax = 100'000;
-  Json out = Json::array();
-  PAWL_TRY(const auto rows, store.ledger(run_id, phase_id, 1, kRowsMax));
-  for (const auto& row : rows) {
-    PAWL_TRY(Json json, parse_json(row.line));
-    const auto type = text_in(json, "type");
-    if (type != "resume" && type != "doctor" && type != "replan") continue;
-    for (const char* of_the_chain : {"seq", "prev_hash", "hash"}) json.erase(of_the_chain);
-    out.push_back(std::move(json));
-  }
-  return out;
 }
 
 std::string decision_text(const Json& decision) {

@@ -168,6 +168,9 @@ void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd&
   std::string text =
       fmt::format("  {}{}{}", progress_.paint(passed ? kGreen : kRed), end.verdict, progress_.paint(kPlain));
   if (!end.reason.empty()) text += ": " + end.reason;
+  if (end.action != store::Action::kNone) text += "; " + end.action_reason;
+  if (end.feedback.contains("hint")) text += "; the doctor gives a hint";
+  if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;
   if (is_terminal(finished.state))
     text += fmt::format("; {} is {}", claim.phase.phase_id, name(finished.state));
   progress_.line(text);

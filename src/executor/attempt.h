@@ -78,7 +78,7 @@ class Attempt {
   HookFacts hook_facts(const Judged& judged) const;
   Result<const PlannedStep*> next_hook() const;
   std::optional<store::Advice> advice_of(StepRole role) const;
-  std::vector<std::string> evidence_paths() const;
+  Evidence evidence() const;  // of this attempt, so far
   Result<Context> hook_context() const;
   std::string not_before(const store::AttemptEnd& end) const;
   Result<gates::AttemptFacts> attempt_facts(const std::vector<gates::Signal>& extra,

@@ -10,7 +10,12 @@ constexpr std::uint64_t kEvidenceLogBytesMax = 1 << 20;  // of each log, its end
 
 }  // namespace
 
-std::string log_inside(const std::string& label) { return "/pawl/evidence/" + label + ".log"; }
+std::vector<std::string> paths_inside(const Evidence& evidence) {
+  std::vector<std::string> out;
+  if (!evidence.agent_layer.empty()) out.emplace_back("/pawl/evidence/previous.patch");
+  for (const auto& log : evidence.logs) out.push_back("/pawl/evidence/" + log.label + ".log");
+  return out;
+}
 
 Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to) {
   if (!evidence.agent_layer.empty()) {

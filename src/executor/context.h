@@ -9,9 +9,6 @@
 
 namespace pawl::executor {
 
-inline const std::string kPatchInside = "/pawl/evidence/previous.patch";
-std::string log_inside(const std::string& label);  // /pawl/evidence/<label>.log
-
 // What an attempt left for whoever reads it next.
 struct Evidence {
   std::string agent_layer;               // "" when its agent changed nothing
@@ -21,6 +18,9 @@ struct Evidence {
   };
   std::vector<Log> logs;
 };
+
+// Where a step finds it: /pawl/evidence/previous.patch, /pawl/evidence/<label>.log.
+std::vector<std::string> paths_inside(const Evidence& evidence);
 
 using Context = std::vector<sandbox::ContextFile>;  // what a step finds in /pawl, by path
 

@@ -80,14 +80,14 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   return facts;
 }
 
-std::vector<std::string> Attempt::evidence_paths() const {
-  std::vector<std::string> out;
-  if (const auto agent = results_.find(0); agent != results_.end() && !agent->second.layer.empty())
-    out.push_back(kPatchInside);
+Evidence Attempt::evidence() const {
+  Evidence out{.base_layers = claim_->attempt.base_layers};
+  if (const auto agent = results_.find(0); agent != results_.end()) out.agent_layer = agent->second.layer;
   for (const auto& step : steps_) {
     const auto run = results_.find(step.index);
     if (run == results_.end() || !judges(step.role) || run->second.logs.empty()) continue;
-    out.push_back(log_inside(label_of(phase_->id, step, claim_->attempt.number)));
+    out.logs.push_back(
+        {.label = label_of(phase_->id, step, claim_->attempt.number), .blob = run->second.logs});
   }
   return out;
 }
@@ -138,18 +138,10 @@ Result<const PlannedStep*> Attempt::next_hook() const {
 Result<Context> Attempt::hook_context() const {
   PAWL_TRY(const auto now, judged({}, std::nullopt));
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
-  Evidence evidence{.base_layers = claim_->attempt.base_layers};
-  if (const auto agent = results_.find(0); agent != results_.end())
-    evidence.agent_layer = agent->second.layer;
-  for (const auto& step : steps_) {
-    const auto run = results_.find(step.index);
-    if (run == results_.end() || !judges(step.role) || run->second.logs.empty()) continue;
-    evidence.logs.push_back(
-        {.label = label_of(phase_->id, step, claim_->attempt.number), .blob = run->second.logs});
-  }
-  const Json question = hook_question(hook_facts(now), *phase_, attempts, evidence_paths());
+  const Evidence left = evidence();
+  const Json question = hook_question(hook_facts(now), *phase_, attempts, paths_inside(left));
   Context context{{.path = "question.json", .bytes = canonical(question) + "\n"}};
-  PAWL_OK(add_evidence(world_, claim_->run.base_id, evidence, context));
+  PAWL_OK(add_evidence(world_, claim_->run.base_id, left, context));
   return context;
 }
 
@@ -183,7 +175,7 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
     end.accepted_layer = gate_layer_;
     return end;
   }
-  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, evidence_paths());
+  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(evidence()));
   auto consequence = consequence_of(hook_facts(now));
   end.action = consequence.action;
   end.goal = std::move(consequence.goal);

@@ -41,7 +41,7 @@ assert question["attempts"][-1]["failing_signals"] == ["agent.agent"], question
 if len(question["attempts"]) == 1:
     print(json.dumps({"action": "retry_with_hint", "hint": "look left", "reason": "two\\nlines"}))
 """)
-        self.pawl("run", "plan.yaml")
+        self.assertIn("; the doctor gives a hint\n", self.pawl("run", "plan.yaml").stdout)
         first, second = self.rows_of("doctor")
         self.assertEqual((first["understood"], first["action"], first["hint"], first["reason"]),
                          (True, "retry_with_hint", "look left", "two lines"))
@@ -167,6 +167,39 @@ print(json.dumps({"goal": "do it in revision %d" % (question["revision"] + 1), "
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual(self.columns("replans", "revision", "outcome"), (1, 0, "escalate"))
         self.assertFalse(self.rows_of("replan")[0]["understood"])
+
+
+class Stats(Policies):
+    def test_it_counts_what_the_rows_say(self):
+        self.doctored({"action": "skip_phase", "reason": "no use"}, phases=2, agent='[ "$PAWL_PHASE_ID" = p2 ]')
+        self.pawl("run", "plan.yaml")
+        stats = self.pawl_json("stats")
+        self.assertEqual((stats["runs"], stats["phases"], stats["attempts"], stats["doctor_calls"]), (1, 2, 2, 1))
+        self.assertEqual(stats["attempts_used"], {"1": 2})
+        self.assertEqual(stats["states"], [{"state": "COMPLETE", "cause": "", "phases": 1},
+                                           {"state": "SKIPPED", "cause": "doctor: skip_phase: no use", "phases": 1}])
+        self.assertEqual((stats["steps"], stats["lost_steps"], stats["stuck"], stats["resumes"]), (4, 0, [], {}))
+        self.assertEqual(stats, self.pawl_json("stats", "last"))
+        self.assertIn("phases by state and cause:", self.pawl("stats").stdout)
+
+    def test_stuck_is_what_nobody_holds(self):
+        self.make_simple(agent="sleep 30")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(self.supervisors, "the agent runs")
+        self.assertEqual(self.pawl_json("stats")["stuck"], [], "its holder lives")
+        self.kill_all(process)
+        stuck, = self.pawl_json("stats")["stuck"]
+        self.assertEqual((stuck["phase_id"], stuck["command"]), ("p1", f"pawl resume {self.run_id()}"))
+        self.assertIn("stuck: p1", self.pawl("stats").stdout)
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:  # the queries of docs/operations.md
+            old = db.execute("SELECT run_id, phase_id FROM phases WHERE state = 'EXECUTING' AND last_attempt_timestamp"
+                             " < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 hour')").fetchall()
+            self.assertEqual(old, [])
+            db.execute("UPDATE phases SET last_attempt_timestamp = '2020-01-01T00:00:00.000000Z'")
+            old = db.execute("SELECT phase_id FROM phases WHERE state = 'EXECUTING' AND last_attempt_timestamp"
+                             " < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 hour')").fetchall()
+            self.assertEqual(old, [("p1",)])
+        db.close()
 
 
 class Backoff(Policies):

@@ -1,0 +1,139 @@
+// Numbers of one run, or of all: what was tried, how it ended, what is stuck, what crashes cost.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cli/context.h"
+#include "cli/decisions.h"
+#include "executor/executor.h"
+#include "os/clock.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kRunsMax = 10'000;  // the newest
+
+struct Stats {
+  std::int64_t runs = 0, phases = 0, attempts = 0, crash_loops = 0, doctor_calls = 0, replans = 0;
+  std::int64_t steps = 0, lost_steps = 0, sandbox_ms = 0;
+  std::map<std::int64_t, std::int64_t> attempts_used;                  // phases by their attempts_used
+  std::map<std::pair<std::string, std::string>, std::int64_t> states;  // phases by state and cause
+  std::map<std::string, std::int64_t> resumes;                         // by decision
+  Json stuck = Json::array();
+};
+
+// EXECUTING, and its holder has let the lease run out or is gone: nobody works on it.
+bool is_stuck(const store::PhaseRow& phase, const std::string& now) {
+  return phase.state == store::PhaseState::kExecuting && !phase.lease_owner.empty() &&
+         (phase.lease_expires_at <= now || executor::owner_is_dead(phase.lease_owner));
+}
+
+Status add_phase(store::Store& store, const store::PhaseRow& phase, const std::string& now, Stats& to) {
+  ++to.phases;
+  ++to.attempts_used[phase.attempts_used];
+  ++to.states[{std::string(name(phase.state)), phase.last_failure_reason}];
+  to.doctor_calls += phase.doctor_calls;
+  to.replans += phase.replans;
+  if (is_stuck(phase, now))
+    to.stuck.push_back({{"run_id", phase.run_id},
+                        {"phase_id", phase.phase_id},
+                        {"last_attempt_timestamp", phase.last_attempt_timestamp},
+                        {"lease_owner", phase.lease_owner},
+                        {"command", "pawl resume " + phase.run_id}});
+  PAWL_TRY(const auto attempts, store.attempts(phase.run_id, phase.phase_id));
+  to.attempts += static_cast<std::int64_t>(attempts.size());
+  for (const auto& attempt : attempts)
+    if (attempt.signals.find("\"crash_loop\"") != std::string::npos) ++to.crash_loops;
+  PAWL_TRY(const auto steps, store.steps(phase.run_id, phase.phase_id));
+  for (const auto& step : steps) {
+    ++to.steps;
+    if (step.state == store::StepState::kLost) ++to.lost_steps;
+    if (step.state != store::StepState::kDone) continue;
+    PAWL_TRY(const Json run, parse_json(step.run));
+    to.sandbox_ms += integer_in(run, "duration_ms");
+  }
+  PAWL_TRY(const Json decisions, decisions_of(store, phase.run_id, phase.phase_id));
+  for (const auto& decision : decisions)
+    if (text_in(decision, "type") == "resume") ++to.resumes[text_in(decision, "decision")];
+  return {};
+}
+
+Json to_json(const Stats& stats) {
+  Json used = Json::object(), states = Json::array(), resumes = Json::object();
+  for (const auto& [attempts, phases] : stats.attempts_used) used[std::to_string(attempts)] = phases;
+  for (const auto& [key, phases] : stats.states)
+    states.push_back({{"state", key.first}, {"cause", key.second}, {"phases", phases}});
+  for (const auto& [decision, times] : stats.resumes) resumes[decision] = times;
+  return {{"runs", stats.runs},
+          {"phases", stats.phases},
+          {"attempts", stats.attempts},
+          {"attempts_used", std::move(used)},
+          {"states", std::move(states)},
+          {"resumes", std::move(resumes)},
+          {"crash_loops", stats.crash_loops},
+          {"doctor_calls", stats.doctor_calls},
+          {"replans", stats.replans},
+          {"steps", stats.steps},
+          {"lost_steps", stats.lost_steps},
+          {"sandbox_milliseconds", stats.sandbox_ms},
+          {"stuck", stats.stuck}};
+}
+
+void print(const Stats& stats) {
+  fmt::print("runs {}  phases {}  attempts {}\n", stats.runs, stats.phases, stats.attempts);
+  fmt::print("phases by attempts used:");
+  for (const auto& [attempts, phases] : stats.attempts_used) fmt::print("  {}: {}", attempts, phases);
+  fmt::print("\nphases by state and cause:\n");
+  for (const auto& [key, phases] : stats.states)
+    fmt::print("  {:>5}  {:<9}  {}\n", phases, key.first, key.second);
+  fmt::print("steps {} ({} lost), {} in sandboxes\n", stats.steps, stats.lost_steps,
+             duration_text(stats.sandbox_ms));
+  fmt::print("resumed:");
+  for (const auto& [decision, times] : stats.resumes) fmt::print("  {} {}", decision, times);
+  fmt::print("{}\ncrash loops {}  doctor calls {}  replans {}\n", stats.resumes.empty() ? "  nothing" : "",
+             stats.crash_loops, stats.doctor_calls, stats.replans);
+  for (const auto& phase : stats.stuck)
+    fmt::print("stuck: {} since {}; its holder is gone\n  {}\n", text_in(phase, "phase_id"),
+               text_in(phase, "last_attempt_timestamp"), text_in(phase, "command"));
+}
+
+Status stats(const StateOptions& options, const std::string& text) {
+  PAWL_TRY(const State state, open_state(options));
+  std::vector<store::RunRow> runs;
+  if (text.empty()) {
+    PAWL_TRY(runs, state.store->runs(kRunsMax));
+  } else {
+    PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
+    PAWL_TRY(auto run, state.store->run(run_id));
+    runs.push_back(std::move(run));
+  }
+  const std::string now = rfc3339(os::SystemClock().wall());
+  Stats out{.runs = static_cast<std::int64_t>(runs.size())};
+  for (const auto& run : runs) {
+    PAWL_TRY(const auto phases, state.store->phases(run.run_id));
+    for (const auto& phase : phases) PAWL_OK(add_phase(*state.store, phase, now, out));
+  }
+  if (options.json)
+    print_json(to_json(out));
+  else
+    print(out);
+  return {};
+}
+
+}  // namespace
+
+void add_stats(const Command& program) {
+  const Command command =
+      program.add("stats", "Numbers of a run, or of all: attempts, causes, resumes, stuck phases");
+  auto options = std::make_shared<StateOptions>();
+  auto run = std::make_shared<std::string>();
+  command.option("RUN", *run, std::string(kRunHelp) + " (else all)");
+  add_state_options(command, *options);
+  command.footer("Reads only.\n\nExample:\n  pawl stats last --json");
+  command.on_run([=] {
+    const auto status = stats(*options, *run);
+    return status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli
