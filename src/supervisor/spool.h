@@ -36,7 +36,7 @@ class Spool {
   const std::string& folder() const { return folder_; }
   std::string pawl_folder() const;  // .pawl
   std::string id() const;           // the sandbox_run_id: the folder's name
-  std::string work_folder() const;  // .pawl/work/<id>: where its workspace is while it runs
+  std::string work_folder() const;  // where its workspace is while it runs
   std::string path(std::string_view name) const { return os::join(folder_, name); }
 
   Status write_job(const Job& job) const;

@@ -223,7 +223,7 @@ class Probe(Policies):
     def lost(self, probe, agent='echo done > effect; sync; [ "$PAWL_ATTEMPT" = 2 ] || sleep 30'):
         self.make_simple(agent=agent, resume=f'{{probe: "{probe}"}}', gate="test -e effect")
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: list(self.root.glob("source/.pawl/work/*/upper/effect")), "the effect is there")
+        self.wait_until(lambda: list(self.root.glob("source/.pawl/*/*/upper/effect")), "the effect is there")
         self.kill_all(process)
 
     def decisions(self):
@@ -236,6 +236,30 @@ class Probe(Policies):
         self.assertEqual(self.columns("attempts_total", "outcome"), (1, "passed"))
         self.assertEqual([row["execution"] for row in self.rows_of("pre_execute")], [1, 1])
         self.assertIn("+done", self.pawl("diff", "last").stdout)
+
+    def test_a_crash_while_it_answers_repeats_nothing(self):
+        """At each point of a resume: the agent is never run again, and once its answer is a row nothing is lost."""
+        seen = []
+        for point in range(1, 100):
+            self.lost("test -e effect", "echo done $PAWL_RUN_ID > effect; sync; sleep 30")
+            count = self.root / f"count{point}"
+            done = self.pawl("resume", "last", expect=None, env={
+                "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": str(point), "PAWL_CRASH_COUNT": str(count)})
+            if done.returncode != -9:
+                break
+            code = self.pawl("resume", "last", expect=None).returncode
+            seen.append(self.decisions())
+            self.assertEqual(self.columns_of_last("attempts_total"), (1,))
+            self.assertIn(code, (0, 11), seen)
+            if "probed" in seen[-1]:
+                self.assertEqual(code, 0, seen)
+        self.assertIn(["probed", "adopt"], seen)
+
+    def columns_of_last(self, names):
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            row = db.execute(f"SELECT {names} FROM phases ORDER BY run_id DESC LIMIT 1").fetchone()
+        db.close()
+        return row
 
     def test_it_did_not_runs_again(self):
         self.lost("exit 1", agent="[ -e effect ] && exit 7; echo done > effect; sleep 30")

@@ -319,6 +319,10 @@ TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
   EXPECT_EQ(store_->run(run)->doctor_calls, 10);
   EXPECT_EQ(ask(5, 1).error().kind, ErrorKind::kExhausted) << "ten a run";
   EXPECT_EQ(phase(run, "f").doctor_calls, 0) << "and nothing is written of one too many";
+  store_.reset();
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false) && migrate_up("sqlite:" + path_));
+  EXPECT_EQ(this->open()->run(run)->doctor_calls, 10)
+      << "the column that a migration takes is no fresh start";
 }
 
 TEST_F(StoreTest, AReplanStartsARevisionAndTakesNothingElseBack) {
