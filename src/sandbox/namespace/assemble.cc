@@ -61,9 +61,12 @@ bool attach(const MountOp& op, int tree, const Walls& walls) {
          set_attributes(op.target.c_str(), attributes, true);
 }
 
+// What the sandbox's user may neither read nor write, as most of these are the kernel's root's alone, is
+// closed already.
 bool mask(const char* target) {
+  if (access(target, R_OK) != 0 && access(target, W_OK) != 0) return errno == ENOENT || errno == EACCES;
   struct stat status {};
-  if (stat(target, &status) != 0) return errno == ENOENT || errno == EACCES;
+  if (stat(target, &status) != 0) return false;
   if (!S_ISDIR(status.st_mode)) return mount("/dev/null", target, nullptr, MS_BIND, nullptr) == 0;
   return mount(kNothing, target, nullptr, MS_BIND, nullptr) == 0 &&
          set_attributes(target, MOUNT_ATTR_RDONLY, false);

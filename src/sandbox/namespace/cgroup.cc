@@ -1,6 +1,7 @@
 #include "sandbox/namespace/cgroup.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,7 +97,8 @@ void remove_folder(const std::string& folder) {
 
 // More than the machine has limits nothing; a controller that is not used costs nothing.
 bool cpu_limit_binds(const CgroupLimits& limits) {
-  return limits.cpu_millis < 1000 * sysconf(_SC_NPROCESSORS_ONLN);
+  cpu_set_t ours;
+  return sched_getaffinity(0, sizeof ours, &ours) != 0 || limits.cpu_millis < 1000LL * CPU_COUNT(&ours);
 }
 
 Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limits) {

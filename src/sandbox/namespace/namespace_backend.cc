@@ -275,6 +275,7 @@ class NamespaceBackend final : public Backend {
                     .sync_fd = std::move(ours),
                     .egress = egress,
                     .upper = folders.upper,
+                    .disk_at_start = execution.copied ? disk_use_bytes(folders.upper) : 0,
                     .watch_memory = job.limit_by_rlimits,
                     .spec = job.spec,
                     .events = &events};

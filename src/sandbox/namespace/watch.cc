@@ -152,7 +152,7 @@ class Watcher {
   }
 
   bool over_disk_limit() const {
-    return disk_use_bytes(sandbox_.upper) - disk_at_start_ > sandbox_.spec->disk_limit_mib << 20;
+    return disk_use_bytes(sandbox_.upper) - sandbox_.disk_at_start > sandbox_.spec->disk_limit_mib << 20;
   }
 
   // With a grace, everything in there gets SIGTERM first. The init's death is the death of all in its pid
@@ -174,7 +174,6 @@ class Watcher {
   Watched& sandbox_;
   const os::SystemClock clock_;
   const MonoTime start_;
-  const std::int64_t disk_at_start_ = disk_use_bytes(sandbox_.upper);  // a copied workspace is there already
   const bool hands_over_ = sandbox_.egress != nullptr || sandbox_.spec->enable_trace;
   std::optional<Tracer> tracer_;
   Ending ending_;

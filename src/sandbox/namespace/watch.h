@@ -20,6 +20,7 @@ struct Watched {
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
   std::string upper;                 // whose disk use is bounded
+  std::int64_t disk_at_start = 0;    // bytes: a copied workspace is there already
   bool watch_memory = false;         // no cgroup does it
   const SandboxSpec* spec = nullptr;
   const Events* events = nullptr;
