@@ -109,6 +109,14 @@ void print_json(const Json& json) { fmt::print("{}\n", canonical(json)); }
 
 store::Operator this_operator(const std::string& reason) { return {.uid = os::user_id(), .reason = reason}; }
 
+Json budget_json(const std::vector<store::BudgetRow>& rows) {
+  Json out = Json::object();
+  for (const auto& row : rows)
+    out[row.unit] = {
+        {"cap", row.cap ? Json(*row.cap) : Json()}, {"spent", row.spent}, {"reserved", row.reserved}};
+  return out;
+}
+
 std::string duration_text(std::int64_t ms) {
   if (ms < 1000) return fmt::format("{}ms", ms);
   if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);

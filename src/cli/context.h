@@ -59,6 +59,9 @@ void print_json(const Json& json);  // one line on stdout
 // `name` of the signed-in user as a number, for operator rows.
 store::Operator this_operator(const std::string& reason);
 
+// {UNIT: {cap, spent, reserved}}; cap null: not limited.
+Json budget_json(const std::vector<store::BudgetRow>& rows);
+
 // "3.2s", "4m05s", "2h10m".
 std::string duration_text(std::int64_t ms);
 
@@ -76,6 +79,7 @@ void add_verify(const Command& program);
 void add_check(const Command& program);
 void add_export(const Command& program);
 void add_gc(const Command& program);
+void add_budget(const Command& program);
 void add_retry(const Command& program);
 void add_skip(const Command& program);
 void add_cancel(const Command& program);

@@ -161,6 +161,11 @@ void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
                              duration_text(run.duration_ms), progress_.paint(kPlain)));
 }
 
+void Narrator::budget_nears_its_end(const store::Claim&, const store::BudgetRow& budget) {
+  progress_.line(
+      fmt::format("  {}budget: {}{}", progress_.paint(kRed), budget_text(budget), progress_.paint(kPlain)));
+}
+
 void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                              const store::Finished& finished) {
   progress_.end(worker_);

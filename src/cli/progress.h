@@ -65,6 +65,7 @@ class Narrator final : public executor::Observer {
   void step_started(const store::Claim& claim, const store::StepStart& start) override;
   void step_ended(const store::Claim& claim, const store::StepStart& start,
                   const sandbox::SandboxRun& run) override;
+  void budget_nears_its_end(const store::Claim& claim, const store::BudgetRow& budget) override;
   void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                      const store::Finished& finished) override;
 

@@ -74,6 +74,7 @@ Status work(Shared& shared, int worker) {
         break;
       case executor::Turn::Kind::kNothing:
         if (turn.nothing == store::Nothing::kAllTerminal) return {};
+        if (turn.nothing == store::Nothing::kBudget) return {};
         if (turn.nothing == store::Nothing::kStalled)
           return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
         // With several workers somebody is always waiting; only one alone has something to tell.
@@ -99,8 +100,19 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
   }
 }
 
-void print_next(std::FILE* out, const store::RunRow& run, const std::string& where) {
+// Of a run that can't go on before somebody raises its cap.
+std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run) {
+  const auto rows = store.budgets(run.run_id);
+  if (!rows || run.state != store::RunState::kExecuting) return std::nullopt;
+  const auto spent = std::ranges::find_if(*rows, &store::BudgetRow::is_spent);
+  return spent == rows->end() ? std::nullopt : std::optional(*spent);
+}
+
+void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, bool needs_budget) {
   const std::string id = run.run_id;
+  if (needs_budget)
+    return fmt::print(out, "Next: pawl budget {0}{1} --sandbox-seconds N   then pawl resume {0}{1}\n", id,
+                      where);
   switch (run.state) {
     case store::RunState::kComplete:
       fmt::print(out, "Next: pawl diff {0}{1}   pawl apply {0}{1}   pawl verify {0}{1}\n", id, where);
@@ -133,6 +145,8 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       // A summary comes after whatever happened: a projection that can't be written is not news then.
       static_cast<void>(ledger::project_run(*state->store, state->folder, run_id));
       int code = error ? kGeneral : exit_code_of(*run, *phases);
+      const auto spent = spent_budget(*state->store, *run);
+      if (spent) code = kNeedsPerson;
       if (os::interrupted() && run->state == store::RunState::kExecuting) code = kInterrupted;
       worst = std::max(worst, code);
       if (options.state.json) {
@@ -142,7 +156,8 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       print_summary(stdout, *state->store, *run, *phases);
       if (code == kInterrupted)
         fmt::print("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
-      print_next(stdout, *run, where_option(options));
+      if (spent) fmt::print("Stopped: {}; nothing is lost.\n", budget_text(*spent));
+      print_next(stdout, *run, where_option(options), spent.has_value());
     }
   }
   if (error) return report(*error);

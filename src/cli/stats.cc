@@ -1,6 +1,7 @@
 // Numbers of one run, or of all: what was tried, how it ended, what is stuck, what crashes cost.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/context.h"
@@ -20,6 +21,7 @@ struct Stats {
   std::map<std::pair<std::string, std::string>, std::int64_t> states;  // phases by state and cause
   std::map<std::string, std::int64_t> resumes;                         // by decision
   Json stuck = Json::array();
+  Json budgets = Json::object();  // by run, of those that have a cap
 };
 
 // EXECUTING, and its holder has let the lease run out or is gone: nobody works on it.
@@ -76,7 +78,8 @@ Json to_json(const Stats& stats) {
           {"steps", stats.steps},
           {"lost_steps", stats.lost_steps},
           {"sandbox_milliseconds", stats.sandbox_ms},
-          {"stuck", stats.stuck}};
+          {"stuck", stats.stuck},
+          {"budgets", stats.budgets}};
 }
 
 void print(const Stats& stats) {
@@ -111,6 +114,9 @@ Status stats(const StateOptions& options, const std::string& text) {
   Stats out{.runs = static_cast<std::int64_t>(runs.size())};
   for (const auto& run : runs) {
     PAWL_TRY(const auto phases, state.store->phases(run.run_id));
+    PAWL_TRY(const auto budgets, state.store->budgets(run.run_id));
+    if (std::ranges::any_of(budgets, [](const auto& row) { return row.cap.has_value(); }))
+      out.budgets[run.run_id] = budget_json(budgets);
     for (const auto& phase : phases) PAWL_OK(add_phase(*state.store, phase, now, out));
   }
   if (options.json)

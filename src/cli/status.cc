@@ -51,14 +51,18 @@ Status show_run(store::Store& store, const std::string& text, bool json) {
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto tiers, store.tiers(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
+  PAWL_TRY(const auto budgets, store.budgets(run_id));
   if (json) {
     Json out = run_json(run);
+    out["budget"] = budget_json(budgets);
     out["phases"] = Json::array();
     for (const auto& phase : phases) out["phases"].push_back(phase_json(phase));
     print_json(out);
     return {};
   }
   fmt::print("run {} is {}  ({})\n", run.run_id, name(run.state), run.workflow_id);
+  for (const auto& row : budgets)
+    if (row.cap) fmt::print("budget: {}\n", budget_text(row));
   std::size_t width = 5;
   for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
   for (const auto& tier : tiers) {

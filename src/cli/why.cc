@@ -12,7 +12,7 @@ namespace pawl::cli {
 namespace {
 
 struct Reason {
-  std::string waits_for;  // nothing | person | executor | backend | lease | not_before
+  std::string waits_for;  // nothing | person | executor | backend | lease | not_before | budget
   std::string phase_id;
   std::string sentence, command;
 };
@@ -79,6 +79,16 @@ Result<Reason> reason_of(store::Store& store, const store::RunRow& run,
   const auto& phase = *found.waited_for;
   if (found.nothing == store::Nothing::kLeased) return of_lease(store, phase, now);
   Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
+  if (found.nothing == store::Nothing::kBudget) {
+    reason.waits_for = "budget";
+    reason.command = fmt::format("pawl budget {} --sandbox-seconds N", run.run_id);
+    return reason;
+  }
+  if (found.nothing == store::Nothing::kReserved) {
+    reason.waits_for = "budget";
+    reason.command = "pawl status " + run.run_id;
+    return reason;
+  }
   const bool stalled = found.nothing == store::Nothing::kStalled;
   reason.waits_for = stalled ? "person" : "not_before";
   reason.command =
@@ -124,7 +134,7 @@ void add_why(const Command& program) {
   add_state_options(command, *options);
   command.footer(
       "Reads only. With --json, waits_for is one of nothing, person, executor, backend, lease, "
-      "not_before.\n\n"
+      "not_before, budget.\n\n"
       "Example:\n  pawl why last");
   command.on_run([=] {
     const auto status = why(*options, *run);

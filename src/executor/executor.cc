@@ -34,16 +34,26 @@ class Session {
     for (const auto& step : claim_.steps)
       if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
     PAWL_OK(settle_open_step());
-    while (!lost_) {
+    while (!lost_ && !out_of_budget_) {
       PAWL_TRY(const PlannedStep* step, attempt_.next());
       if (step == nullptr) break;
-      PAWL_OK(run_step(*step, 1));
+      PAWL_OK(run_step(*step, 1 + executions_before(*step)));
     }
+    if (out_of_budget_)
+      return Turn{.nothing = store::Nothing::kBudget,
+                  .waits_for = "phase " + claim_.phase.phase_id + " waits for the budget"};
     return finish();
   }
 
  private:
   WallTime now() const { return world_.clock.wall(); }
+
+  // Of a step whose lost executions are settled: the budget was used up before the next one.
+  std::int64_t executions_before(const PlannedStep& step) const {
+    return std::ranges::count_if(claim_.steps, [&](const store::StepRow& row) {
+      return row.step_index == step.index && row.state == store::StepState::kLost;
+    });
+  }
 
   Status settle_open_step() {
     const auto open = std::ranges::find(claim_.steps, store::StepState::kOpen, &store::StepRow::state);
@@ -93,6 +103,7 @@ class Session {
     PAWL_TRY(const auto context, attempt_.context_of(step));
     PAWL_TRY(const auto spec, attempt_.spec_of(step, context));
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
+    start.reserved_ms = spec.time_budget_seconds * 1000;
     if (planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
     const auto begun = world_.store.begin_step(claim_.lease, start, result_, resume_, now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
@@ -101,8 +112,11 @@ class Session {
       attempt_.give_up(step);
       return {};
     }
-    PAWL_OK(begun);
+    if (!begun) return std::unexpected(begun.error());
     recorded();
+    if (begun->warning) observer_.budget_nears_its_end(claim_, *begun->warning);
+    out_of_budget_ = !begun->started;
+    if (out_of_budget_) return {};
     observer_.step_started(claim_, start);
     if (!planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
     return wait_and_take(step, start);
@@ -195,6 +209,7 @@ class Session {
       PAWL_OK(world_.sandboxes.abandon(step));
       world_.sandboxes.forget(step);
     }
+    if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
     observer_.attempt_ended(claim_, end, finished);
     return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
   }
@@ -277,6 +292,7 @@ class Session {
   std::string unforgotten_;
   MonoTime last_heartbeat_, last_look_;
   bool lease_lost_ = false;
+  bool out_of_budget_ = false;  // the phase is given back as it is
 };
 
 }  // namespace

@@ -37,6 +37,8 @@ class Observer {
   virtual void resumed(const store::Claim&, const store::ResumeDecision&) {}
   virtual void step_started(const store::Claim&, const store::StepStart&) {}
   virtual void step_ended(const store::Claim&, const store::StepStart&, const sandbox::SandboxRun&) {}
+  // What the run may spend is nearly spent.
+  virtual void budget_nears_its_end(const store::Claim&, const store::BudgetRow&) {}
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
 };
 

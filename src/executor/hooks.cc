@@ -118,7 +118,8 @@ Consequence consequence_of(const HookFacts& facts) {
 }
 
 Json hook_question(const HookFacts& facts, const plan::Phase& phase,
-                   const std::vector<store::AttemptRow>& attempts, const std::vector<std::string>& evidence) {
+                   const std::vector<store::AttemptRow>& attempts, const std::vector<std::string>& evidence,
+                   const std::vector<store::BudgetRow>& budgets) {
   const auto& claim = facts.claim;
   Json list = Json::array();
   const auto add = [&list](const store::AttemptRow& attempt, const std::string& verdict,
@@ -133,6 +134,9 @@ Json hook_question(const HookFacts& facts, const plan::Phase& phase,
   for (const auto& attempt : attempts)
     if (attempt.finished) add(attempt, attempt.verdict, attempt.failing_signals, attempt.summary);
   add(claim.attempt, facts.verdict.verdict, facts.verdict.failing_signals, facts.verdict.summary);
+  Json budget = Json::object();
+  for (const auto& row : budgets)
+    budget[row.unit] = {{"spent", row.spent}, {"cap", row.cap ? Json(*row.cap) : Json()}};
   return {{"run_id", claim.run.run_id},
           {"phase_id", phase.id},
           {"goal", claim.revised_goal.empty() ? phase.goal : claim.revised_goal},
@@ -142,7 +146,8 @@ Json hook_question(const HookFacts& facts, const plan::Phase& phase,
           {"max_attempts", claim.phase.max_attempts},
           {"replans_left", replans_left(facts)},
           {"attempts", std::move(list)},
-          {"evidence", evidence}};
+          {"evidence", evidence},
+          {"budget", std::move(budget)}};
 }
 
 }  // namespace pawl::executor

@@ -52,6 +52,7 @@ Consequence consequence_of(const HookFacts& facts);
 
 // What a hook reads. `attempts`: those of the phase that are over; this one is in the verdict.
 Json hook_question(const HookFacts& facts, const plan::Phase& phase,
-                   const std::vector<store::AttemptRow>& attempts, const std::vector<std::string>& evidence);
+                   const std::vector<store::AttemptRow>& attempts, const std::vector<std::string>& evidence,
+                   const std::vector<store::BudgetRow>& budgets);
 
 }  // namespace pawl::executor

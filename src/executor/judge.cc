@@ -138,8 +138,9 @@ Result<const PlannedStep*> Attempt::next_hook() const {
 Result<Context> Attempt::hook_context() const {
   PAWL_TRY(const auto now, judged({}, std::nullopt));
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
+  PAWL_TRY(const auto budgets, world_.store.budgets(claim_->run.run_id));
   const Evidence left = evidence();
-  const Json question = hook_question(hook_facts(now), *phase_, attempts, paths_inside(left));
+  const Json question = hook_question(hook_facts(now), *phase_, attempts, paths_inside(left), budgets);
   Context context{{.path = "question.json", .bytes = canonical(question) + "\n"}};
   PAWL_OK(add_evidence(world_, claim_->run.base_id, left, context));
   return context;

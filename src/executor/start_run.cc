@@ -59,6 +59,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   run.run.base_commit = base.git_commit;
   run.run.backend = input.backend;
   run.run.created_at = rfc3339(now);
+  if (const auto cap = input.plan.budget.sandbox_seconds) run.sandbox_ms_cap = *cap * 1000;
   add_tiers(input.plan, run);
   PAWL_OK(store.create_run(run, now));
   return run.run.run_id;

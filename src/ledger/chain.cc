@@ -1,6 +1,7 @@
 #include "ledger/chain.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_map>
 
@@ -167,10 +168,20 @@ class Checker {
   void note(const Row& row) {
     const auto body = row.line.substr(0, row.line.size() - kTailSize);
     if (body.ends_with("\"type\":\"pre_execute\""))
-      chain_.started.push_back(sandbox_run_id_of(body));
+      chain_.started.push_back(chain_.open = sandbox_run_id_of(body));
+    else if (body.ends_with("\"type\":\"executed\"") || gives_up(body))
+      chain_.open = {};
     else if (body.ends_with("\"type\":\"phase_sealed\"") || body.ends_with("\"type\":\"run_sealed\""))
       chain_.seals.push_back(row.line);
   }
+
+  // A decision that closes a marker without a result.
+  static bool gives_up(std::string_view body) {
+    if (!body.ends_with("\"type\":\"resume\"")) return false;
+    return std::ranges::any_of(kGivingUp, [&](auto decision) { return body.find(decision) != body.npos; });
+  }
+  static constexpr std::array<std::string_view, 3> kGivingUp = {
+      "\"decision\":\"re_execute\"", "\"decision\":\"skip\"", "\"decision\":\"escalate\""};
 
   const std::string_view text_;
   const std::vector<std::string>* listed_;

@@ -79,15 +79,24 @@ void read_later(const Mapping& top, Problems& problems) {
     if (const auto hash = policy.get("blake3"); hash.IsDefined()) read_string(hash, "blake3", problems);
     if (policy.valid()) refuse_for_now(top, "policy", problems);
   }
-  if (const auto node = top.get("budget"); node.IsDefined()) {
-    const Mapping budget(node, "budget", "budget", problems);
-    if (const auto usd = budget.get("usd"); usd.IsDefined() && !(usd.IsScalar() && usd.Tag() == "!"))
+}
+
+void read_budget(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.get("budget");
+  if (!node.IsDefined()) return;
+  const Mapping budget(node, "budget", "budget", problems);
+  if (const auto amount = budget.get("sandbox_seconds"); amount.IsDefined())
+    plan.budget.sandbox_seconds = read_integer(amount, "sandbox_seconds", 1, kBudgetSecondsMax, problems);
+  // Of later versions, as above: nobody tells yet what an agent spends of these.
+  if (const auto usd = budget.get("usd"); usd.IsDefined()) {
+    if (usd.IsScalar() && usd.Tag() == "!")
+      refuse_for_now(budget, "usd", problems);
+    else
       problems.add(usd, "usd: expected a decimal in quotes, like \"5.00\", found " + type_of(usd));
-    for (const auto* key : {"tokens", "sandbox_seconds"})
-      if (const auto amount = budget.get(key); amount.IsDefined())
-        read_integer(amount, key, 1, 1'000'000'000'000, problems);
-    if (budget.valid()) refuse_for_now(top, "budget", problems);
   }
+  if (const auto tokens = budget.get("tokens"); tokens.IsDefined())
+    if (read_integer(tokens, "tokens", 1, 1'000'000'000'000, problems))
+      refuse_for_now(budget, "tokens", problems);
 }
 
 void read_hooks(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
@@ -188,6 +197,7 @@ Plan read_plan(const YAML::Node& root, Problems& problems) {
   defaults.resume = read_resume(top, problems).value_or(defaults.resume);
   read_lists(top, plan, problems);
   read_later(top, problems);
+  read_budget(top, plan, problems);
   read_hooks(top, defaults, plan, problems);
   read_backoff(top, plan, problems);
   read_gates(top, defaults, plan, problems);

@@ -89,6 +89,12 @@ struct Backoff {
   std::int64_t initial_seconds = 0, max_seconds = 0;
 };
 
+// What a run may spend; absent: not limited.
+constexpr std::int64_t kBudgetSecondsMax = 1'000'000'000;  // thirty years
+struct Budget {
+  std::optional<std::int64_t> sandbox_seconds;
+};
+
 struct Plan {
   std::string workflow;
   std::string source_path;                // as written; relative to the plan's folder
@@ -99,6 +105,7 @@ struct Plan {
   std::optional<Doctor> doctor;
   std::optional<Replan> replan;
   Backoff backoff;
+  Budget budget;
   std::map<std::string, Gate> gates;
   std::vector<Tier> tiers;  // never empty
 

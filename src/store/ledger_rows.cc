@@ -68,6 +68,11 @@ Json operator_row(const std::string& action, const Operator& who, const PhaseRow
           {"to_state", name(after)}};
 }
 
+Json run_operator_row(const std::string& action, const Operator& who, RunState state) {
+  return {{"type", "operator"},   {"action", action},          {"phase_id", ""},         {"uid", who.uid},
+          {"reason", who.reason}, {"from_state", name(state)}, {"to_state", name(state)}};
+}
+
 Json advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision) {
   Json row{{"type", advice.hook},
            {"attempt_id", attempt_id},

@@ -15,6 +15,7 @@ Json executed_row(const StepRow& step, const Json& sandbox_run);
 Json attempt_row(const AttemptRow& attempt);
 Json resume_row(const std::string& attempt_id, const ResumeDecision& decision);
 Json operator_row(const std::string& action, const Operator& who, const PhaseRow& before, PhaseState after);
+Json run_operator_row(const std::string& action, const Operator& who, RunState state);
 // `revision`: of a replan that is applied the one it starts, else 0.
 Json advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision);
 Json phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head);

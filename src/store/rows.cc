@@ -1,5 +1,7 @@
 #include "store/rows.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace pawl::store {
@@ -91,6 +93,15 @@ Result<PhaseOutcome> phase_outcome_from_name(std::string_view text) {
 Result<RunState> run_state_from_name(std::string_view text) {
   using enum RunState;
   return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
+}
+
+std::string budget_text(const BudgetRow& row) {
+  const auto seconds = [](std::int64_t ms) { return fmt::format("{}.{}", ms / 1000, ms % 1000 / 100); };
+  std::string text = seconds(row.spent);
+  if (row.cap) text += fmt::format(" of {}", seconds(*row.cap));
+  text += " seconds in sandboxes are spent";
+  if (row.reserved > 0) text += fmt::format(", {} reserved by steps that run", seconds(row.reserved));
+  return text;
 }
 
 bool is_terminal(PhaseState state) {

@@ -92,8 +92,27 @@ struct StepRow {
   std::string sandbox_spec_hash;
   StepState state = StepState::kOpen;
   std::string started_at, ended_at;
-  std::string run;  // canonical JSON of SandboxRun when done, else ""
+  std::string run;               // canonical JSON of SandboxRun when done, else ""
+  std::int64_t reserved_ms = 0;  // of the run's budget, from its marker to its end
 };
+
+inline constexpr std::string_view kSandboxMs = "sandbox_ms";  // wall time in sandboxes
+
+// What a run may spend of one unit and has spent, in whole numbers of the unit. Spent is data, the cap is
+// policy.
+struct BudgetRow {
+  std::string unit;
+  std::optional<std::int64_t> cap;  // absent: counted, not limited
+  std::int64_t spent = 0;
+  std::int64_t reserved = 0;  // by the steps that are open
+
+  bool is_spent() const { return cap && spent >= *cap; }
+  // Nothing more may start. With is_spent() false, a step that ends may give some of it back.
+  bool is_used_up() const { return cap && spent + reserved >= *cap; }
+};
+
+// "12.5 of 7200 seconds in sandboxes are spent", and what is reserved.
+std::string budget_text(const BudgetRow& row);
 
 struct LedgerRow {
   std::string chain;     // a phase_id, or "" for the run's chain

@@ -50,6 +50,7 @@ struct NewRun {
   RunRow run;
   std::vector<TierRow> tiers;
   std::vector<PhaseRow> phases;  // state, counters and lease are set by the store
+  std::optional<std::int64_t> sandbox_ms_cap;
 };
 
 struct Lease {
@@ -85,7 +86,9 @@ struct Claim {
 enum class Nothing {
   kAllTerminal,  // every phase of every run asked for is terminal
   kStalled,      // not terminal, and nothing that could ever move it: an error with a name
+  kBudget,       // what the run may spend is spent: only a person moves it
   kNotBefore,    // a phase may not start yet: try later
+  kReserved,     // what is left of the budget is reserved by steps that run: try later
   kLeased,       // somebody else works on it: try later
 };
 
@@ -117,7 +120,16 @@ struct StepStart {  // the marker
   std::string sandbox_spec_hash;
   std::int64_t execution = 1;
   Counted counted = Counted::kNothing;
+  std::int64_t reserved_ms = 0;  // the most that it may take: reserved until its end
 };
+
+struct Begun {
+  // False: the budget is used up. What ended is recorded, the phase is given back without a new marker, and
+  // goes on when the cap is raised.
+  bool started = true;
+  std::optional<BudgetRow> warning;  // what ended has taken the run past kWarnedPercent of its budget
+};
+constexpr std::int64_t kWarnedPercent = 80;
 
 struct StepEnd {  // the result of an open step
   std::string sandbox_run_id;
@@ -173,6 +185,7 @@ struct Finished {
   PhaseOutcome outcome;
   bool run_ended = false;
   std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
+  std::optional<BudgetRow> warning;      // as in Begun
   // A passed attempt of a parallel tier whose layer overlaps one accepted meanwhile is not accepted: nothing
   // was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;
@@ -202,9 +215,12 @@ class Store {
   // 2. The marker of the next step, with the result of the previous one and, when the marker repeats a lost
   // step, the
   //    decision that closes the lost one. Rows: [executed], [resume], pre_execute. kExhausted: execution > 3.
-  virtual Status begin_step(const Lease& lease, const StepStart& start,
-                            const std::optional<StepEnd>& previous,
-                            const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+  //    Settles what ended against the run's budget (a lost step: the time since its marker, at most what it
+  //    had reserved), then reserves for the new one. So what a run spends exceeds its cap by less than one
+  //    step's reservation.
+  virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
+                                   const std::optional<StepEnd>& previous,
+                                   const std::optional<ResumeDecision>& resume, WallTime now) = 0;
   // Records reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
@@ -248,6 +264,11 @@ class Store {
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
 
+  // What the run may spend of `unit`; below what is spent, nothing starts any more. Row: operator, in the
+  // run's chain. kInvalid: the run is over.
+  virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
+                                 const Operator& who, WallTime now) = 0;
+
   // --- reading
   virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound
   virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;  // newest first
@@ -255,6 +276,7 @@ class Store {
   // ambiguous.
   virtual Result<std::string> resolve_run(const std::string& text) = 0;
   virtual Result<std::vector<TierRow>> tiers(const std::string& run_id) = 0;
+  virtual Result<std::vector<BudgetRow>> budgets(const std::string& run_id) = 0;
   virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
   virtual Result<std::vector<AttemptRow>> attempts(const std::string& run_id,
                                                    const std::string& phase_id) = 0;

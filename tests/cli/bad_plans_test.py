@@ -86,7 +86,7 @@ BAD = [
     ("backoff without a start", change("gates:\n", "backoff: {max_seconds: 9}\ngates:\n"), 4, 10, "initial_seconds", False),
     ("backoff that shrinks", change("gates:\n", "backoff: {initial_seconds: 9, max_seconds: 8}\ngates:\n"), 4, 44, "less than", False),
     ("a gate named doctor", change("gates:\n", "gates:\n  doctor: {steps: [{name: u, run: x}]}\n"), 5, 3, "reserved", False),
-    ("budget", change("gates:\n", 'budget: {usd: "5.00"}\ngates:\n'), 4, 1, "not available yet", True),
+    ("budget", change("gates:\n", 'budget: {usd: "5.00"}\ngates:\n'), 4, 10, "not available yet", True),
     ("policy", change("gates:\n", "policy: {file: p.yaml, blake3: " + "ab" * 32 + "}\ngates:\n"), 4, 1, "not available yet", True),
     ("resume unknown", change("gates:\n", "resume: re-execute\ngates:\n"), 4, 9, "re_execute", True),
     ("resume by nothing", change("gates:\n", "resume: {}\ngates:\n"), 4, 9, "probe", False),

@@ -3,6 +3,7 @@
 import json
 import signal
 import sqlite3
+import time
 import unittest
 
 from pawl_runs import WithRun
@@ -24,6 +25,50 @@ class Policies(WithRun):
 
     def rows_of(self, kind, phase="p1"):
         return [row for row in self.chains("last")[phase] if row["type"] == kind]
+
+
+class Budget(Policies):
+    def test_it_stops_between_two_steps_and_goes_on_when_the_cap_is_raised(self):
+        self.make_simple(budget="{sandbox_seconds: 1}", agent="sleep 1.2; echo 1 >done", gate="true")
+        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertRegex(said, r"  budget: 1\.\d of 1\.0 seconds in sandboxes are spent\n")
+        self.assertRegex(said, r"\nStopped: 1\.\d of 1\.0 seconds in sandboxes are spent; nothing is lost\.\n"
+                               r"Next: pawl budget \S+ --sandbox-seconds N   then pawl resume \S+\n$")
+        self.assertEqual(self.columns("state", "attempts_total", "lease_owner"), ("EXECUTING", 1, ""))
+        why = self.pawl_json("why", "last")
+        self.assertEqual(why["waits_for"], "budget")
+        self.assertIn("phase p1 waits for the budget: 1.", why["sentence"])
+        self.assertEqual(self.pawl_json("resume", "last", expect=11)["exit_code"], 11)
+        self.assertEqual(len(self.rows_of("pre_execute")), 1, "nothing more was begun")
+
+        self.assertIn("of 60.0 seconds", self.pawl("budget", "last", "--sandbox-seconds", "60",
+                                                   "--reason", "worth it").stdout)
+        row = [row for row in self.chains("last")[""] if row["type"] == "operator"][0]
+        self.assertEqual((row["action"], row["reason"]), ("budget sandbox_ms 60000", "worth it"))
+        self.pawl("resume", "last")
+        self.assertEqual(self.columns("attempts_total", "outcome"), (1, "passed"))
+        self.assertEqual([row["label"] for row in self.rows_of("pre_execute")],
+                         ["p1.agent.run.attempt1", "p1.check.unit.attempt1"])
+        budget = self.pawl_json("status", "last")["budget"]["sandbox_ms"]
+        spent = sum(row["duration_ms"] for row in self.rows_of("executed"))
+        self.assertEqual(budget, {"cap": 60000, "spent": spent, "reserved": 0})
+        self.assertIn("of 60.0 seconds", self.pawl("status", "last").stdout)
+        self.assertIn("COMPLETE", self.pawl("budget", "last", "--sandbox-seconds", "5", expect=1).stderr)
+        self.pawl("verify", "last")
+
+    def test_a_budget_stops_a_step_that_would_be_executed_again(self):
+        self.make_simple(budget="{sandbox_seconds: 1}", agent="sleep 100")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        time.sleep(1.1)  # longer than the budget
+        self.kill_all(process)
+        said = self.pawl("resume", "last", expect=11).stdout
+        self.assertIn("found nothing, re_execute", said)
+        self.pawl("budget", "last", "--sandbox-seconds", "1000")
+        process = self.start("resume", "last")
+        self.wait_until(lambda: self.supervisors(), "the agent runs again")
+        self.kill_all(process)
+        self.assertEqual([row["execution"] for row in self.rows_of("pre_execute")], [1, 2])
 
 
 class Doctor(Policies):

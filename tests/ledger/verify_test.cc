@@ -241,6 +241,17 @@ TEST(Verify, ARunThatGoesOnMayHaveRowsAfterItsHead) {
   EXPECT_EQ(report.unsigned_rows, 1);
 }
 
+TEST(Verify, OnlyAStepThatHasNotEndedMayLackItsCostRow) {
+  LedgerRun run;
+  run.begin("one", "late");
+  run.resume("one", "late", "reattach");
+  EXPECT_TRUE(verify(run.files(), {}).ok) << canonical(to_json(verify(run.files(), {})));
+  run.resume("one", "late", "re_execute");
+  const auto report = verify(run.files(), {});
+  ASSERT_EQ(report.problems.size(), 1U);
+  EXPECT_EQ(report.problems[0].detail, "no cost row of the step late");
+}
+
 TEST(Verify, MissingFilesAreNamed) {
   const LedgerRun run;
   Files files = run.files();

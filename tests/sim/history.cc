@@ -18,6 +18,7 @@ constexpr std::int64_t kEventsMax = 200;       // with faults; then the world is
 constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any plan below
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
+constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
 
 class SimObjects final : public workspace::ObjectStore {
  public:
@@ -96,6 +97,7 @@ class History {
     }
     if (dice.percent(30)) plan += "backoff: {initial_seconds: 5}\n";
     if (dice.percent(30)) plan += "protect: [\"test/**\"]\n";
+    plan += fmt::format("sandbox: {{time_budget_seconds: {}}}\n", kStepSeconds);
     plan +=
         "gates:\n  one: {steps: [{name: a, run: x}, {name: b, run: y}]}\n  two: {steps: [{name: c, run: "
         "z}]}\n";
@@ -116,6 +118,7 @@ class History {
         phase_ids_.push_back(id);
       }
     }
+    if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
     run_id_ = os::uuid7(world_.clock.wall(), dice);
     for (auto& phase : run.phases) phase.run_id = run_id_;
     run.run = {.run_id = run_id_,
@@ -227,6 +230,7 @@ class History {
     const std::string phase = dice.percent(80) ? dice.one_of(phase_ids_) : "";
     const store::Operator who{.uid = 1000, .reason = "because"};
     const auto now = world_.clock.wall();
+    if (dice.percent(20)) return raise_budget();
     const auto what = dice.below(3);
     const char* const words[] = {"retry", "skip", "cancel"};
     const auto open_before = *store_.open_steps();
@@ -244,6 +248,17 @@ class History {
       }
   }
 
+  void raise_budget() {
+    const auto rows = *store_.budgets(run_id_);
+    for (const auto& row : rows) {
+      if (!row.cap) continue;
+      const std::int64_t cap = *row.cap + world_.dice.below(4 * kStepSeconds * 1000);
+      const auto raised = store_.operator_budget(run_id_, row.unit, cap, {.uid = 1000, .reason = "more"},
+                                                 world_.clock.wall());
+      if (raised) world_.tell(fmt::format("an operator raises the budget to {} {}", cap, row.unit));
+    }
+  }
+
   void check() { invariants_->check(bounds_); }
 
   // No more faults: whatever happened, the run comes to its end within a bound.
@@ -255,6 +270,7 @@ class History {
       const auto done = turn(index);
       if (!done || done->kind != executor::Turn::Kind::kNothing) continue;
       World::require(done->nothing != store::Nothing::kStalled, "stalled: " + done->waits_for);
+      if (done->nothing == store::Nothing::kBudget) raise_budget();
       world_.clock.advance_ms(10'000);
     }
     check();

@@ -24,6 +24,7 @@ void Invariants::check(const Bounds& bounds, const std::vector<std::string>& ret
     check_phase(phase, bounds, reopened);
     before_[phase.phase_id] = phase;
   }
+  check_budget(phases);
   const auto run = *store_.run(run_id_);
   const bool open = std::ranges::any_of(phases, [](const auto& phase) { return !is_terminal(phase.state); });
   World::require((run.state == store::RunState::kExecuting) == open,
@@ -51,6 +52,27 @@ void Invariants::check_phase(const store::PhaseRow& phase, const Bounds& bounds,
           "more attempts than the bound");
   require(phase.replans <= bounds.max_replans, id, "more replans than the plan has");
   check_rows(phase);
+}
+
+void Invariants::check_budget(const std::vector<store::PhaseRow>& phases) {
+  std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;
+  for (const auto& phase : phases) {
+    const auto steps = *store_.steps(run_id_, phase.phase_id);
+    for (const auto& step : steps) {
+      largest = std::max(largest, step.reserved_ms);
+      if (step.state == store::StepState::kOpen) reserved += step.reserved_ms;
+      if (step.state == store::StepState::kLost) lost_most += step.reserved_ms;
+      if (step.state == store::StepState::kDone)
+        known += parse_json(step.run)->at("duration_ms").get<std::int64_t>();
+    }
+  }
+  const auto rows = *store_.budgets(run_id_);
+  for (const auto& row : rows) {
+    World::require(row.reserved == reserved, "reserved is not what the open steps reserved");
+    World::require(row.spent >= known && row.spent <= known + lost_most, "spent is not what the steps took");
+    World::require(!row.cap || row.spent + row.reserved < *row.cap + std::max<std::int64_t>(largest, 1),
+                   "the budget is exceeded by more than one step's reservation");
+  }
 }
 
 // What the rows of the attempts, the steps and the ledger say of each other.

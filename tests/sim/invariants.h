@@ -25,6 +25,7 @@ class Invariants {
 
  private:
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
+  void check_budget(const std::vector<store::PhaseRow>& phases);
   void check_rows(const store::PhaseRow& phase);
   void check_paid_work(const std::vector<store::PhaseRow>& phases, const SimSandboxes& sandboxes);
 

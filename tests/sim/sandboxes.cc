@@ -103,6 +103,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   const std::int64_t takes_ms =
       world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
   step.ends_at_micros = world_.clock.mono().micros + takes_ms * 1000;
+  step.run.duration_ms = takes_ms;
   world_.tell("starts " + spec.label + " (" + std::string(sandbox::name(step.run.outcome)) + " " +
               std::to_string(step.run.exit_code) + " after " + std::to_string(takes_ms) + " ms)");
   world_.pass("started");

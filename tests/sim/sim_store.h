@@ -33,9 +33,9 @@ class SimStore final : public store::Store {
   Result<store::Candidate> candidate(const store::ClaimRequest& request) override {
     return real_.candidate(request);
   }
-  Status begin_step(const store::Lease& lease, const store::StepStart& start,
-                    const std::optional<store::StepEnd>& previous,
-                    const std::optional<store::ResumeDecision>& resume, WallTime now) override {
+  Result<store::Begun> begin_step(const store::Lease& lease, const store::StepStart& start,
+                                  const std::optional<store::StepEnd>& previous,
+                                  const std::optional<store::ResumeDecision>& resume, WallTime now) override {
     return under(lease, "begin " + start.label,
                  [&] { return real_.begin_step(lease, start, previous, resume, now); });
   }
@@ -75,12 +75,19 @@ class SimStore final : public store::Store {
                                WallTime now) override {
     return real_.operator_max_attempts(run_id, most, who, now);
   }
+  Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
+                         const store::Operator& who, WallTime now) override {
+    return real_.operator_budget(run_id, unit, cap, who, now);
+  }
 
   Result<store::RunRow> run(const std::string& run_id) override { return real_.run(run_id); }
   Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real_.runs(most); }
   Result<std::string> resolve_run(const std::string& text) override { return real_.resolve_run(text); }
   Result<std::vector<store::TierRow>> tiers(const std::string& run_id) override {
     return real_.tiers(run_id);
+  }
+  Result<std::vector<store::BudgetRow>> budgets(const std::string& run_id) override {
+    return real_.budgets(run_id);
   }
   Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
     return real_.phases(run_id);

@@ -29,6 +29,14 @@ class LedgerRun {
     add("", {{"type", "run_sealed"}, {"state", "COMPLETE"}, {"phases", std::move(sealed)}});
   }
 
+  // A step that has not ended when the run is exported.
+  void begin(const std::string& phase, const std::string& id) {
+    add(phase, {{"type", "pre_execute"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"execution", 1}});
+  }
+  void resume(const std::string& phase, const std::string& id, const std::string& decision) {
+    add(phase, {{"type", "resume"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"decision", decision}});
+  }
+
   ledger::Files files() const {
     ledger::Files out{.run = text_.at("")};
     for (const std::string phase : {"one", "two"}) out.phases.emplace_back(phase, text_.at(phase));
@@ -60,7 +68,7 @@ class LedgerRun {
     text_[chain] += sealed.line + "\n";
   }
   void step(const std::string& phase, const std::string& id) {
-    add(phase, {{"type", "pre_execute"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"execution", 1}});
+    begin(phase, id);
     add(phase, {{"type", "executed"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"exit_code", 0}});
     cost_lines_.push_back(store::cost_row({.workflow_id = "w",
                                            .run_id = "r",

@@ -49,11 +49,16 @@ Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const Cla
       PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
       unfinished.bind(run_id).bind(phase.phase_id);
       PAWL_TRY(const bool goes_on, unfinished.next());
-      if (goes_on || phase.attempts_used < phase.max_attempts) {
+      BudgetRow left;
+      PAWL_TRY(const auto held, held_by_budget(phase, left));
+      if (!goes_on && phase.attempts_used >= phase.max_attempts) {
+        wait_for(Nothing::kStalled, phase, "is " + std::string(name(phase.state)) + " with no attempt left");
+      } else if (held) {
+        wait_for(*held, phase, "waits for the budget: " + budget_text(left));
+      } else {
         out.phase = std::move(phase);
         return out;
       }
-      wait_for(Nothing::kStalled, phase, "is " + std::string(name(phase.state)) + " with no attempt left");
     }
     if (!parallel) break;  // one at a time: the later phases of the tier wait for this one
   }
@@ -245,11 +250,13 @@ Status SqliteStore::heartbeat(const Lease& lease, WallTime now, std::int64_t lea
 
 Status SqliteStore::release(const Lease& lease) {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "release"));
-  {
-    PAWL_TRY(auto query, connection_->query("release_lease"));
-    PAWL_OK(query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).run());
-  }
+  PAWL_OK(give_back(lease));
   return transaction.commit();
+}
+
+Status SqliteStore::give_back(const Lease& lease) {
+  PAWL_TRY(auto query, connection_->query("release_lease"));
+  return query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).run();
 }
 
 }  // namespace pawl::store::sqlite

@@ -67,7 +67,8 @@ std::string_view advice(int code) {
 
 std::map<std::string_view, std::string_view> all_statements() {
   std::map<std::string_view, std::string_view> out;
-  for (const auto file : {sql::claim, sql::steps, sql::finish, sql::operators, sql::reading, sql::schema})
+  for (const auto file :
+       {sql::budget, sql::claim, sql::steps, sql::finish, sql::operators, sql::reading, sql::schema})
     add_statements(file, out);
   return out;
 }
@@ -100,6 +101,11 @@ Query& Query::bind(std::string_view text) {
 
 Query& Query::bind(std::int64_t number) {
   sqlite3_bind_int64(statement_, ++bound_, number);
+  return *this;
+}
+
+Query& Query::bind_null() {
+  sqlite3_bind_null(statement_, ++bound_);
   return *this;
 }
 

@@ -41,12 +41,14 @@ class Query {
   // The text must outlive the Query.
   Query& bind(std::string_view text);
   Query& bind(std::int64_t number);
+  Query& bind_null();
 
   Result<bool> next();  // true: a row is there
   Status run();         // for statements without rows
 
   std::string text(int column) const;
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
  private:
   sqlite3_stmt* statement_;

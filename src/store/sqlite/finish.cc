@@ -189,7 +189,7 @@ Result<Finished> SqliteStore::finish(
     PAWL_TRY(out.overlapping, overlapping_layer(phase_row, attempt, end.accepted_layer, overlaps));
     if (out.overlapping) return out;
   }
-  PAWL_OK(record_endings(phase_row, last, resume, now));
+  PAWL_TRY(out.warning, record_endings(phase_row, last, resume, now));
 
   attempt.finished = true;
   attempt.ended_at = rfc3339(now);

@@ -17,10 +17,11 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 2>& migrations() {
-  static const std::array<Migration, 2> all = {
+const std::array<Migration, 3>& migrations() {
+  static const std::array<Migration, 3> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
-       {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"}}};
+       {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
+       {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"}}};
   return all;
 }
 

@@ -33,6 +33,7 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
     query.bind(row.run_id).bind(phase_row.phase_id).bind(phase_row.tier_index).bind(phase_row.phase_index);
     PAWL_OK(query.bind(phase_row.max_attempts).run());
   }
+  PAWL_OK(create_budget(run_input));
   PAWL_OK(append_row(row.run_id, "", run_started_row(run_input), now));
   PAWL_OK(sign_head(row.run_id, now));
   return transaction.commit();

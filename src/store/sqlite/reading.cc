@@ -101,6 +101,7 @@ Result<StepRow> read_step(const Query& query) {
   row.started_at = query.text(11);
   row.ended_at = query.text(12);
   row.run = query.text(13);
+  row.reserved_ms = query.number(14);
   return row;
 }
 

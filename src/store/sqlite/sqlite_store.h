@@ -21,8 +21,8 @@ class SqliteStore final : public Store {
   Status create_run(const NewRun& run, WallTime now) override;
   Result<ClaimResult> claim(const ClaimRequest& request) override;
   Result<Candidate> candidate(const ClaimRequest& request) override;
-  Status begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
-                    const std::optional<ResumeDecision>& resume, WallTime now) override;
+  Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
+                           const std::optional<ResumeDecision>& resume, WallTime now) override;
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
@@ -40,11 +40,14 @@ class SqliteStore final : public Store {
                                                    const Operator& who, WallTime now) override;
   Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
                                WallTime now) override;
+  Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
+                         const Operator& who, WallTime now) override;
 
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
   Result<std::string> resolve_run(const std::string& text) override;
   Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
+  Result<std::vector<BudgetRow>> budgets(const std::string& run_id) override;
   Result<std::vector<PhaseRow>> phases(const std::string& run_id) override;
   Result<std::vector<AttemptRow>> attempts(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) override;
@@ -71,9 +74,11 @@ class SqliteStore final : public Store {
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const PhaseRow& phase, const StepEnd& end, WallTime now);
   Status close_lost_step(const PhaseRow& phase, const ResumeDecision& resume, WallTime now);
-  Status record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
-                        const std::optional<ResumeDecision>& resume, WallTime now);
+  // Returns the budget when this takes it past what is warned of.
+  Result<std::optional<BudgetRow>> record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
+                                                  const std::optional<ResumeDecision>& resume, WallTime now);
   Status count(PhaseRow& phase, const StepStart& start);
+  Status give_back(const Lease& lease);
   Status finish_attempt(const AttemptRow& attempt);
   Result<StepRow> step(const std::string& sandbox_run_id);
   Status set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
@@ -82,6 +87,14 @@ class SqliteStore final : public Store {
   Result<bool> seal_run_if_over(const std::string& run_id, WallTime now);
   Status set_run_state(const std::string& run_id, RunState state, std::string_view ended_at);
   Status stop_queued(const PhaseRow& failed, WallTime now);
+
+  // --- budget
+  Result<BudgetRow> budget(const std::string& run_id, std::string_view unit);
+  Status create_budget(const NewRun& run);
+  Status reserve_budget(const std::string& run_id, std::int64_t reserved_ms);
+  Status settle_budget(const StepRow& ended, std::int64_t spent_ms);
+  // Whether the budget keeps `phase` from going on: kBudget or kReserved.
+  Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
 
   // --- claim
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);

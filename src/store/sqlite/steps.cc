@@ -1,4 +1,6 @@
 // Steps, the ledger and the cost rows: what every transaction of a lease holder is made of.
+#include <algorithm>
+
 #include "base/hash.h"
 #include "base/planted.h"
 #include "store/cost_row.h"
@@ -110,6 +112,7 @@ Status SqliteStore::end_step(const PhaseRow& phase, const StepEnd& end, WallTime
     PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
   }
   PAWL_OK(put_cost(phase.run_id, end.sandbox_run_id, end.cost_row));
+  PAWL_OK(settle_budget(row, end.run.value("duration_ms", std::int64_t{0})));
   return append_row(phase.run_id, phase.phase_id, executed_row(row, end.run), now);
 }
 
@@ -118,14 +121,26 @@ Status SqliteStore::close_lost_step(const PhaseRow& phase, const ResumeDecision&
   PAWL_OK(set_step_state(resume.sandbox_run_id, StepState::kLost, "", now));
   if (!planted("lost_steps_cost_nothing"))
     PAWL_OK(put_cost(phase.run_id, resume.sandbox_run_id, resume.lost_cost_row));
+  // Nobody knows how long it ran: not longer than it might, and not longer than ago it began. A clock that
+  // was set back knows nothing either.
+  const auto started = parse_rfc3339(row.started_at);
+  const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
+  PAWL_OK(settle_budget(row, ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms)));
   return append_row(phase.run_id, phase.phase_id, resume_row(row.attempt_id, resume), now);
 }
 
-Status SqliteStore::record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
-                                   const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<std::optional<BudgetRow>> SqliteStore::record_endings(const PhaseRow& phase,
+                                                             const std::optional<StepEnd>& last,
+                                                             const std::optional<ResumeDecision>& resume,
+                                                             WallTime now) {
+  PAWL_TRY(const auto before, budget(phase.run_id, kSandboxMs));
   if (last) PAWL_OK(end_step(phase, *last, now));
   if (resume) PAWL_OK(close_lost_step(phase, *resume, now));
-  return {};
+  if (!before.cap) return std::optional<BudgetRow>();
+  PAWL_TRY(auto after, budget(phase.run_id, kSandboxMs));
+  const auto warns = [](const BudgetRow& row) { return row.spent * 100 >= *row.cap * kWarnedPercent; };
+  if (warns(before) || !warns(after)) return std::optional<BudgetRow>();
+  return std::optional(std::move(after));
 }
 
 Status SqliteStore::count(PhaseRow& phase, const StepStart& start) {
@@ -146,15 +161,23 @@ Status SqliteStore::count(PhaseRow& phase, const StepStart& start) {
   return write_phase(phase);
 }
 
-Status SqliteStore::begin_step(const Lease& lease, const StepStart& start,
-                               const std::optional<StepEnd>& previous,
-                               const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start,
+                                      const std::optional<StepEnd>& previous,
+                                      const std::optional<ResumeDecision>& resume, WallTime now) {
   if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "begin_step"));
   PAWL_TRY(auto phase_row, phase_under(lease));
   PAWL_TRY(const auto attempt, unfinished_attempt(phase_row));
-  PAWL_OK(record_endings(phase_row, previous, resume, now));
+  Begun out;
+  PAWL_TRY(out.warning, record_endings(phase_row, previous, resume, now));
+  PAWL_TRY(const auto left, budget(lease.run_id, kSandboxMs));
+  if (planted("budget_without_reservations") ? left.is_spent() : left.is_used_up()) {
+    out.started = false;
+    PAWL_OK(give_back(lease));
+    PAWL_OK(transaction.commit());
+    return out;
+  }
   if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(phase_row, start));
   StepRow row;
   row.sandbox_run_id = start.sandbox_run_id;
@@ -171,10 +194,12 @@ Status SqliteStore::begin_step(const Lease& lease, const StepStart& start,
         .bind(start.step_name)
         .bind(start.label)
         .bind(start.execution);
-    PAWL_OK(query.bind(start.sandbox_spec_hash).bind(row.started_at).run());
+    PAWL_OK(query.bind(start.sandbox_spec_hash).bind(row.started_at).bind(start.reserved_ms).run());
   }
+  PAWL_OK(reserve_budget(lease.run_id, start.reserved_ms));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row), now));
-  return transaction.commit();
+  PAWL_OK(transaction.commit());
+  return out;
 }
 
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {

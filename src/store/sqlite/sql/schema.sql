@@ -21,6 +21,8 @@ SELECT COUNT(*) FROM sqlite_schema;
 SELECT COUNT(*) FROM runs;
 -- name: count_revisions
 SELECT COUNT(*) FROM revisions;
+-- name: count_caps
+SELECT COUNT(*) FROM budgets WHERE cap IS NOT NULL;
 -- name: insert_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 -- name: delete_migration

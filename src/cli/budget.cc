@@ -1,0 +1,58 @@
+// What a run may spend, and how a person changes it.
+#include <fmt/format.h>
+
+#include "cli/context.h"
+#include "plan/plan.h"
+
+namespace pawl::cli {
+namespace {
+
+struct BudgetOptions {
+  StateOptions state;
+  std::string run, reason;
+  std::int64_t sandbox_seconds = 0;  // 0: only show
+};
+
+Status budget(const BudgetOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  const bool changes = options.sandbox_seconds > 0;
+  if (changes) {
+    PAWL_OK(state.store->operator_budget(run_id, store::kSandboxMs, options.sandbox_seconds * 1000,
+                                         this_operator(options.reason), os::SystemClock().wall()));
+    PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+  }
+  PAWL_TRY(const auto rows, state.store->budgets(run_id));
+  if (options.state.json) {
+    print_json({{"run_id", run_id}, {"budget", budget_json(rows)}});
+    return {};
+  }
+  for (const auto& row : rows) fmt::print("{}\n", budget_text(row));
+  if (changes) fmt::print("Next: pawl resume {}\n", run_id);
+  return {};
+}
+
+}  // namespace
+
+void add_budget(const Command& program) {
+  const Command command = program.add("budget", "Show or change what a run may spend");
+  auto options = std::make_shared<BudgetOptions>();
+  command.required("RUN", options->run, kRunHelp);
+  command.option("--sandbox-seconds", options->sandbox_seconds,
+                 "The new cap: seconds of all its steps together",
+                 {.least = 1, .most = plan::kBudgetSecondsMax});
+  command.option("--reason", options->reason, "Why, for the ledger");
+  add_state_options(command, options->state);
+  command.footer(
+      "A run that has spent its budget stops between two steps, keeps everything, and goes on with `pawl "
+      "resume` "
+      "when\nthe cap is raised.\n\nExample:\n  pawl budget last --sandbox-seconds 7200 --reason \"worth "
+      "another "
+      "hour\"");
+  command.on_run([=] {
+    const auto status = budget(*options);
+    return status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli

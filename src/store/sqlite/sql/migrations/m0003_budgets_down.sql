@@ -1,0 +1,2 @@
+ALTER TABLE steps DROP COLUMN reserved_ms;
+DROP TABLE budgets;

@@ -1,0 +1,67 @@
+// What a run may spend: reserved and settled in the transactions of its steps.
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+using BudgetTest = StoreTest;
+
+TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
+  const std::string run = create({{"a"}}, false, true, 10'000);
+  const Claim held = claim();
+  auto end = ended(step(held, 0, 60'000));
+  EXPECT_EQ(store_->budgets(run)->front().reserved, 60'000);
+  end.run["duration_ms"] = 12'000;
+  const auto begun = store_->begin_step(held.lease, marker("gate", 1, 1000), end, std::nullopt, now_);
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(begun->started);
+  ASSERT_TRUE(begun->warning);
+  EXPECT_EQ(begun->warning->spent, 12'000);
+  EXPECT_EQ(store_->steps(run, "a")->size(), 1U) << "the result is recorded, and nothing begun";
+  EXPECT_EQ(store_->steps(run, "a")->front().state, StepState::kDone);
+  EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
+  EXPECT_EQ(phase(run, "a").lease_owner, "");
+  EXPECT_EQ(store_->claim(request("me"))->nothing, Nothing::kBudget);
+  EXPECT_EQ(phase(run, "a").attempts_total, 1);
+
+  ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 20'000, {.uid = 7, .reason = "more"}, now_));
+  const auto rows = *store_->ledger(run, "", 1, 10);
+  EXPECT_NE(rows.back().line.find("\"action\":\"budget sandbox_ms 20000\""), std::string::npos);
+  const Claim again = claim();
+  EXPECT_TRUE(again.continued) << "the attempt goes on";
+  auto last = ended(step(again, 1, 1000));
+  last.run["duration_ms"] = 4000;
+  const auto finished = store_->finish(
+      again.lease, last, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
+      now_);
+  ASSERT_TRUE(finished && finished->warning) << "16 of 20 seconds are 80 percent";
+  EXPECT_EQ(store_->budgets(run)->front().spent, 16'000);
+  EXPECT_EQ(store_->operator_budget(run, kSandboxMs, 1, {}, now_).error().kind, ErrorKind::kInvalid)
+      << "it is over";
+}
+
+TEST_F(BudgetTest, StepsThatRunReserveTheirPartOfTheBudget) {
+  const std::string run = create({{"a", "b"}}, true, true, 10'000);
+  const Claim a = claim("one");
+  const std::string open = step(a, 0, 10'000);
+  EXPECT_FALSE(store_->claim(request("two"))->claim) << "b waits for what a gives back";
+  // Its supervisor and its executor are gone: the time since its marker is what it took, at most.
+  now_ = now_.plus_ms(40'000);
+  const Claim b = claim("two");
+  EXPECT_EQ(b.phase.phase_id, "a") << "who settles a step may always claim";
+  now_ = now_.plus_ms(-36'000);
+  const ResumeDecision lost{.sandbox_run_id = open,
+                            .label = "x",
+                            .found = "nothing",
+                            .decision = "re_execute",
+                            .lost_cost_row = "{}"};
+  auto again = marker("again", 0, 3000);
+  again.execution = 2;
+  ASSERT_TRUE(store_->begin_step(b.lease, again, std::nullopt, lost, now_)->started);
+  EXPECT_EQ(store_->budgets(run)->front().spent, 4000);
+  EXPECT_EQ(store_->budgets(run)->front().reserved, 3000);
+  EXPECT_EQ(claim("three").phase.phase_id, "b");
+}
+
+}  // namespace
+}  // namespace pawl::store
