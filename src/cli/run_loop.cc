@@ -58,6 +58,10 @@ Status work(Shared& shared, int worker) {
   executor::Options options{.folder = state.folder,
                             .run_ids = shared.options.run_ids,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker)};
+#ifdef PAWL_TEST_HOOKS
+  // So that a test need not wait half a minute for a lease to run out.
+  if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());
+#endif
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
   executor::Executor executor({*state.store, *sandboxes, *objects, clock, random}, options, narrator);
   for (;;) {

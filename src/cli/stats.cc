@@ -22,15 +22,17 @@ struct Stats {
   std::map<std::string, std::int64_t> resumes;                         // by decision
   Json stuck = Json::array();
   Json budgets = Json::object();  // by run, of those that have a cap
+  Json refusals = Json::array();  // of commits under leases that were lost
 };
 
 // EXECUTING, and its holder has let the lease run out or is gone: nobody works on it.
-bool is_stuck(const store::PhaseRow& phase, const std::string& now) {
+bool is_stuck(const store::PhaseRow& phase, const store::ClaimRequest& now) {
   return phase.state == store::PhaseState::kExecuting && !phase.lease_owner.empty() &&
-         (phase.lease_expires_at <= now || executor::owner_is_dead(phase.lease_owner));
+         !lease_is_live(phase, now);
 }
 
-Status add_phase(store::Store& store, const store::PhaseRow& phase, const std::string& now, Stats& to) {
+Status add_phase(store::Store& store, const store::PhaseRow& phase, const store::ClaimRequest& now,
+                 Stats& to) {
   ++to.phases;
   ++to.attempts_used[phase.attempts_used];
   ++to.states[{std::string(name(phase.state)), phase.last_failure_reason}];
@@ -79,7 +81,8 @@ Json to_json(const Stats& stats) {
           {"lost_steps", stats.lost_steps},
           {"sandbox_milliseconds", stats.sandbox_ms},
           {"stuck", stats.stuck},
-          {"budgets", stats.budgets}};
+          {"budgets", stats.budgets},
+          {"refusals", stats.refusals}};
 }
 
 void print(const Stats& stats) {
@@ -93,8 +96,9 @@ void print(const Stats& stats) {
              duration_text(stats.sandbox_ms));
   fmt::print("resumed:");
   for (const auto& [decision, times] : stats.resumes) fmt::print("  {} {}", decision, times);
-  fmt::print("{}\ncrash loops {}  doctor calls {}  replans {}\n", stats.resumes.empty() ? "  nothing" : "",
-             stats.crash_loops, stats.doctor_calls, stats.replans);
+  fmt::print("{}\ncrash loops {}  doctor calls {}  replans {}  refused commits {}\n",
+             stats.resumes.empty() ? "  nothing" : "", stats.crash_loops, stats.doctor_calls, stats.replans,
+             stats.refusals.size());
   for (const auto& phase : stats.stuck)
     fmt::print("stuck: {} since {}; its holder is gone\n  {}\n", text_in(phase, "phase_id"),
                text_in(phase, "last_attempt_timestamp"), text_in(phase, "command"));
@@ -110,10 +114,18 @@ Status stats(const StateOptions& options, const std::string& text) {
     PAWL_TRY(auto run, state.store->run(run_id));
     runs.push_back(std::move(run));
   }
-  const std::string now = rfc3339(os::SystemClock().wall());
+  const auto now = executor::request_now(os::SystemClock());
   Stats out{.runs = static_cast<std::int64_t>(runs.size())};
   for (const auto& run : runs) {
     PAWL_TRY(const auto phases, state.store->phases(run.run_id));
+    PAWL_TRY(const auto refusals, state.store->refusals(run.run_id));
+    for (const auto& row : refusals)
+      out.refusals.push_back({{"run_id", run.run_id},
+                              {"phase_id", row.phase_id},
+                              {"at", row.at},
+                              {"verb", row.verb},
+                              {"owner", row.owner},
+                              {"fence", row.fence}});
     PAWL_TRY(const auto budgets, state.store->budgets(run.run_id));
     if (std::ranges::any_of(budgets, [](const auto& row) { return row.cap.has_value(); }))
       out.budgets[run.run_id] = budget_json(budgets);

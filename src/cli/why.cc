@@ -72,8 +72,9 @@ Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
 
 Result<Reason> reason_of(store::Store& store, const store::RunRow& run,
                          const std::vector<store::PhaseRow>& phases, WallTime now) {
-  PAWL_TRY(const auto found,
-           store.candidate({.run_ids = {run.run_id}, .now = now, .owner_is_dead = executor::owner_is_dead}));
+  auto request = executor::request_now(os::SystemClock());
+  request.run_ids = {run.run_id};
+  PAWL_TRY(const auto found, store.candidate(request));
   if (found.phase) return of_claimable(run, *found.phase);
   if (!found.waited_for) return of_ended(run, phases);
   const auto& phase = *found.waited_for;

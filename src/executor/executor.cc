@@ -274,7 +274,7 @@ class Session {
     }
     if (time.micros - last_heartbeat_.micros < options_.lease_ms * 1000 / 3) return false;
     last_heartbeat_ = time;
-    const auto status = world_.store.heartbeat(claim_.lease, now(), options_.lease_ms);
+    const auto status = world_.store.heartbeat(claim_.lease, now(), time, options_.lease_ms);
     // A store that is busy or full for a moment costs a heartbeat, not the step.
     lease_lost_ = !status && status.error().kind == ErrorKind::kConflict;
     return lease_lost_;
@@ -302,6 +302,12 @@ bool owner_is_dead(std::string_view owner) {
   return identity && os::liveness(*identity) == os::Liveness::kDead;
 }
 
+store::ClaimRequest request_now(const os::Clock& clock) {
+  store::ClaimRequest request{.now = clock.wall(), .mono = clock.mono(), .mono_id = clock.mono_id()};
+  request.owner_is_dead = owner_is_dead;
+  return request;
+}
+
 // A run never changes its plan, so what its text parses to may be kept.
 Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
   if (plan_run_id_ != run.run_id) {
@@ -312,10 +318,10 @@ Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
 }
 
 Result<Turn> Executor::run_one() {
-  store::ClaimRequest request{.run_ids = options_.run_ids,
-                              .owner = options_.owner,
-                              .now = world_.clock.wall(),
-                              .lease_ms = options_.lease_ms};
+  auto request = request_now(world_.clock);
+  request.run_ids = options_.run_ids;
+  request.owner = options_.owner;
+  request.lease_ms = options_.lease_ms;
   request.owner_is_dead = options_.owner_is_dead;
   request.model_of_attempt = [this](const store::RunRow& run, std::int64_t number) {
     const auto plan = plan_for(run);

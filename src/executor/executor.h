@@ -45,6 +45,9 @@ class Observer {
 // Whether the owner of a lease is known to be gone: it was on this host, and is no process any more.
 bool owner_is_dead(std::string_view owner);
 
+// What a claim, or who asks what one would find, knows of this moment and this host.
+store::ClaimRequest request_now(const os::Clock& clock);
+
 struct Options {
   std::string folder;                // .pawl
   std::vector<std::string> run_ids;  // empty: any open run

@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "os/process.h"
+
 namespace pawl::os {
 namespace {
 std::int64_t micros_of(clockid_t id) {
@@ -13,6 +15,11 @@ std::int64_t micros_of(clockid_t id) {
 
 WallTime SystemClock::wall() const { return {micros_of(CLOCK_REALTIME)}; }
 MonoTime SystemClock::mono() const { return {micros_of(CLOCK_MONOTONIC)}; }
+
+std::string SystemClock::mono_id() const {
+  static const std::string id = boot_id() == kNoBoot ? "" : boot_id();
+  return id;
+}
 
 void SystemClock::sleep_ms(std::int64_t ms) const {
   const timespec span{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000};

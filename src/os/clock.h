@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/time.h"
 
@@ -12,6 +13,8 @@ class Clock {  // thread-safe
   virtual ~Clock() = default;
   virtual WallTime wall() const = 0;
   virtual MonoTime mono() const = 0;
+  // Names what mono() counts from: those who read the same name share it, also in other processes.
+  virtual std::string mono_id() const = 0;
   // Returns after `ms`, or earlier when a signal arrives.
   virtual void sleep_ms(std::int64_t ms) const = 0;
 };
@@ -20,6 +23,7 @@ class SystemClock final : public Clock {
  public:
   WallTime wall() const override;
   MonoTime mono() const override;
+  std::string mono_id() const override;  // the boot's id
   void sleep_ms(std::int64_t ms) const override;
 };
 

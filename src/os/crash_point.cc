@@ -43,7 +43,9 @@ void crash_point(std::string_view label) {
   const char* count = setting("PAWL_CRASH_COUNT");
   const char* at = setting("PAWL_CRASH_AT");
   if (wanted == nullptr || count == nullptr || at == nullptr || role != wanted) return;
-  if (append_to(count, ".") == std::atol(at)) raise(SIGKILL);
+  if (const char* only = setting("PAWL_CRASH_LABEL"); only != nullptr && label != only) return;
+  const char* signal = setting("PAWL_CRASH_SIGNAL");
+  if (append_to(count, ".") == std::atol(at)) raise(signal == nullptr ? SIGKILL : std::atoi(signal));
 }
 
 }  // namespace pawl::os

@@ -38,13 +38,6 @@ std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
   return ticks;
 }
 
-std::string boot_id() {
-  auto text = read_file("/proc/sys/kernel/random/boot_id", 128);
-  if (!text) return "unknown";
-  while (!text->empty() && text->back() == '\n') text->pop_back();
-  return *text;
-}
-
 std::string host_name() {
   char name[256] = {};
   if (gethostname(name, sizeof name - 1) != 0) return "unknown";
@@ -70,6 +63,13 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::string boot_id() {
+  auto text = read_file("/proc/sys/kernel/random/boot_id", 128);
+  if (!text) return std::string(kNoBoot);
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  return *text;
+}
 
 ProcessIdentity this_process() {
   const auto pid = static_cast<std::int64_t>(getpid());

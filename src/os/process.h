@@ -22,6 +22,8 @@ struct ProcessIdentity {
 };
 
 ProcessIdentity this_process();
+constexpr std::string_view kNoBoot = "unknown";
+std::string boot_id();  // of this host, since it was started; kNoBoot where nobody says
 // "host/boot_id/pid/start_ticks"; parse_identity reads it back, ignoring anything after a fifth '/'.
 std::string to_text(const ProcessIdentity& identity);
 std::optional<ProcessIdentity> parse_identity(std::string_view text);

@@ -35,6 +35,9 @@ struct PhaseRow {  // the columns of design section 3
   std::string lease_owner, lease_expires_at;
   std::int64_t fence = 0, revision = 0, attempts_total = 0;
   std::int64_t escalation_level = 0, doctor_calls = 0, replans = 0;
+  // The lease by the monotonic clock of who holds it; "" when only lease_expires_at is known.
+  std::string lease_mono_id;
+  std::int64_t lease_until_mono = 0;  // microseconds
 };
 
 struct TierRow {
@@ -119,6 +122,12 @@ struct LedgerRow {
   std::int64_t seq = 0;  // from 1
   std::string hash;
   std::string line;  // the whole line without the newline
+};
+
+// What the holder of a lease that was lost wanted to commit, and did not.
+struct RefusalRow {
+  std::string phase_id, at, verb, owner;
+  std::int64_t fence = 0;  // of the lost lease
 };
 
 struct Head {                         // the newest signed head of a run

@@ -3,10 +3,10 @@
 // Verbs are named for what happens, and each is ONE transaction: all of it is durable when the verb returns,
 // or nothing happened (kIndeterminate: ask again, by reading). Every verb that a lease holder calls checks
 // the lease's fence: kConflict means that somebody else holds the phase now (or it is terminal) and nothing
-// was written. Ledger rows are appended inside these transactions, sealed by a RowSealer, so that state and
-// evidence can't differ. Other errors: kUnavailable (busy for too long: nothing happened), kExhausted (disk
-// full: nothing happened), kDenied (read-only), kCorrupt (not a database, or contradicting itself), kInvalid
-// (illegal transition).
+// was written, but that begin_step, note_resume and finish say so in a row of the refusals. Ledger rows are
+// appended inside these transactions, sealed by a RowSealer, so that state and evidence can't differ. Other
+// errors: kUnavailable (busy for too long: nothing happened), kExhausted (disk full: nothing happened),
+// kDenied (read-only), kCorrupt (not a database, or contradicting itself), kInvalid (illegal transition).
 //
 // Thread safety: one Store object is for one thread; any number of threads and processes may each open their
 // own.
@@ -63,6 +63,8 @@ struct ClaimRequest {
   std::vector<std::string> run_ids;  // empty: any open run
   std::string owner;                 // os::to_text(identity) plus "/worker"
   WallTime now;
+  MonoTime mono;        // by the clock that mono_id names: leases of the same clock end by it
+  std::string mono_id;  // os::Clock::mono_id(); "" when there is none
   std::int64_t lease_ms = 30'000;
   // Whether the owner of a live lease is known to be dead (this host, boot id, pid, start time).
   std::function<bool(std::string_view owner)> owner_is_dead;
@@ -91,6 +93,10 @@ enum class Nothing {
   kReserved,     // what is left of the budget is reserved by steps that run: try later
   kLeased,       // somebody else works on it: try later
 };
+
+// Whether somebody holds the phase: its lease has not run out, and its owner is not known to be dead. A wall
+// clock that jumps changes nothing for those who share a monotonic one.
+bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request);
 
 // What claim() would take, or why there is nothing.
 struct Candidate {
@@ -239,7 +245,7 @@ class Store {
   // Whether the lease is still the phase's. Reads only: for asking often.
   virtual Result<bool> holds(const Lease& lease) = 0;
   // Extends the lease. kConflict: it is lost; stop working.
-  virtual Status heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) = 0;
+  virtual Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) = 0;
   // Gives the phase back as it is. A lost lease is not an error.
   virtual Status release(const Lease& lease) = 0;
 
@@ -277,6 +283,7 @@ class Store {
   virtual Result<std::string> resolve_run(const std::string& text) = 0;
   virtual Result<std::vector<TierRow>> tiers(const std::string& run_id) = 0;
   virtual Result<std::vector<BudgetRow>> budgets(const std::string& run_id) = 0;
+  virtual Result<std::vector<RefusalRow>> refusals(const std::string& run_id) = 0;
   virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
   virtual Result<std::vector<AttemptRow>> attempts(const std::string& run_id,
                                                    const std::string& phase_id) = 0;

@@ -4,6 +4,9 @@
 #include <array>
 #include <optional>
 
+#include "base/planted.h"
+#include "store/store.h"
+
 namespace pawl::store {
 namespace {
 
@@ -64,6 +67,15 @@ RunState run_state_of(const std::vector<PhaseRow>& phases) {
   };
   if (any(kFailed)) return RunState::kFailed;
   return any(kCancelled) ? RunState::kCancelled : RunState::kComplete;
+}
+
+bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request) {
+  if (phase.lease_owner.empty()) return false;
+  const bool same_clock = !request.mono_id.empty() && phase.lease_mono_id == request.mono_id;
+  const bool over = same_clock && !planted("lease_by_wall_clock")
+                        ? phase.lease_until_mono <= request.mono.micros
+                        : phase.lease_expires_at <= rfc3339(request.now);
+  return !over && (!request.owner_is_dead || !request.owner_is_dead(phase.lease_owner));
 }
 
 }  // namespace pawl::store

@@ -24,6 +24,11 @@ class SimStore final : public store::Store {
       auto& newest = fences_[lease.phase_id];
       World::require(lease.fence > newest, "a claim of " + lease.phase_id + " got an old fence");
       newest = lease.fence;
+      auto& [holder, until] = held_until_[lease.phase_id];
+      World::require(until <= request.mono.micros || world_.dead_owners.contains(holder),
+                     "a claim of " + lease.phase_id + " took the lease of " + holder + ", who holds it");
+      holder = lease.owner;
+      until = request.mono.micros + request.lease_ms * 1000;
       world_.tell(request.owner + " claims " + found->claim->attempt.attempt_id +
                   (found->claim->continued ? " again" : ""));
     }
@@ -36,8 +41,11 @@ class SimStore final : public store::Store {
   Result<store::Begun> begin_step(const store::Lease& lease, const store::StepStart& start,
                                   const std::optional<store::StepEnd>& previous,
                                   const std::optional<store::ResumeDecision>& resume, WallTime now) override {
-    return under(lease, "begin " + start.label,
-                 [&] { return real_.begin_step(lease, start, previous, resume, now); });
+    return under(lease, "begin " + start.label, [&] {
+      auto done = real_.begin_step(lease, start, previous, resume, now);
+      if (done && !done->started) given_back(lease);
+      return done;
+    });
   }
   Status note_resume(const store::Lease& lease, const store::ResumeDecision& resume, WallTime now) override {
     return under(lease, resume.decision + " " + resume.label,
@@ -48,15 +56,23 @@ class SimStore final : public store::Store {
                                  const store::AttemptEnd& end,
                                  const std::function<bool(const std::string&, const std::string&)>& overlaps,
                                  WallTime now) override {
-    return under(lease, "finish " + lease.phase_id + " " + end.verdict,
-                 [&] { return real_.finish(lease, last, resume, end, overlaps, now); });
+    return under(lease, "finish " + lease.phase_id + " " + end.verdict, [&] {
+      auto done = real_.finish(lease, last, resume, end, overlaps, now);
+      if (done && !done->overlapping) given_back(lease);
+      return done;
+    });
   }
   Result<bool> holds(const store::Lease& lease) override { return real_.holds(lease); }
-  Status heartbeat(const store::Lease& lease, WallTime now, std::int64_t lease_ms) override {
-    return under(lease, "", [&] { return real_.heartbeat(lease, now, lease_ms); });
+  Status heartbeat(const store::Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {
+    return under(lease, "", [&] {
+      auto done = real_.heartbeat(lease, now, mono, lease_ms);
+      if (done) held_until_[lease.phase_id] = {lease.owner, mono.micros + lease_ms * 1000};
+      return done;
+    });
   }
   Status release(const store::Lease& lease) override {
     world_.pass("release");
+    given_back(lease);
     return real_.release(lease);
   }
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
@@ -89,6 +105,9 @@ class SimStore final : public store::Store {
   Result<std::vector<store::BudgetRow>> budgets(const std::string& run_id) override {
     return real_.budgets(run_id);
   }
+  Result<std::vector<store::RefusalRow>> refusals(const std::string& run_id) override {
+    return real_.refusals(run_id);
+  }
   Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
     return real_.phases(run_id);
   }
@@ -120,6 +139,10 @@ class SimStore final : public store::Store {
   }
 
  private:
+  void given_back(const store::Lease& lease) {
+    if (fences_[lease.phase_id] == lease.fence) held_until_.erase(lease.phase_id);
+  }
+
   template <typename Verb>
   auto under(const store::Lease& lease, const std::string& what, Verb verb) -> decltype(verb()) {
     world_.pass("before " + what);
@@ -134,12 +157,16 @@ class SimStore final : public store::Store {
   // An operator ends every lease: the fence goes up without a claim.
   Result<std::vector<std::string>> fenced(Result<std::vector<std::string>> changed) {
     if (changed)
-      for (const auto& phase : *changed) ++fences_[phase];
+      for (const auto& phase : *changed) {
+        ++fences_[phase];
+        held_until_.erase(phase);
+      }
     return changed;
   }
 
   World& world_;
   store::Store& real_;
+  std::map<std::string, std::pair<std::string, std::int64_t>> held_until_;  // by whom, by the monotonic clock
   std::map<std::string, std::int64_t> fences_;  // the newest of each phase, as the witness saw it
 };
 

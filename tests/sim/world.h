@@ -36,6 +36,7 @@ class SimClock final : public os::Clock {
  public:
   WallTime wall() const override { return {wall_micros_}; }
   MonoTime mono() const override { return {mono_micros_}; }
+  std::string mono_id() const override { return "sim"; }
   void sleep_ms(std::int64_t ms) const override { advance_ms(ms); }
   void advance_ms(std::int64_t ms) const {
     wall_micros_ += ms * 1000;

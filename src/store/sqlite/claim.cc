@@ -8,11 +8,6 @@ namespace {
 
 constexpr std::int64_t kRunsAtOnce = 64;  // of the open runs, looked at before the next page is read
 
-bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request, const std::string& now) {
-  if (phase.lease_owner.empty() || phase.lease_expires_at <= now) return false;
-  return !request.owner_is_dead || !request.owner_is_dead(phase.lease_owner);
-}
-
 }  // namespace
 
 Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
@@ -39,7 +34,7 @@ Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const Cla
       parallel = tier_row.parallel;
     }
     if (phase.tier_index != open_tier) break;  // a barrier: later tiers wait
-    if (lease_is_live(phase, request, now)) {
+    if (lease_is_live(phase, request)) {
       wait_for(Nothing::kLeased, phase,
                "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
     } else if (phase.not_before > now) {
@@ -165,7 +160,9 @@ Status SqliteStore::write_claim(const PhaseRow& phase) {
   query.bind(phase.lease_expires_at)
       .bind(phase.fence)
       .bind(phase.attempts_total)
-      .bind(phase.escalation_level);
+      .bind(phase.escalation_level)
+      .bind(phase.lease_mono_id)
+      .bind(phase.lease_until_mono);
   return query.run();
 }
 
@@ -176,6 +173,8 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
   phase.state = transition.state;
   phase.lease_owner = request.owner;
   phase.lease_expires_at = rfc3339(request.now.plus_ms(request.lease_ms));
+  phase.lease_mono_id = request.mono_id;
+  phase.lease_until_mono = request.mono.micros + request.lease_ms * 1000;
   if (!planted("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
   {
@@ -236,12 +235,13 @@ Result<bool> SqliteStore::holds(const Lease& lease) {
   return row.has_value();
 }
 
-Status SqliteStore::heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) {
+Status SqliteStore::heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "heartbeat"));
   const std::string until = rfc3339(now.plus_ms(lease_ms));
   {
     PAWL_TRY(auto query, connection_->query("extend_lease"));
-    PAWL_OK(query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).bind(until).run());
+    query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).bind(until);
+    PAWL_OK(query.bind(mono.micros + lease_ms * 1000).run());
     if (connection_->changes() == 0)
       return fail(ErrorKind::kConflict, "the lease on " + lease.phase_id + " is lost");
   }

@@ -181,7 +181,7 @@ Result<Finished> SqliteStore::finish(
     const AttemptEnd& end, const std::function<bool(const std::string&, const std::string&)>& overlaps,
     WallTime now) {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "finish"));
-  PAWL_TRY(auto phase_row, phase_under(lease));
+  PAWL_TRY(auto phase_row, phase_to_change(lease, "finish", now, transaction));
   PAWL_TRY(auto attempt, unfinished_attempt(phase_row));
   PAWL_TRY(const auto transition, apply(phase_row, event_of(end)));
   Finished out{.state = transition.state, .outcome = transition.outcome};

@@ -13,15 +13,17 @@ namespace {
 
 struct Migration {
   std::string_view name, up, down;
-  std::string_view count_lost, lost;  // what taking it back would lose: a statement that counts, and the noun
+  std::string_view count_lost,
+      lost;  // what taking it back would lose: a statement that counts, and the noun
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 3>& migrations() {
-  static const std::array<Migration, 3> all = {
+const std::array<Migration, 4>& migrations() {
+  static const std::array<Migration, 4> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
-       {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"}}};
+       {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
+       {"leases", sql::m0004_leases_up, sql::m0004_leases_down, "count_refusals", "refusal(s)"}}};
   return all;
 }
 

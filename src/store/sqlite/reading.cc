@@ -58,6 +58,8 @@ Result<PhaseRow> read_phase(const Query& query) {
   row.escalation_level = query.number(16);
   row.doctor_calls = query.number(17);
   row.replans = query.number(18);
+  row.lease_mono_id = query.text(19);
+  row.lease_until_mono = query.number(20);
   return row;
 }
 
@@ -192,6 +194,18 @@ Result<std::vector<StepRow>> SqliteStore::steps(const std::string& run_id, const
 Result<std::vector<StepRow>> SqliteStore::open_steps() {
   PAWL_TRY(auto query, connection_->query("all_open_steps"));
   return all_rows<StepRow>(query, read_step);
+}
+
+Result<std::vector<RefusalRow>> SqliteStore::refusals(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("refusals_of_run"));
+  query.bind(run_id);
+  return all_rows<RefusalRow>(query, [](const Query& row) -> Result<RefusalRow> {
+    return RefusalRow{.phase_id = row.text(0),
+                      .at = row.text(1),
+                      .verb = row.text(2),
+                      .owner = row.text(3),
+                      .fence = row.number(4)};
+  });
 }
 
 Result<std::vector<LayerRow>> SqliteStore::accepted_layers(const std::string& run_id) {

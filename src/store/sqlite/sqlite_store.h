@@ -29,7 +29,7 @@ class SqliteStore final : public Store {
                           const std::function<bool(const std::string&, const std::string&)>& overlaps,
                           WallTime now) override;
   Result<bool> holds(const Lease& lease) override;
-  Status heartbeat(const Lease& lease, WallTime now, std::int64_t lease_ms) override;
+  Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override;
   Status release(const Lease& lease) override;
 
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
@@ -48,6 +48,7 @@ class SqliteStore final : public Store {
   Result<std::string> resolve_run(const std::string& text) override;
   Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
   Result<std::vector<BudgetRow>> budgets(const std::string& run_id) override;
+  Result<std::vector<RefusalRow>> refusals(const std::string& run_id) override;
   Result<std::vector<PhaseRow>> phases(const std::string& run_id) override;
   Result<std::vector<AttemptRow>> attempts(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) override;
@@ -65,6 +66,9 @@ class SqliteStore final : public Store {
   // --- shared by the verbs; all inside the caller's transaction
   Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id);
   Result<PhaseRow> phase_under(const Lease& lease);  // kConflict when the fence is another
+  // The same, first of all that `transaction` does: a refusal is all that it commits then.
+  Result<PhaseRow> phase_to_change(const Lease& lease, std::string_view verb, WallTime now,
+                                   Transaction& transaction);
   Result<AttemptRow> unfinished_attempt(const PhaseRow& phase);
   Status write_phase(const PhaseRow& phase);
   Status write_claim(const PhaseRow& phase);

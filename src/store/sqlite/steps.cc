@@ -25,6 +25,20 @@ Result<PhaseRow> SqliteStore::phase_under(const Lease& lease) {
   return row;
 }
 
+Result<PhaseRow> SqliteStore::phase_to_change(const Lease& lease, std::string_view verb, WallTime now,
+                                              Transaction& transaction) {
+  auto row = phase_under(lease);
+  if (row || row.error().kind != ErrorKind::kConflict) return row;
+  {
+    const std::string at = rfc3339(now);
+    PAWL_TRY(auto query, connection_->query("insert_refusal"));
+    query.bind(lease.run_id).bind(lease.phase_id).bind(at).bind(verb).bind(lease.owner).bind(lease.fence);
+    PAWL_OK(query.run());
+  }
+  PAWL_OK(transaction.commit());
+  return row;
+}
+
 Result<AttemptRow> SqliteStore::unfinished_attempt(const PhaseRow& phase) {
   PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
   query.bind(phase.run_id).bind(phase.phase_id);
@@ -167,7 +181,7 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "begin_step"));
-  PAWL_TRY(auto phase_row, phase_under(lease));
+  PAWL_TRY(auto phase_row, phase_to_change(lease, "begin_step", now, transaction));
   PAWL_TRY(const auto attempt, unfinished_attempt(phase_row));
   Begun out;
   PAWL_TRY(out.warning, record_endings(phase_row, previous, resume, now));
@@ -204,7 +218,7 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
 
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "note_resume"));
-  PAWL_TRY(const auto phase_row, phase_under(lease));
+  PAWL_TRY(const auto phase_row, phase_to_change(lease, "note_resume", now, transaction));
   PAWL_TRY(const auto row, step(resume.sandbox_run_id));
   PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, resume_row(row.attempt_id, resume), now));
   return transaction.commit();

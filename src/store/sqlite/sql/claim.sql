@@ -1,11 +1,11 @@
 -- name: open_runs_after
 SELECT run_id FROM runs WHERE state = 'EXECUTING' AND run_id > ?1 ORDER BY run_id LIMIT ?2;
 -- name: open_phases
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 AND outcome = ''
 ORDER BY tier_index, phase_index;
 -- name: select_phase
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 AND phase_id = ?2;
 -- name: update_phase
 UPDATE phases SET state = ?3, outcome = ?4, attempts_used = ?5, max_attempts = ?6, last_attempt_timestamp = ?7,
@@ -14,14 +14,19 @@ UPDATE phases SET state = ?3, outcome = ?4, attempts_used = ?5, max_attempts = ?
 WHERE run_id = ?1 AND phase_id = ?2;
 -- name: claim_phase
 UPDATE phases SET state = ?3, attempts_used = ?4, last_attempt_timestamp = ?5, not_before = ?6, lease_owner = ?7,
-  lease_expires_at = ?8, fence = ?9, attempts_total = ?10, escalation_level = ?11
+  lease_expires_at = ?8, fence = ?9, attempts_total = ?10, escalation_level = ?11, lease_mono_id = ?12,
+  lease_until_mono = ?13
 WHERE run_id = ?1 AND phase_id = ?2;
 -- name: extend_lease
-UPDATE phases SET lease_expires_at = ?4
+UPDATE phases SET lease_expires_at = ?4, lease_until_mono = ?5
 WHERE run_id = ?1 AND phase_id = ?2 AND fence = ?3 AND state = 'EXECUTING' AND lease_owner <> '';
 -- name: release_lease
 UPDATE phases SET lease_owner = '', lease_expires_at = ''
 WHERE run_id = ?1 AND phase_id = ?2 AND fence = ?3 AND state = 'EXECUTING';
+-- name: insert_refusal
+INSERT INTO refusals (run_id, phase_id, at, verb, owner, fence) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+-- name: refusals_of_run
+SELECT phase_id, at, verb, owner, fence FROM refusals WHERE run_id = ?1 ORDER BY refusal_seq;
 -- name: unfinished_attempt
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;

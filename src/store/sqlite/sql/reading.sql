@@ -9,7 +9,7 @@ SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_i
 -- name: tiers_of_run
 SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 ORDER BY tier_index;
 -- name: phases_of_run
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: attempts_of_phase
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build

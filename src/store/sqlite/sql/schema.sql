@@ -23,6 +23,8 @@ SELECT COUNT(*) FROM runs;
 SELECT COUNT(*) FROM revisions;
 -- name: count_caps
 SELECT COUNT(*) FROM budgets WHERE cap IS NOT NULL;
+-- name: count_refusals
+SELECT COUNT(*) FROM refusals;
 -- name: insert_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 -- name: delete_migration
