@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/context.h"
+#include "executor/executor.h"
 
 namespace pawl::cli {
 namespace {
@@ -17,8 +18,9 @@ Result<store::SchemaStatus> migrate(const MigrateOptions& options) {
     PAWL_TRY(const std::string folder, find_folder(options.state));
     location = store_location(options.state, folder);
   }
-  if (options.action == "up") return store::migrate_up(location);
-  if (options.action == "down") return store::migrate_down(location, options.destroy_data);
+  if (options.action == "up") return store::migrate_up(location, executor::owner_is_dead);
+  if (options.action == "down")
+    return store::migrate_down(location, options.destroy_data, executor::owner_is_dead);
   return store::schema_status(location);
 }
 

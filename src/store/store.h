@@ -318,8 +318,13 @@ struct SchemaStatus {
 Result<std::unique_ptr<Store>> open_store(const std::string& location,
                                           std::shared_ptr<const RowSealer> sealer);
 Result<SchemaStatus> schema_status(const std::string& location);
-Result<SchemaStatus> migrate_up(const std::string& location);
-// Takes back the newest migration. kDenied when runs are there and `destroy_data` is false.
-Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data);
+// kUnavailable while somebody who is not known to be dead holds a phase: its statements are of another
+// schema.
+using OwnerIsDead = std::function<bool(std::string_view owner)>;
+Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead);
+// Takes back the newest migration. kDenied when that loses data and `destroy_data` is false; kUnavailable as
+// above.
+Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,
+                                  const OwnerIsDead& owner_is_dead);
 
 }  // namespace pawl::store

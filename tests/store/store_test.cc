@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "embedded/sql.h"
+#include "os/clock.h"
 #include "store/transition.h"
 #include "support/store_fixture.h"
 
@@ -244,7 +245,7 @@ TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
   EXPECT_EQ(ask(5, 1).error().kind, ErrorKind::kExhausted) << "ten a run";
   EXPECT_EQ(phase(run, "f").doctor_calls, 0) << "and nothing is written of one too many";
   store_.reset();
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false) && migrate_up("sqlite:" + path_));
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_) && migrate_up("sqlite:" + path_, dead_));
   EXPECT_EQ(this->open()->run(run)->doctor_calls, 10)
       << "the column that a migration takes is no fresh start";
 }
@@ -310,24 +311,34 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   end.run["duration_ms"] = 1500;
   const std::string second = "second";
   ASSERT_TRUE(store_->begin_step(held.lease, marker(second, 1), end, std::nullopt, now_));
+  ASSERT_TRUE(store_->heartbeat(held.lease, os::SystemClock().wall(), {}, 60'000));
+  const auto nobody_knows = [](std::string_view) { return false; };
+  EXPECT_EQ(migrate_down("sqlite:" + path_, false, nobody_knows).error().kind, ErrorKind::kUnavailable)
+      << "somebody works on it";
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+  EXPECT_EQ(store_->claim(request()).error().kind, ErrorKind::kInvalid)
+      << "it was opened with another schema";
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false)) << "all but the first keep the runs";
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
             (std::vector<std::string>{"policies", "budgets", "leases"}));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);
   EXPECT_EQ(store_->budgets(run)->front().spent, 1500) << "what was spent before anybody counted";
   ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 60'000, {}, now_));
   store_.reset();
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false));
-  EXPECT_EQ(migrate_down("sqlite:" + path_, false).error().kind, ErrorKind::kDenied) << "a cap would be lost";
-  while (schema_status("sqlite:" + path_)->database > 1) ASSERT_TRUE(migrate_down("sqlite:" + path_, true));
-  EXPECT_EQ(migrate_down("sqlite:" + path_, false).error().kind, ErrorKind::kDenied) << "runs are there";
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, true));
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+  EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied)
+      << "a cap would be lost";
+  while (schema_status("sqlite:" + path_)->database > 1)
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
+  EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied)
+      << "runs are there";
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
   EXPECT_FALSE(schema_status("sqlite:" + path_)->pending.empty());
-  ASSERT_TRUE(migrate_up("sqlite:" + path_));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_TRUE(store_->runs(10)->empty());
 }

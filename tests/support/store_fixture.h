@@ -117,6 +117,7 @@ class StoreTest : public ::testing::Test {
   const std::string path_ = temp_ / "pawl.db";
   WallTime now_{1'767'323'045'000'000};
   std::unique_ptr<Store> store_;
+  const OwnerIsDead dead_ = [](std::string_view) { return true; };
   int runs_ = 0, steps_ = 0;
 };
 

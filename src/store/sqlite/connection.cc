@@ -168,7 +168,16 @@ Result<Query> Connection::query(std::string_view name) {
 Result<Transaction> Transaction::begin(Connection& connection, std::string_view verb) {
   PAWL_TRY(auto begin, connection.query("begin"));
   PAWL_OK(begin.run());
-  return Transaction(connection, verb);
+  Transaction transaction(connection, verb);
+  if (connection.schema_version() == 0) return transaction;
+  PAWL_TRY(auto version, connection.query("user_version"));
+  PAWL_TRY(const bool row, version.next());
+  if (!row || version.number(0) != connection.schema_version())
+    return fail(ErrorKind::kInvalid,
+                "database " + connection.path() +
+                    ": its schema was changed by `pawl migrate` while this program ran; start "
+                    "it again");
+  return transaction;
 }
 
 Transaction::~Transaction() {

@@ -66,6 +66,10 @@ class Connection {
   Status run_script(std::string_view sql);
   const std::string& path() const { return path_; }
   sqlite3* handle() { return database_.get(); }
+  // Transactions fail (kInvalid) when the database's schema is of another version by then; 0: they do not
+  // look.
+  void expect_schema(std::int64_t version) { schema_version_ = version; }
+  std::int64_t schema_version() const { return schema_version_; }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
 
   // What a SQLite result code means for the caller.
@@ -76,6 +80,7 @@ class Connection {
   Status configure();
 
   const std::string path_;
+  std::int64_t schema_version_ = 0;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::map<std::string, std::unique_ptr<sqlite3_stmt, FinalizeStatement>, std::less<>> statements_;
 };

@@ -39,6 +39,24 @@ Status set_version(Connection& connection, std::size_t version) {
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, version));
 }
 
+// An executor that is between two phases holds none; it notices at its next transaction.
+Status nobody_works(Connection& connection, const OwnerIsDead& owner_is_dead) {
+  const std::string now = rfc3339(os::SystemClock().wall());
+  PAWL_TRY(auto query, connection.query("leases_after"));
+  query.bind(now);
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return {};
+    if (owner_is_dead && owner_is_dead(query.text(2))) continue;
+    return fail(
+        ErrorKind::kUnavailable,
+        fmt::format(
+            "phase {} of run {} is being worked on by {}: end that first (Ctrl-C leaves all resumable), "
+            "then migrate",
+            query.text(1), query.text(0), query.text(2)));
+  }
+}
+
 }  // namespace
 
 Result<SchemaStatus> status_of(Connection& connection) {
@@ -57,11 +75,12 @@ Result<SchemaStatus> status_of(Connection& connection) {
   return status;
 }
 
-Status apply_pending(Connection& connection) {
+Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
   // All in one: a crash leaves what was there, never a schema between two versions, which nobody may open.
   PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
   // Somebody else may have been first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
+  if (applied > 0) PAWL_OK(nobody_works(connection, owner_is_dead));
   for (auto done = static_cast<std::size_t>(applied); done < migrations().size(); ++done) {
     const Migration& migration = migrations()[done];
     PAWL_OK(connection.run_script(migration.up));
@@ -75,7 +94,8 @@ Status apply_pending(Connection& connection) {
   return transaction.commit();
 }
 
-Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data) {
+Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,
+                        const OwnerIsDead& owner_is_dead) {
   if (status.database == 0)
     return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
   const auto version = static_cast<std::size_t>(status.database);
@@ -88,6 +108,7 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
           fmt::format("{} {} would be lost; export the runs, then say --destroy-data", rows, newest.lost));
   }
   PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+  PAWL_OK(nobody_works(connection, owner_is_dead));
   if (version > 1) {
     PAWL_TRY(auto forget, connection.query("delete_migration"));
     PAWL_OK(forget.bind(status.database).run());

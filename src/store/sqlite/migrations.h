@@ -9,7 +9,8 @@ namespace pawl::store::sqlite {
 // kCorrupt when the file is a database of somebody else.
 Result<SchemaStatus> status_of(Connection& connection);
 // Applies what is pending, all in one transaction.
-Status apply_pending(Connection& connection);
-Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data);
+Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead);
+Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,
+                        const OwnerIsDead& owner_is_dead);
 
 }  // namespace pawl::store::sqlite

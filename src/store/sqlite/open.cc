@@ -39,13 +39,14 @@ Result<std::unique_ptr<Store>> open_store(const std::string& location,
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
   if (status.database == 0) {
-    PAWL_OK(sqlite::apply_pending(*connection));
+    PAWL_OK(sqlite::apply_pending(*connection, {}));
   } else if (status.database < status.program) {
     return fail(
         ErrorKind::kInvalid,
         fmt::format("database {}: its schema is version {}, this pawl needs {}; run `pawl migrate up`",
                     connection->path(), status.database, status.program));
   }
+  connection->expect_schema(status.program);
   return std::make_unique<sqlite::SqliteStore>(std::move(connection), std::move(sealer));
 }
 
@@ -54,19 +55,20 @@ Result<SchemaStatus> schema_status(const std::string& location) {
   return sqlite::status_of(*connection);
 }
 
-Result<SchemaStatus> migrate_up(const std::string& location) {
+Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead) {
   PAWL_TRY(auto connection, connect(location));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
-  PAWL_OK(sqlite::apply_pending(*connection));
+  PAWL_OK(sqlite::apply_pending(*connection, owner_is_dead));
   return sqlite::status_of(*connection);
 }
 
-Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data) {
+Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,
+                                  const OwnerIsDead& owner_is_dead) {
   PAWL_TRY(auto connection, connect(location));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
-  PAWL_OK(sqlite::take_back_newest(*connection, status, destroy_data));
+  PAWL_OK(sqlite::take_back_newest(*connection, status, destroy_data, owner_is_dead));
   return sqlite::status_of(*connection);
 }
 

@@ -25,6 +25,8 @@ SELECT COUNT(*) FROM revisions;
 SELECT COUNT(*) FROM budgets WHERE cap IS NOT NULL;
 -- name: count_refusals
 SELECT COUNT(*) FROM refusals;
+-- name: leases_after
+SELECT run_id, phase_id, lease_owner FROM phases WHERE lease_owner <> '' AND lease_expires_at > ?1;
 -- name: insert_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 -- name: delete_migration
