@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""A database of the first release (tests/upgrade) is upgraded in place with its data, and goes back."""
+
+import pathlib
+import sqlite3
+import unittest
+
+from pawl_testing import PawlTest
+
+FIXTURE = (pathlib.Path(__file__).resolve().parents[1] / "upgrade/first_release.sql").read_text()
+
+
+class Upgrade(PawlTest):
+    def setUp(self):
+        super().setUp()
+        (self.root / ".pawl").mkdir()
+        self.database = self.root / ".pawl/pawl.db"
+        with sqlite3.connect(self.database) as db:
+            db.executescript(FIXTURE)
+        db.close()
+
+    def dump(self):
+        with sqlite3.connect(self.database) as db:
+            lines = list(db.iterdump())
+        db.close()
+        return lines
+
+    def runs(self):
+        return {run["workflow"]: run for run in self.pawl_json("status")["runs"]}
+
+    def test_it_goes_up_with_its_data(self):
+        self.assertIn("its schema is version 1", self.pawl("status", expect=1).stderr)
+        self.pawl("migrate", "up")
+        runs = self.runs()
+        self.assertEqual({name: run["state"] for name, run in runs.items()},
+                         {"whole": "COMPLETE", "fails": "FAILED", "killed": "EXECUTING"})
+        with sqlite3.connect(self.database) as db:  # the fixture has no private key: this folder gets another one
+            key = db.execute("SELECT DISTINCT public_key FROM heads").fetchone()[0]
+        db.close()
+        for run in runs.values():
+            self.assertTrue(self.pawl_json("verify", run["run_id"], "--key", key)["ok"])
+        inspected = self.pawl_json("inspect", runs["whole"]["run_id"])
+        took = sum(step["run"]["duration_ms"] for attempt in inspected["phases"][0]["attempts"]
+                   for step in attempt["steps"])
+        budget = self.pawl_json("budget", runs["whole"]["run_id"])["budget"]["sandbox_ms"]
+        self.assertEqual(budget, {"cap": None, "spent": took, "reserved": 0})
+        killed = runs["killed"]["run_id"]
+        self.assertEqual(self.pawl_json("why", killed)["waits_for"], "executor")
+        self.pawl("cancel", killed, "--reason", "of an old release")
+        self.assertEqual(self.runs()["killed"]["state"], "CANCELLED")
+        self.assertTrue(self.pawl_json("verify", killed)["ok"])
+        self.pawl("retry", runs["fails"]["run_id"], "one")
+        self.assertEqual(self.runs()["fails"]["state"], "EXECUTING")
+
+    def test_it_goes_back_to_what_it_was(self):
+        before = self.dump()
+        self.pawl("migrate", "up")
+        self.assertNotEqual(before, self.dump())
+        while self.pawl_json("migrate", "down")["database"] > 1:
+            pass
+        self.assertEqual(sorted(before), sorted(self.dump()))
+
+    def test_a_crash_leaves_the_old_schema_or_the_new_one(self):
+        for label, version in (("store.migrate.before_commit", 1), ("store.migrate.after_commit", None)):
+            env = {"PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_COUNT": str(self.root / label), "PAWL_CRASH_AT": "1",
+                   "PAWL_CRASH_LABEL": label}
+            self.pawl("migrate", "up", expect=-9, env=env)
+            status = self.pawl_json("migrate", "status")
+            self.assertEqual(status["database"], version or status["program"])
+        self.assertEqual(len(self.runs()), 3)
+
+    def test_nobody_migrates_under_one_who_works(self):
+        with sqlite3.connect(self.database) as db:
+            db.execute("UPDATE phases SET lease_owner = 'elsewhere/b/1/1/0', "
+                       "lease_expires_at = '2199-01-01T00:00:00.000000Z' WHERE state = 'EXECUTING'")
+        db.close()
+        self.assertIn("is being worked on by elsewhere/b/1/1/0", self.pawl("migrate", "up", expect=14).stderr)
+        self.assertEqual(self.pawl_json("migrate", "status")["database"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Everything at once, for as long as asked: ten executors on a few runs, kill -9, SIGSTOP and continue, a full disk, a
+read-only one, a deleted projection. Afterwards plain SQL and the exported ledger say what must hold.
+
+PAWL_TORTURE_SECONDS=N of faults (default 60), PAWL_CRASH_SEED=S.
+"""
+
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+import unittest
+
+from pawl_testing import PawlTest
+
+SECONDS = int(os.environ.get("PAWL_TORTURE_SECONDS", "60"))
+SEED = int(os.environ.get("PAWL_CRASH_SEED", "21"))
+EXECUTORS, RUNS_OPEN, PHASES, MAX_ATTEMPTS = 10, 3, 4, 3
+DISK_MIB = 256
+
+PLAN = """\
+version: 1
+workflow: torture
+source: {path: source}
+max_attempts: %d
+budget: {sandbox_seconds: 1000000}
+gates:
+  check: {steps: [{name: build, run: "sleep 0.05; test -e made-$(ls | grep -c made-)"}], signals: [build]}
+tiers:
+  - parallel: true
+    on_failure: continue
+    phases:
+""" % MAX_ATTEMPTS
+
+
+class Torture(PawlTest):
+    def setUp(self):
+        super().setUp()
+        self.write("source/file", "x\n")
+        # Some attempts fail, some steps are slow, each phase adds files of its own.
+        agent = 'sleep 0.$((PAWL_ATTEMPT * 3)); echo x >made-1; [ $(od -An -N1 -tu1 /dev/urandom) -gt 60 ]'
+        self.write("plan.yaml", PLAN + "".join(
+            f"      - {{id: p{i}, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}\n"
+            for i in range(PHASES)))
+        self.state = self.root / "state"
+        self.state.mkdir()
+        self.has_disk = os.geteuid() == 0
+        if self.has_disk:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "torture", self.state], check=True)
+            self.addCleanup(subprocess.run, ["umount", self.state], check=True)
+        self.dir = self.state / ".pawl"
+        self.rng = random.Random(SEED)
+        self.executors, self.done = [], collections.Counter()
+
+    def sql(self, statement):
+        with sqlite3.connect(self.dir / "pawl.db", timeout=60) as db:
+            rows = db.execute(statement).fetchall()
+        db.close()
+        return rows
+
+    def keep_going(self):
+        """As many open runs and executors as there should be."""
+        self.executors = [process for process in self.executors if process.poll() is None]
+        env = {"PAWL_LEASE_MS": "1500", "PAWL_DIR": str(self.dir)}
+        if len(self.executors) < EXECUTORS:
+            runs = self.sql("SELECT COUNT(*) FROM runs WHERE state = 'EXECUTING'") if self.there() else [(0,)]
+            what = ["run", "plan.yaml"] if runs[0][0] < RUNS_OPEN else ["resume"]
+            self.executors.append(self.start(*what, env=env))
+
+    def there(self):
+        try:
+            return self.sql("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'runs'")[0][0] == 1
+        except sqlite3.OperationalError:
+            return False  # not yet
+
+    # --- faults
+
+    def fault(self):
+        name = self.rng.choice(["kill"] * 6 + ["kill_supervisor"] * 3 + ["pause"] * 4 + ["forget_projections"] +
+                               (["full_disk", "read_only_disk"] if self.has_disk else []))
+        if getattr(self, name)():
+            self.done[name] += 1
+
+    def kill(self):
+        process = self.rng.choice(self.executors)
+        process.kill()
+        process.wait()
+        return True
+
+    def kill_supervisor(self):
+        found = self.supervisors()
+        try:
+            if found:
+                os.kill(self.rng.choice(found), signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return bool(found)
+
+    def pause(self):
+        process = self.rng.choice(self.executors)
+        if process.poll() is not None:
+            return False
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(self.rng.uniform(0.1, 3))
+        process.send_signal(signal.SIGCONT)
+        return True
+
+    def forget_projections(self):
+        shutil.rmtree(self.dir / "runs", ignore_errors=True)
+        return True
+
+    def full_disk(self):
+        ballast = self.state / "ballast"
+        try:
+            with open(ballast, "wb") as file:
+                while True:
+                    file.write(bytes(1 << 20))
+        except OSError:
+            pass
+        time.sleep(self.rng.uniform(0.1, 1))
+        ballast.unlink()
+        return True
+
+    def read_only_disk(self):
+        for process in self.executors:
+            process.kill()
+            process.wait()
+        self.wait_until(lambda: not self.supervisors(), "the steps that ran are over", seconds=30)
+        if subprocess.run(["mount", "-o", "remount,ro", self.state], capture_output=True).returncode != 0:
+            return False
+        failed = self.pawl("resume", env={"PAWL_DIR": str(self.dir)}, expect=None)
+        subprocess.run(["mount", "-o", "remount,rw", self.state], check=True)
+        self.assertEqual(failed.returncode, 1, failed)
+        self.assertIn("pawl: ", failed.stderr)
+        return True
+
+    # --- what must hold
+
+    def check(self):
+        none = [
+            ("attempts_total is not the number of attempts", """SELECT run_id, phase_id FROM phases WHERE attempts_total <>
+              (SELECT COUNT(*) FROM attempts a WHERE a.run_id = phases.run_id AND a.phase_id = phases.phase_id)"""),
+            ("more attempts than the plan allows", f"SELECT run_id FROM phases WHERE attempts_total > {MAX_ATTEMPTS}"),
+            ("an attempt that nobody finished", "SELECT * FROM attempts WHERE finished = 0"),
+            ("a step that nobody ended", "SELECT * FROM steps WHERE state = 'open'"),
+            ("a step with two results, or executed too often", """SELECT run_id, attempt_id, step_index FROM steps
+              GROUP BY 1, 2, 3 HAVING SUM(state = 'done') > 1 OR COUNT(*) > 3"""),
+            ("a step without its cost row", """SELECT sandbox_run_id FROM steps
+              WHERE sandbox_run_id NOT IN (SELECT sandbox_run_id FROM cost)"""),
+            ("a reservation that is left", "SELECT * FROM budgets WHERE reserved <> 0"),
+            ("spent is less than what the steps took", """SELECT run_id FROM budgets WHERE spent <
+              (SELECT COALESCE(SUM(json_extract(run, '$.duration_ms')), 0) FROM steps
+               WHERE steps.run_id = budgets.run_id AND state = 'done')"""),
+        ]
+        for kind, rows in (("pre_execute", "SELECT COUNT(*) FROM steps"),
+                           ("executed", "SELECT COUNT(*) FROM steps WHERE state = 'done'"),
+                           ("attempt", "SELECT COUNT(*) FROM attempts")):
+            none.append((f"{kind} rows of the ledger", f"""SELECT 1 WHERE (SELECT COUNT(*) FROM ledger
+              WHERE json_extract(line, '$.type') = '{kind}') <> ({rows})"""))
+        for what, statement in none:
+            self.assertEqual(self.sql(statement), [], what)
+        for run_id, in self.sql("SELECT run_id FROM runs"):
+            self.pawl("verify", run_id, env={"PAWL_DIR": str(self.dir)})
+        run_id = self.sql("SELECT MIN(run_id) FROM runs")[0][0]
+        export = self.root / "export"
+        self.pawl("export", run_id, export, env={"PAWL_DIR": str(self.dir)})
+        self.pawl("verify", export)
+        logs = "".join(path.read_text(errors="replace") for path in self.root.glob("started-*.log"))
+        for word in ("locked", "broken invariant", "stalled", "corrupt"):
+            self.assertNotIn(word, logs)
+        self.assertEqual(self.our_cgroups([row[0] for row in self.sql("SELECT sandbox_run_id FROM steps")]), [])
+
+    def test_nothing_is_lost_repeated_or_left(self):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            self.keep_going()
+            time.sleep(self.rng.uniform(0, 0.3))
+            if self.there():
+                self.fault()
+        for process in self.executors:
+            process.kill()
+            process.wait()
+        # Quiet now: what is open comes to its end.
+        done = self.pawl("resume", "--workers", "4", env={"PAWL_DIR": str(self.dir)}, expect=None)
+        self.assertIn(done.returncode, (0, 1, 11, 12), done.stderr)
+        self.assertEqual(self.sql("SELECT COUNT(*) FROM runs WHERE state = 'EXECUTING'"), [(0,)], done.stderr)
+        self.check()
+        told = self.sql("""SELECT (SELECT COUNT(*) FROM runs), (SELECT COUNT(*) FROM attempts), (SELECT COUNT(*) FROM steps),
+          (SELECT COUNT(*) FROM steps WHERE state = 'lost'), (SELECT COUNT(*) FROM refusals)""")[0]
+        print(f"seed {SEED}: {dict(self.done)}; {told[0]} runs, {told[1]} attempts, {told[2]} steps of which {told[3]} lost, "
+              f"{told[4]} late commits refused")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
