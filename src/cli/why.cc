@@ -29,11 +29,13 @@ Reason of_ended(const store::RunRow& run, const std::vector<store::PhaseRow>& ph
     return {.waits_for = "nothing",
             .sentence = fmt::format("the run is {}: it waits for nothing", name(run.state)),
             .command = "pawl inspect " + run.run_id};
+  const bool escalated = failed->outcome == store::PhaseOutcome::kEscalate;
   return {.waits_for = "person",
           .phase_id = failed->phase_id,
-          .sentence = fmt::format("the run is {}: phase {} is {} ({}), and only a person queues it again",
-                                  name(run.state), failed->phase_id, name(failed->outcome),
-                                  failed->last_failure_reason),
+          .sentence =
+              fmt::format("the run is {}: phase {} is {} ({}), and only a person moves it{}", name(run.state),
+                          failed->phase_id, name(failed->outcome), failed->last_failure_reason,
+                          escalated ? "; `pawl approve` takes its work as it is" : ""),
           .command = fmt::format("pawl retry {} {}", run.run_id, failed->phase_id)};
 }
 

@@ -186,6 +186,9 @@ struct AttemptEnd {
   std::string action_reason;      // of another than kNone: one line
 };
 
+// Whether two layers touch the same path; must be pure.
+using Overlaps = std::function<bool(const std::string& layer, const std::string& other)>;
+
 struct Finished {
   PhaseState state;  // after
   PhaseOutcome outcome;
@@ -195,6 +198,12 @@ struct Finished {
   // A passed attempt of a parallel tier whose layer overlaps one accepted meanwhile is not accepted: nothing
   // was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;
+};
+
+// What a person approves: the work of the newest attempt of a phase that was escalated.
+struct Approved {
+  std::string phase_id, attempt_id;
+  std::string layer;  // becomes part of the run; "" when nothing changed
 };
 
 struct Operator {
@@ -236,11 +245,9 @@ class Store {
   //    without a lease; the last one makes it FAILED here. FAILED in a tier with on_failure stop makes every
   //    QUEUED phase SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain
   //    phase_sealed (when the phase is terminal), run_sealed (when the run ended). The head is signed.
-  //    `overlaps(a, b)`: whether two layers touch the same path; must be pure.
   virtual Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
-                                  const std::function<bool(const std::string&, const std::string&)>& overlaps,
-                                  WallTime now) = 0;
+                                  const Overlaps& overlaps, WallTime now) = 0;
 
   // Whether the lease is still the phase's. Reads only: for asking often.
   virtual Result<bool> holds(const Lease& lease) = 0;
@@ -266,6 +273,12 @@ class Store {
   virtual Result<std::vector<std::string>> operator_cancel(const std::string& run_id,
                                                            const std::string& phase_id, const Operator& who,
                                                            WallTime now) = 0;
+  // FAILED, escalate -> COMPLETE with that layer. Phases that were SKIPPED because this one failed are QUEUED
+  // again, and the run goes on. kConflict: it is not the newest attempt, or a layer that was accepted since
+  // overlaps.
+  virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
+                                                            const Overlaps& overlaps, const Operator& who,
+                                                            WallTime now) = 0;
   // --max-attempts with --operator-ack: new max_attempts for every phase that is not terminal.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;

@@ -21,7 +21,7 @@ struct Rule {
 };
 
 // The table. kAttemptRetryable is the one event whose target depends on a counter; see apply().
-constexpr std::array<Rule, 12> kRules = {{
+constexpr std::array<Rule, 13> kRules = {{
     {kClaim, {true, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "claim"},
     {kAttemptPassed, {false, true, false, false, false, false}, {kComplete, PhaseOutcome::kPassed}, "pass"},
     {kAttemptRetryable, {false, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "fail"},
@@ -43,6 +43,10 @@ constexpr std::array<Rule, 12> kRules = {{
      {true, true, false, false, false, false},
      {kCancelled, PhaseOutcome::kCancelled},
      "cancel"},
+    {kOperatorApprove,
+     {false, false, false, true, false, false},
+     {kComplete, PhaseOutcome::kPassed},
+     "approve"},
 }};
 
 }  // namespace
@@ -55,6 +59,9 @@ Result<Transition> apply(const PhaseRow& phase, PhaseEvent event) {
                                          ": it is too late, or too early, to " + std::string(rule->word) +
                                          " it");
   }
+  if (event == kOperatorApprove && phase.outcome != PhaseOutcome::kEscalate)
+    return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " is " + std::string(name(phase.outcome)) +
+                                         ": only what was escalated waits for a person's approval");
   if (event == kAttemptRetryable && phase.attempts_used >= phase.max_attempts)
     return Transition{kFailed, PhaseOutcome::kEscalate};
   return rule->to;

@@ -1,6 +1,7 @@
 """The policies of a phase, on the real program: the doctor, the replanner, backoff, and the probe of a lost step."""
 
 import json
+import os
 import signal
 import sqlite3
 import time
@@ -69,6 +70,38 @@ class Budget(Policies):
         self.wait_until(lambda: self.supervisors(), "the agent runs again")
         self.kill_all(process)
         self.assertEqual([row["execution"] for row in self.rows_of("pre_execute")], [1, 2])
+
+
+class Approve(Policies):
+    def test_a_person_takes_what_a_gate_would_not(self):
+        self.make_simple(agent="echo new >made", gate="false", max_attempts=1, phases=2)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.columns("state", "outcome"), ("FAILED", "escalate"))
+        self.assertEqual(self.columns("state", phase="p2"), ("SKIPPED",))
+        self.assertIn("pawl approve", self.pawl("why", "last").stdout)
+        self.assertIn("no finished attempt", self.pawl("approve", "last", "p2", expect=1).stderr)
+        said = self.pawl("approve", "last", "p1", "--reason", "the test is wrong").stdout
+        self.assertIn("p1 is COMPLETE with the work of p1.1\np2 is QUEUED again\nNext: pawl resume", said)
+        self.assertEqual(self.columns("state", "outcome", "last_failure_reason"),
+                         ("COMPLETE", "passed", f"approve p1.1 by uid {os.getuid()}: the test is wrong"))
+        row = self.rows_of("operator")[0]
+        self.assertEqual((row["action"], row["from_state"], row["to_state"], row["reason"]),
+                         ("approve p1.1", "FAILED", "COMPLETE", "the test is wrong"))
+        self.assertIn("+new", self.pawl("diff", "last").stdout)
+        self.assertIn("too late", self.pawl("approve", "last", "p1", expect=1).stderr)
+        self.pawl("resume", "last", expect=11)
+        self.assertEqual(self.columns("attempts_total", "outcome", phase="p2"), (1, "escalate"))
+        self.pawl("verify", "last")
+
+    def test_protected_paths_are_left_out(self):
+        self.make_simple(agent="echo new >made; echo evil >guarded", max_attempts=1, protect="[guarded]")
+        self.pawl("run", "plan.yaml", expect=11)
+        done = self.pawl_json("approve", "last", "p1")
+        self.assertEqual((done["attempt_id"], done["left_out"], done["phases"]), ("p1.1", ["guarded"], ["p1"]))
+        diff = self.pawl("diff", "last").stdout
+        self.assertIn("made", diff)
+        self.assertNotIn("guarded", diff)
+        self.assertEqual(self.pawl_json("status", "last")["state"], "COMPLETE")
 
 
 class Doctor(Policies):

@@ -231,21 +231,38 @@ class History {
     const store::Operator who{.uid = 1000, .reason = "because"};
     const auto now = world_.clock.wall();
     if (dice.percent(20)) return raise_budget();
-    const auto what = dice.below(3);
-    const char* const words[] = {"retry", "skip", "cancel"};
+    const auto what = dice.below(4);
+    const char* const words[] = {"retry", "skip", "cancel", "approve"};
     const auto open_before = *store_.open_steps();
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
-                               : store_.operator_cancel(run_id_, phase, who, now);
+                   : what == 2 ? store_.operator_cancel(run_id_, phase, who, now)
+                               : approve(who);
     if (!changed) return;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
-    if (what == 0) ++bounds_.retries;
+    if (what == 0 || what == 3) ++bounds_.retries;  // both queue what was stopped
     invariants_->check(bounds_, *changed);
     for (const auto& step : open_before)
       if (step.run_id == run_id_ && std::ranges::find(*changed, step.phase_id) != changed->end()) {
         static_cast<void>(sandboxes_.abandon(step.sandbox_run_id));
         sandboxes_.forget(step.sandbox_run_id);
       }
+  }
+
+  // Of the first phase that waits for it; sometimes of an attempt that is not its newest.
+  Result<std::vector<std::string>> approve(const store::Operator& who) {
+    const auto phases = *store_.phases(run_id_);
+    const auto phase = std::ranges::find(phases, store::PhaseOutcome::kEscalate, &store::PhaseRow::outcome);
+    if (phase == phases.end()) return fail(ErrorKind::kInvalid, "nothing to approve");
+    const auto attempts = *store_.attempts(run_id_, phase->phase_id);
+    const auto& attempt = world_.dice.percent(90) ? attempts.back() : attempts.front();
+    const auto overlaps = [this](const std::string& a, const std::string& b) {
+      return !objects_.overlap(a, b, 1)->empty();
+    };
+    return store_.operator_approve(
+        run_id_,
+        {.phase_id = phase->phase_id, .attempt_id = attempt.attempt_id, .layer = attempt.agent_layer},
+        overlaps, who, world_.clock.wall());
   }
 
   void raise_budget() {

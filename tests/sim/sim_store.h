@@ -53,8 +53,7 @@ class SimStore final : public store::Store {
   }
   Result<store::Finished> finish(const store::Lease& lease, const std::optional<store::StepEnd>& last,
                                  const std::optional<store::ResumeDecision>& resume,
-                                 const store::AttemptEnd& end,
-                                 const std::function<bool(const std::string&, const std::string&)>& overlaps,
+                                 const store::AttemptEnd& end, const store::Overlaps& overlaps,
                                  WallTime now) override {
     return under(lease, "finish " + lease.phase_id + " " + end.verdict, [&] {
       auto done = real_.finish(lease, last, resume, end, overlaps, now);
@@ -86,6 +85,11 @@ class SimStore final : public store::Store {
   Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
                                                    const store::Operator& who, WallTime now) override {
     return fenced(real_.operator_cancel(run_id, phase_id, who, now));
+  }
+  Result<std::vector<std::string>> operator_approve(const std::string& run_id, const store::Approved& what,
+                                                    const store::Overlaps& overlaps,
+                                                    const store::Operator& who, WallTime now) override {
+    return fenced(real_.operator_approve(run_id, what, overlaps, who, now));
   }
   Status operator_max_attempts(const std::string& run_id, std::int64_t most, const store::Operator& who,
                                WallTime now) override {

@@ -406,6 +406,11 @@ TEST(Transition, IsATable) {
       EXPECT_EQ(apply(row, event).has_value(), expected)
           << static_cast<int>(event) << " from " << name(state);
     }
+  PhaseRow escalated{.state = kFailed, .outcome = PhaseOutcome::kEscalate};
+  EXPECT_EQ(apply(escalated, kOperatorApprove)->state, kComplete);
+  escalated.outcome = PhaseOutcome::kFailedUnrecoverable;
+  EXPECT_FALSE(apply(escalated, kOperatorApprove)) << "nobody asked a person";
+  EXPECT_FALSE(apply({.state = kExecuting}, kOperatorApprove));
   PhaseRow last{.state = kExecuting, .attempts_used = 2, .max_attempts = 2};
   EXPECT_EQ(apply(last, kAttemptRetryable)->state, kFailed);
   EXPECT_EQ(apply(last, kAttemptRetryable)->outcome, PhaseOutcome::kEscalate);

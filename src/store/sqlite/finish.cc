@@ -27,9 +27,9 @@ PhaseEvent event_of(const AttemptEnd& end) {
   return PhaseEvent::kAttemptEscalate;
 }
 
-std::string stopped_by(const std::string& phase_id) { return "stopped: " + phase_id + " failed"; }
-
 }  // namespace
+
+std::string stopped_by(const std::string& phase_id) { return "stopped: " + phase_id + " failed"; }
 
 Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
   const std::string failing = canonical(Json(attempt.failing_signals));
@@ -97,9 +97,10 @@ Status SqliteStore::stop_queued(const PhaseRow& failed, WallTime now) {
   return {};
 }
 
-Result<std::optional<LayerRow>> SqliteStore::overlapping_layer(
-    const PhaseRow& phase, const AttemptRow& attempt, const std::string& layer,
-    const std::function<bool(const std::string&, const std::string&)>& overlaps) {
+Result<std::optional<LayerRow>> SqliteStore::overlapping_layer(const PhaseRow& phase,
+                                                               const AttemptRow& attempt,
+                                                               const std::string& layer,
+                                                               const Overlaps& overlaps) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   if (!tier_row.parallel || layer.empty()) return std::optional<LayerRow>();
   PAWL_TRY(auto query, connection_->query("accepted_in_tier"));
@@ -176,10 +177,9 @@ Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& r
   return {};
 }
 
-Result<Finished> SqliteStore::finish(
-    const Lease& lease, const std::optional<StepEnd>& last, const std::optional<ResumeDecision>& resume,
-    const AttemptEnd& end, const std::function<bool(const std::string&, const std::string&)>& overlaps,
-    WallTime now) {
+Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
+                                     const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+                                     const Overlaps& overlaps, WallTime now) {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "finish"));
   PAWL_TRY(auto phase_row, phase_to_change(lease, "finish", now, transaction));
   PAWL_TRY(auto attempt, unfinished_attempt(phase_row));

@@ -83,6 +83,47 @@ Result<std::string> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime
   return open ? open->sandbox_run_id : "";
 }
 
+// What was stopped because this one failed has its chance again too.
+Result<std::vector<PhaseRow>> SqliteStore::stopped_because_of(const std::string& run_id,
+                                                              const std::string& phase_id) {
+  const std::string cause = stopped_by(phase_id);
+  std::vector<PhaseRow> out;
+  PAWL_TRY(auto query, connection_->query("phases_stopped_by"));
+  query.bind(run_id).bind(cause);
+  for (;;) {
+    PAWL_TRY(const bool more, query.next());
+    if (!more) return out;
+    PAWL_TRY(auto row, read_phase(query));
+    out.push_back(std::move(row));
+  }
+}
+
+Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action,
+                                       const Operator& who, WallTime now) {
+  PAWL_TRY(const auto transition, apply(row, event));
+  if (row.state == PhaseState::kExecuting) {
+    PAWL_TRY([[maybe_unused]] const auto step, end_work_of(row, now));
+  }
+  PAWL_OK(append_row(row.run_id, row.phase_id, operator_row(std::string(action), who, row, transition.state),
+                     now));
+  row.state = transition.state;
+  row.outcome = transition.outcome;
+  row.lease_owner.clear();
+  row.lease_expires_at.clear();
+  if (!planted("operator_keeps_the_fence")) row.fence += 1;
+  if (event == PhaseEvent::kOperatorRetry) {
+    row.attempts_used = 0;
+    row.not_before.clear();
+    row.revision += 1;
+    row.last_failure_reason.clear();
+  } else {
+    row.last_failure_reason = std::string(action) + " by uid " + std::to_string(who.uid) +
+                              (who.reason.empty() ? "" : ": " + who.reason);
+  }
+  PAWL_OK(write_phase(row));
+  return is_terminal(row.state) ? seal_phase(row, now) : Status();
+}
+
 Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id, const std::string& phase_id,
                                                       PhaseEvent event, std::string_view action,
                                                       const Operator& who, WallTime now) {
@@ -101,41 +142,12 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
     targets.push_back(std::move(row));
   }
   if (event == PhaseEvent::kOperatorRetry && !phase_id.empty()) {
-    // What was stopped because this one failed has its chance again too.
-    const std::string cause = "stopped: " + phase_id + " failed";
-    PAWL_TRY(auto query, connection_->query("phases_stopped_by"));
-    query.bind(run_id).bind(cause);
-    for (;;) {
-      PAWL_TRY(const bool more, query.next());
-      if (!more) break;
-      PAWL_TRY(auto row, read_phase(query));
-      targets.push_back(std::move(row));
-    }
+    PAWL_TRY(auto stopped, stopped_because_of(run_id, phase_id));
+    std::ranges::move(stopped, std::back_inserter(targets));
   }
   std::vector<std::string> changed;
   for (auto& row : targets) {
-    PAWL_TRY(const auto transition, apply(row, event));
-    if (row.state == PhaseState::kExecuting) {
-      PAWL_TRY([[maybe_unused]] const auto step, end_work_of(row, now));
-    }
-    PAWL_OK(
-        append_row(run_id, row.phase_id, operator_row(std::string(action), who, row, transition.state), now));
-    row.state = transition.state;
-    row.outcome = transition.outcome;
-    row.lease_owner.clear();
-    row.lease_expires_at.clear();
-    if (!planted("operator_keeps_the_fence")) row.fence += 1;
-    if (event == PhaseEvent::kOperatorRetry) {
-      row.attempts_used = 0;
-      row.not_before.clear();
-      row.revision += 1;
-      row.last_failure_reason.clear();
-    } else {
-      row.last_failure_reason = std::string(action) + " by uid " + std::to_string(who.uid) +
-                                (who.reason.empty() ? "" : ": " + who.reason);
-    }
-    PAWL_OK(write_phase(row));
-    if (is_terminal(row.state)) PAWL_OK(seal_phase(row, now));
+    PAWL_OK(change_by_operator(row, event, action, who, now));
     changed.push_back(row.phase_id);
   }
   if (event == PhaseEvent::kOperatorRetry) {

@@ -26,8 +26,7 @@ class SqliteStore final : public Store {
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
-                          const std::function<bool(const std::string&, const std::string&)>& overlaps,
-                          WallTime now) override;
+                          const Overlaps& overlaps, WallTime now) override;
   Result<bool> holds(const Lease& lease) override;
   Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override;
   Status release(const Lease& lease) override;
@@ -38,6 +37,9 @@ class SqliteStore final : public Store {
                                                  const Operator& who, WallTime now) override;
   Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
                                                    const Operator& who, WallTime now) override;
+  Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
+                                                    const Overlaps& overlaps, const Operator& who,
+                                                    WallTime now) override;
   Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
                                WallTime now) override;
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
@@ -108,9 +110,8 @@ class SqliteStore final : public Store {
   Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
 
   // --- finish
-  Result<std::optional<LayerRow>> overlapping_layer(
-      const PhaseRow& phase, const AttemptRow& attempt, const std::string& layer,
-      const std::function<bool(const std::string&, const std::string&)>& overlaps);
+  Result<std::optional<LayerRow>> overlapping_layer(const PhaseRow& phase, const AttemptRow& attempt,
+                                                    const std::string& layer, const Overlaps& overlaps);
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
   Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Status settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now);
@@ -120,12 +121,19 @@ class SqliteStore final : public Store {
   Result<std::vector<std::string>> operate(const std::string& run_id, const std::string& phase_id,
                                            PhaseEvent event, std::string_view action, const Operator& who,
                                            WallTime now);
+  Status check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps);
+  Result<std::vector<PhaseRow>> stopped_because_of(const std::string& run_id, const std::string& phase_id);
+  Status change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action, const Operator& who,
+                            WallTime now);
   // Returns the step that was open, "" for none.
   Result<std::string> end_work_of(const PhaseRow& phase, WallTime now);
 
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;
 };
+
+// last_failure_reason of a phase that was SKIPPED because `phase_id` failed.
+std::string stopped_by(const std::string& phase_id);
 
 // A row of the statement's columns, in the order of the phases table (attempts, steps, runs alike).
 Result<PhaseRow> read_phase(const Query& query);

@@ -1,0 +1,93 @@
+// A person takes the work of a phase that was escalated.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "cli/context.h"
+#include "executor/start_run.h"
+#include "workspace/object_store.h"
+
+namespace pawl::cli {
+namespace {
+
+struct ApproveOptions {
+  StateOptions state;
+  std::string run, phase, reason;
+};
+
+struct Work {
+  store::Approved what;
+  std::vector<std::string> left_out;  // protected paths
+};
+
+// As the gates saw it: what the agent changed, without the paths that the plan protects.
+Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
+                         const std::string& phase_id) {
+  PAWL_TRY(const auto attempts, state.store->attempts(run.run_id, phase_id));
+  const auto newest =
+      std::ranges::find(attempts.rbegin(), attempts.rend(), true, &store::AttemptRow::finished);
+  if (newest == attempts.rend())
+    return fail(ErrorKind::kInvalid,
+                "phase " + phase_id + " of run " + run.run_id + " has no finished attempt");
+  Work work{.what = {.phase_id = phase_id, .attempt_id = newest->attempt_id, .layer = newest->agent_layer},
+            .left_out = {}};
+  PAWL_TRY(const auto plan, executor::plan_of(run));
+  if (work.what.layer.empty() || plan.protect.empty()) return work;
+  PAWL_TRY(const auto base_layer, objects.merge(run.base_id, newest->base_layers));
+  PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, base_layer, plan.protect));
+  work.what.layer = filtered.layer_id;
+  work.left_out = std::move(filtered.protected_changes);
+  return work;
+}
+
+Status approve(const ApproveOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  const auto objects = workspace::object_store(*state.workspaces);
+  PAWL_TRY(const auto work, newest_work(state, *objects, run, options.phase));
+  const auto overlaps = [&](const std::string& a, const std::string& b) {
+    const auto paths = objects->overlap(a, b, 1);
+    return !paths || !paths->empty();  // when it can't be known, it must not be merged
+  };
+  PAWL_TRY(const auto changed,
+           state.store->operator_approve(run_id, work.what, overlaps, this_operator(options.reason),
+                                         os::SystemClock().wall()));
+  PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+  if (options.state.json) {
+    print_json({{"run_id", run_id},
+                {"phases", changed},
+                {"attempt_id", work.what.attempt_id},
+                {"left_out", work.left_out}});
+    return {};
+  }
+  fmt::print("{} is COMPLETE with the work of {}\n", changed.front(), work.what.attempt_id);
+  for (const auto& path : work.left_out) fmt::print("left out, because the plan protects it: {}\n", path);
+  for (const auto& phase : changed | std::views::drop(1)) fmt::print("{} is QUEUED again\n", phase);
+  if (changed.size() > 1) fmt::print("Next: pawl resume {}\n", run_id);
+  return {};
+}
+
+}  // namespace
+
+void add_approve(const Command& program) {
+  const Command command = program.add("approve", "Take the work of a phase that was escalated to a person");
+  auto options = std::make_shared<ApproveOptions>();
+  command.required("RUN", options->run, kRunHelp);
+  command.required("PHASE", options->phase, "The phase");
+  command.option("--reason", options->reason, "Why, for the ledger");
+  add_state_options(command, options->state);
+  command.footer(
+      "What the agent of its newest attempt changed becomes part of the run, without the paths that the plan "
+      "protects,\nalthough a gate failed: look at `pawl inspect RUN PHASE` and its logs before. What was "
+      "stopped because it "
+      "failed is\nqueued again.\n\n"
+      "Example:\n  pawl approve last fix --reason \"the test that fails is wrong\"");
+  command.on_run([=] {
+    const auto status = approve(*options);
+    return status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,53 @@
+// A person takes what the gates would not: the work of an escalated attempt becomes part of the run.
+#include <algorithm>
+
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+
+Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps) {
+  std::vector<std::string> built_upon;
+  {
+    PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " has no attempt to approve");
+    PAWL_TRY(auto attempt, read_attempt(query));
+    if (attempt.attempt_id != what.attempt_id)
+      return fail(ErrorKind::kConflict, "the newest attempt of " + phase.phase_id + " is " +
+                                            attempt.attempt_id + ", not " + what.attempt_id + "; look again");
+    built_upon = std::move(attempt.base_layers);
+  }
+  if (what.layer.empty()) return {};
+  PAWL_TRY(const auto accepted, accepted_layers(phase.run_id));
+  for (const auto& other : accepted)
+    if (!other.layer_id.empty() && std::ranges::find(built_upon, other.layer_id) == built_upon.end() &&
+        overlaps(what.layer, other.layer_id))
+      return fail(ErrorKind::kConflict,
+                  "it changes what phase " + other.phase_id + " changed since; `pawl retry` it instead");
+  return {};
+}
+
+Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string& run_id,
+                                                               const Approved& what, const Overlaps& overlaps,
+                                                               const Operator& who, WallTime now) {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "approve"));
+  PAWL_TRY(auto row, phase(run_id, what.phase_id));
+  PAWL_TRY([[maybe_unused]] const auto transition, apply(row, PhaseEvent::kOperatorApprove));
+  PAWL_OK(check_approved(row, what, overlaps));
+  PAWL_OK(change_by_operator(row, PhaseEvent::kOperatorApprove, "approve " + what.attempt_id, who, now));
+  PAWL_OK(accept_layer(row, what.layer));
+  std::vector<std::string> changed{row.phase_id};
+  PAWL_TRY(auto stopped, stopped_because_of(run_id, what.phase_id));
+  for (auto& other : stopped) {
+    PAWL_OK(change_by_operator(other, PhaseEvent::kOperatorRetry, "retry", who, now));
+    changed.push_back(other.phase_id);
+  }
+  PAWL_OK(set_run_state(run_id, RunState::kExecuting, ""));
+  PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));
+  PAWL_OK(sign_head(run_id, now));
+  PAWL_OK(transaction.commit());
+  return changed;
+}
+
+}  // namespace pawl::store::sqlite
