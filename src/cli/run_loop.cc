@@ -12,11 +12,13 @@
 #include "executor/executor.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "sandbox/backend.h"
 
 namespace pawl::cli {
 namespace {
 
-constexpr std::int64_t kLookAgainMs = 200;  // how soon a worker with nothing to claim looks again
+constexpr std::int64_t kLookAgainMs = 200;     // how soon a worker with nothing to claim looks again
+constexpr std::int64_t kBackendGoodMs = 1000;  // for how long a backend that could make a sandbox is believed
 
 struct Shared {
   const LoopOptions& options;
@@ -42,6 +44,22 @@ void say_waiting(Shared& shared, const std::string& waits_for) {
   if (!waits_for.empty()) shared.progress.line("waiting: " + waits_for);
 }
 
+// Whether a sandbox can be made. While none can, nothing is claimed: an attempt would be spent on it.
+class BackendCheck {
+ public:
+  explicit BackendCheck(sandbox::Backend& backend) : backend_(backend) {}
+  Status usable(MonoTime now) {
+    if (now.micros < good_until_.micros) return {};
+    auto status = backend_.usable();
+    if (status) good_until_.micros = now.micros + kBackendGoodMs * 1000;
+    return status;
+  }
+
+ private:
+  sandbox::Backend& backend_;
+  MonoTime good_until_;
+};
+
 // One worker: turns until its runs are over, it is interrupted, or something failed.
 Status work(Shared& shared, int worker) {
   PAWL_TRY(const State state, open_state(shared.options.state, shared.options.folder));
@@ -64,8 +82,15 @@ Status work(Shared& shared, int worker) {
 #endif
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
   executor::Executor executor({*state.store, *sandboxes, *objects, clock, random}, options, narrator);
+  PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
+  BackendCheck check(*backend);
   for (;;) {
     if (options.stop()) return {};
+    if (const auto usable = check.usable(clock.mono()); !usable) {
+      say_waiting(shared, usable.error().message);
+      clock.sleep_ms(kLookAgainMs);
+      continue;
+    }
     PAWL_TRY(const auto turn, executor.run_one());
     switch (turn.kind) {
       case executor::Turn::Kind::kAttempt:

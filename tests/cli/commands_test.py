@@ -105,6 +105,28 @@ class MainJob(WithRun):
         self.assertEqual(phase["attempts"], [])
         self.pawl("resume", "last", expect=0)
 
+    def test_a_run_waits_while_no_sandbox_can_be_made_and_spends_no_attempt(self):
+        self.make_simple(phases=2, gate="sleep 2")
+        self.write("sabotage.sh", f"""\
+limit=/proc/sys/user/max_user_namespaces
+{PAWL} run plan.yaml >log 2>&1 &
+until grep -q "p1.agent.run.attempt1 exited" log; do sleep 0.05; done
+sleep 0.5  # its gate runs
+before=$(cat $limit)
+echo 0 >$limit
+until grep -q waiting log; do sleep 0.05; done
+echo $before >$limit
+wait $!
+echo code $?
+cat log
+""")
+        done = subprocess.run(["unshare", "-Ur", "sh", "sabotage.sh"], cwd=self.root, capture_output=True, text=True,
+                              timeout=60)
+        self.assertIn("code 0\n", done.stdout, done.stderr)
+        self.assertIn("\nwaiting: no sandbox can be made here", done.stdout)
+        phases = self.pawl_json("status", "last")["phases"]
+        self.assertEqual([(phase["outcome"], phase["attempts_total"]) for phase in phases], [("passed", 1)] * 2)
+
     def test_an_ordinary_user_needs_nothing_else(self):
         self.make_mend()
         if os.geteuid() != 0:
