@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cstdio>
+#include <functional>
 
 #include "cli/context.h"
-#include "cli/run_loop.h"
+#include "os/clock.h"
+#include "os/process.h"
 
 namespace pawl::cli {
 namespace {
 
 constexpr std::size_t kRunsShown = 50;
+constexpr std::int64_t kWatchEveryMs = 1000;
 
 Json phase_json(const store::PhaseRow& phase) {
   return {{"phase_id", phase.phase_id},
@@ -32,49 +35,90 @@ Json run_json(const store::RunRow& run) {
           {"created_at", run.created_at}, {"ended_at", run.ended_at},    {"plan", run.plan_file}};
 }
 
-Status list_runs(store::Store& store, bool json) {
+struct Shown {
+  std::string text;  // one JSON object on a line with --json
+  bool over = false;
+};
+
+Result<Shown> list_runs(store::Store& store, bool json) {
   PAWL_TRY(const auto runs, store.runs(kRunsShown));
-  Json list = Json::array();
-  for (const auto& run : runs) list.push_back(run_json(run));
+  Shown out;
   if (json) {
-    print_json({{"runs", std::move(list)}});
-    return {};
+    Json list = Json::array();
+    for (const auto& run : runs) list.push_back(run_json(run));
+    out.text = canonical({{"runs", std::move(list)}}) + "\n";
+    return out;
   }
-  if (runs.empty()) fmt::print("no runs yet; start one with: pawl run plan.yaml\n");
+  if (runs.empty()) out.text = "no runs yet; start one with: pawl run plan.yaml\n";
   for (const auto& run : runs)
-    fmt::print("{}  {:<9}  {:.19}Z  {}\n", run.run_id, name(run.state), run.created_at, run.workflow_id);
-  return {};
+    out.text +=
+        fmt::format("{}  {:<9}  {:.19}Z  {}\n", run.run_id, name(run.state), run.created_at, run.workflow_id);
+  return out;
 }
 
-Status show_run(store::Store& store, const std::string& text, bool json) {
+std::string phase_line(const store::PhaseRow& phase, std::size_t width) {
+  return fmt::format("  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width,
+                     name(phase.state), name(phase.outcome), phase.attempts_used, phase.max_attempts,
+                     phase.lease_owner.empty() ? phase.last_failure_reason : "held by " + phase.lease_owner);
+}
+
+Result<Shown> show_run(store::Store& store, const std::string& text, bool json) {
   PAWL_TRY(const std::string run_id, store.resolve_run(text));
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto tiers, store.tiers(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
   PAWL_TRY(const auto budgets, store.budgets(run_id));
+  Shown out{.text = "", .over = run.state != store::RunState::kExecuting};
   if (json) {
-    Json out = run_json(run);
-    out["budget"] = budget_json(budgets);
-    out["phases"] = Json::array();
-    for (const auto& phase : phases) out["phases"].push_back(phase_json(phase));
-    print_json(out);
-    return {};
+    Json object = run_json(run);
+    object["budget"] = budget_json(budgets);
+    object["phases"] = Json::array();
+    for (const auto& phase : phases) object["phases"].push_back(phase_json(phase));
+    out.text = canonical(object) + "\n";
+    return out;
   }
-  fmt::print("run {} is {}  ({})\n", run.run_id, name(run.state), run.workflow_id);
+  out.text = fmt::format("run {} is {}  ({})\n", run.run_id, name(run.state), run.workflow_id);
   for (const auto& row : budgets)
-    if (row.cap) fmt::print("budget: {}\n", budget_text(row));
+    if (row.cap) out.text += "budget: " + budget_text(row) + "\n";
   std::size_t width = 5;
   for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
   for (const auto& tier : tiers) {
-    fmt::print("{}{}\n", tier.name, tier.parallel ? " (parallel)" : "");
-    for (const auto& phase : phases) {
-      if (phase.tier_index != tier.tier_index) continue;
-      fmt::print("  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
-                 name(phase.outcome), phase.attempts_used, phase.max_attempts,
-                 phase.lease_owner.empty() ? phase.last_failure_reason : "held by " + phase.lease_owner);
-    }
+    out.text += tier.name + (tier.parallel ? " (parallel)\n" : "\n");
+    for (const auto& phase : phases)
+      if (phase.tier_index == tier.tier_index) out.text += phase_line(phase, width);
   }
-  return {};
+  return out;
+}
+
+// Until the run is over or somebody interrupts: on a terminal the screen is drawn anew, elsewhere what
+// changed is added.
+int watch(const std::function<Result<Shown>()>& look) {
+  os::catch_interrupts();
+  const bool terminal = os::is_terminal(fileno(stdout));
+  std::string last;
+  for (;;) {
+    const auto shown = look();
+    if (!shown) return report(shown.error());
+    if (shown->text != last) fmt::print("{}{}", terminal ? "\x1b[H\x1b[2J" : "", shown->text);
+    std::fflush(stdout);
+    last = shown->text;
+    if (shown->over) return kDone;
+    os::SystemClock().sleep_ms(kWatchEveryMs);
+    if (os::interrupted()) return kInterrupted;
+  }
+}
+
+int status(const StateOptions& options, const std::string& run, bool watches) {
+  const auto state = open_state(options);
+  if (!state) return report(state.error());
+  const auto look = [&] {
+    return run.empty() ? list_runs(*state->store, options.json) : show_run(*state->store, run, options.json);
+  };
+  if (watches) return watch(look);
+  const auto shown = look();
+  if (!shown) return report(shown.error());
+  fmt::print("{}", shown->text);
+  return kDone;
 }
 
 }  // namespace
@@ -83,16 +127,12 @@ void add_status(const Command& program) {
   const Command command = program.add("status", "List the runs, or the phases of one");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
+  auto watches = std::make_shared<bool>(false);
   command.option("RUN", *run, kRunHelp);
+  command.flag("--watch", *watches, "Look again each second, until the run is over");
   add_state_options(command, *options);
-  command.footer("Example:\n  pawl status last");
-  command.on_run([=] {
-    const auto state = open_state(*options);
-    if (!state) return report(state.error());
-    const auto status =
-        run->empty() ? list_runs(*state->store, options->json) : show_run(*state->store, *run, options->json);
-    return status ? kDone : report(status.error());
-  });
+  command.footer("Example:\n  pawl status last --watch");
+  command.on_run([=] { return status(*options, *run, *watches); });
 }
 
 }  // namespace pawl::cli

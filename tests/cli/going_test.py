@@ -56,6 +56,20 @@ class Going(WithRun):
         self.assertIn("the run is CANCELLED: it waits for nothing\n  pawl inspect " + run, why)
         self.pawl("why", "nothing-like-it", expect=1)
 
+    def test_status_watches_until_the_run_is_over(self):
+        self.make_simple(agent="sleep 1.5", gate="true")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        lines = [json.loads(line) for line in self.pawl("status", "last", "--watch", "--json").stdout.splitlines()]
+        self.assertEqual((lines[0]["state"], lines[-1]["state"]), ("EXECUTING", "COMPLETE"))
+        self.assertEqual(len(lines), len({json.dumps(line) for line in lines}), "only what changed")
+        self.assertEqual(process.wait(timeout=20), 0)
+        watch = self.start("status", "--watch")
+        self.wait_until(lambda: any("COMPLETE" in path.read_text() for path in self.root.glob("started-*.log")
+                                    if "attempt" not in path.read_text()), "it lists")
+        watch.send_signal(signal.SIGINT)
+        self.assertEqual(watch.wait(timeout=10), 130)
+
     def test_why_says_when_a_person_must_decide(self):
         self.make_simple(agent="exit 1")
         self.pawl("run", "plan.yaml", expect=None)
