@@ -48,8 +48,7 @@ Status approve(const ApproveOptions& options) {
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto work, newest_work(state, *objects, run, options.phase));
   const auto overlaps = [&](const std::string& a, const std::string& b) {
-    const auto paths = objects->overlap(a, b, 1);
-    return !paths || !paths->empty();  // when it can't be known, it must not be merged
+    return may_overlap(*objects, a, b);
   };
   PAWL_TRY(const auto changed,
            state.store->operator_approve(run_id, work.what, overlaps, this_operator(options.reason),

@@ -196,8 +196,7 @@ class Session {
   Result<Turn> finish() {
     PAWL_TRY(auto end, attempt_.judge({}, lost_));
     const auto overlaps = [this](const std::string& a, const std::string& b) {
-      const auto paths = world_.objects.overlap(a, b, 1);
-      return !paths || !paths->empty();  // when it can't be known, it must not be merged
+      return may_overlap(world_.objects, a, b);
     };
     PAWL_TRY(auto finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
     if (finished.overlapping) {

@@ -37,6 +37,12 @@ class ObjectStore {  // thread-safe
                                    const std::vector<std::string>& after) const = 0;
 };
 
+// Whether two layers touch the same path. When it can't be known, they must not be merged either.
+inline bool may_overlap(const ObjectStore& objects, const std::string& a, const std::string& b) {
+  const auto paths = objects.overlap(a, b, 1);
+  return !paths || !paths->empty();
+}
+
 // On disk. `workspaces` must outlive it.
 std::unique_ptr<ObjectStore> object_store(Workspaces& workspaces);
 
