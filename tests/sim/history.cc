@@ -78,7 +78,13 @@ class History {
     told.steps = sandboxes_.started();
     told.crashes = crashes_;
     const auto phases = *store_.phases(run_id_);
-    for (const auto& phase : phases) told.attempts += phase.attempts_total;
+    for (const auto& phase : phases) {
+      const auto executions = static_cast<std::int64_t>(store_.steps(run_id_, phase.phase_id)->size());
+      told.attempts += phase.attempts_total;
+      told.attempts_percent =
+          std::max(told.attempts_percent, phase.attempts_total * 100 / bounds_.attempts());
+      told.executions_percent = std::max(told.executions_percent, executions * 100 / bounds_.executions());
+    }
     return told;
   }
 
@@ -118,6 +124,7 @@ class History {
         phase_ids_.push_back(id);
       }
     }
+    bounds_.steps_of_attempt = 6;  // the agent, three steps of gates, two hooks
     if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
     run_id_ = os::uuid7(world_.clock.wall(), dice);
     for (auto& phase : run.phases) phase.run_id = run_id_;
@@ -133,6 +140,7 @@ class History {
     const auto created = store_.create_run(run, world_.clock.wall());
     World::require(created.has_value(), "create_run");
     sandboxes_.of_run(run_id_);
+    if (dice.percent(15)) sandboxes_.be_hopeless();  // as long as it may, it goes on
     invariants_.emplace(store_, run_id_);
     executors_.resize(static_cast<std::size_t>(1 + dice.below(4)));
     world_.tell(fmt::format("{} executors on\n{}", executors_.size(), plan));

@@ -48,8 +48,10 @@ void Invariants::check_phase(const store::PhaseRow& phase, const Bounds& bounds,
             "attempts_used went back without a revision");
   }
   require(phase.attempts_used <= phase.max_attempts, id, "more attempts than it has");
-  require(phase.attempts_total <= bounds.max_attempts * (1 + bounds.max_replans + bounds.retries), id,
-          "more attempts than the bound");
+  require(phase.attempts_total <= bounds.attempts(), id, "more attempts than the bound");
+  const auto steps = store_.steps(run_id_, id);
+  require(static_cast<std::int64_t>(steps->size()) <= bounds.executions(), id,
+          "more executions than the bound");
   require(phase.replans <= bounds.max_replans, id, "more replans than the plan has");
   check_rows(phase);
 }

@@ -12,6 +12,10 @@ namespace pawl::sim {
 
 struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
+  std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
+
+  std::int64_t attempts() const { return max_attempts * (1 + max_replans + retries); }
+  std::int64_t executions() const { return attempts() * steps_of_attempt * store::kExecutionsPerStepMax; }
 };
 
 class Invariants {

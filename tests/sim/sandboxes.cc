@@ -38,6 +38,7 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
                                         Outcome::kSetupFailed, Outcome::kDiskLimit, Outcome::kOutputLimit});
     run.exit_code = -1;
   }
+  if (hopeless_) run.exit_code = 1;
   if (spec.keep_layer && run.outcome != Outcome::kSetupFailed && dice.percent(80)) run.layer = "layer-" + id;
   const bool doctor = spec.label.find(".doctor.run.") != std::string::npos;
   const bool replan = spec.label.find(".replan.run.") != std::string::npos;

@@ -37,6 +37,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   // Ids of steps that ended by themselves, and of those that nobody killed but who gave them up.
   std::vector<std::string> ended() const;
   void of_run(std::string run_id) { run_id_ = std::move(run_id); }
+  void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
   // The answer that a hook gave, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
 
@@ -61,6 +62,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
   std::int64_t started_ = 0;
+  bool hopeless_ = false;
 };
 
 }  // namespace pawl::sim
