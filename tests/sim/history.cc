@@ -177,12 +177,16 @@ class History {
     std::optional<executor::Turn> out;
     try {
       auto turn = mine.real->run_one();
-      World::require(turn.has_value(), "run_one: " + (turn ? "" : turn.error().message));
-      out = *std::move(turn);
+      if (turn) {
+        out = *std::move(turn);
+      } else {
+        // It has said what the disk said, and ended.
+        World::require(turn.error().message == "simulated" || turn.error().kind == ErrorKind::kIndeterminate,
+                       "run_one: " + turn.error().message);
+        end(index, " ends: " + turn.error().message);
+      }
     } catch (const Crash&) {
-      world_.tell(owner_of(index) + " crashes");
-      world_.dead_owners.insert(owner_of(index));
-      mine.real.reset();
+      end(index, " crashes");
       ++crashes_;
     }
     world_.current = interrupted;
@@ -190,6 +194,12 @@ class History {
     mine.busy = false;
     if (out && out->kind == executor::Turn::Kind::kNothing) world_.clock.advance_ms(200);
     return out;
+  }
+
+  void end(std::size_t index, const std::string& how) {
+    world_.tell(owner_of(index) + how);
+    world_.dead_owners.insert(owner_of(index));
+    executors_[index].real.reset();
   }
 
   void start(std::size_t index) {

@@ -18,6 +18,7 @@ class SimStore final : public store::Store {
   Status create_run(const store::NewRun& run, WallTime now) override { return real_.create_run(run, now); }
   Result<store::ClaimResult> claim(const store::ClaimRequest& request) override {
     world_.pass("claim");
+    if (const auto refused = disk_fault()) return std::unexpected(*refused);
     auto found = real_.claim(request);
     if (found && found->claim) {
       const auto& lease = found->claim->lease;
@@ -150,13 +151,27 @@ class SimStore final : public store::Store {
   template <typename Verb>
   auto under(const store::Lease& lease, const std::string& what, Verb verb) -> decltype(verb()) {
     world_.pass("before " + what);
+    if (const auto refused = disk_fault()) return std::unexpected(*refused);
     auto done = verb();
     World::require(!done || lease.fence == fences_[lease.phase_id] || !lost_since(lease),
                    lease.owner + " wrote to " + lease.phase_id + " under a lease that was lost: " + what);
     if (!what.empty()) world_.tell(lease.owner + ": " + what + (done ? "" : " -- " + done.error().message));
     world_.pass("after " + what);
+    if (done && chance(500)) {
+      world_.tell("and the disk says that it failed");
+      return fail(ErrorKind::kIndeterminate, "simulated: it may have happened");
+    }
     return done;
   }
+  // Busy for too long, or full: nothing happened.
+  std::optional<Error> disk_fault() {
+    if (!chance(300)) return std::nullopt;
+    const auto kind = world_.dice.percent(50) ? ErrorKind::kUnavailable : ErrorKind::kExhausted;
+    world_.tell(kind == ErrorKind::kExhausted ? "the disk is full" : "the database is busy");
+    return Error{.kind = kind, .message = "simulated"};
+  }
+  // One in `of`, while there are faults at all.
+  bool chance(std::int64_t of) { return world_.disturb && world_.dice.below(of) == 0; }
   bool lost_since(const store::Lease& lease) { return lease.fence < fences_[lease.phase_id]; }
   // An operator ends every lease: the fence goes up without a claim.
   Result<std::vector<std::string>> fenced(Result<std::vector<std::string>> changed) {
