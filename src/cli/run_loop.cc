@@ -100,6 +100,7 @@ Status work(Shared& shared, int worker) {
       case executor::Turn::Kind::kDetached:
         return {};
       case executor::Turn::Kind::kLeaseLost:
+      case executor::Turn::Kind::kOutOfBudget:
         break;
       case executor::Turn::Kind::kNothing:
         if (turn.nothing == store::Nothing::kAllTerminal) return {};

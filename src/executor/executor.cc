@@ -39,9 +39,7 @@ class Session {
       if (step == nullptr) break;
       PAWL_OK(run_step(*step, 1 + executions_before(*step)));
     }
-    if (out_of_budget_)
-      return Turn{.nothing = store::Nothing::kBudget,
-                  .waits_for = "phase " + claim_.phase.phase_id + " waits for the budget"};
+    if (out_of_budget_) return Turn{.kind = Turn::Kind::kOutOfBudget};
     return finish();
   }
 

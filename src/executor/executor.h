@@ -60,10 +60,11 @@ struct Options {
 
 struct Turn {
   enum class Kind {
-    kAttempt,    // an attempt ended
-    kNothing,    // nothing to claim: see `nothing` and `waits_for`
-    kDetached,   // stop() said so: the step goes on, the phase was released
-    kLeaseLost,  // somebody else has the phase now (an operator, or another executor): nothing was written
+    kAttempt,      // an attempt ended
+    kNothing,      // nothing to claim: see `nothing` and `waits_for`
+    kOutOfBudget,  // between two steps: what ended is recorded, the phase was given back; claim again
+    kDetached,     // stop() said so: the step goes on, the phase was released
+    kLeaseLost,    // somebody else has the phase now (an operator, or another executor): nothing was written
   };
   Kind kind = Kind::kNothing;
   store::Nothing nothing = store::Nothing::kAllTerminal;

@@ -57,6 +57,15 @@ class Budget(Policies):
         self.assertIn("COMPLETE", self.pawl("budget", "last", "--sandbox-seconds", "5", expect=1).stderr)
         self.pawl("verify", "last")
 
+    def test_a_run_without_a_budget_left_does_not_stop_the_others(self):
+        for budget in ("{sandbox_seconds: 1000}", "{sandbox_seconds: 1}"):  # the newest run is looked at first
+            self.make_simple(budget=budget, agent="sleep 1.2")
+            self.pawl("run", "plan.yaml", expect=-9, env={
+                "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_COUNT": str(self.root / budget),
+                "PAWL_CRASH_LABEL": "store.create_run.after_commit"})
+        self.pawl("resume", expect=11)
+        self.assertEqual(sorted(run["state"] for run in self.pawl_json("status")["runs"]), ["COMPLETE", "EXECUTING"])
+
     def test_a_budget_stops_a_step_that_would_be_executed_again(self):
         self.make_simple(budget="{sandbox_seconds: 1}", agent="sleep 100")
         process = self.start("run", "plan.yaml")

@@ -76,6 +76,8 @@ Status SqliteStore::operator_budget(const std::string& run_id, std::string_view 
   {
     PAWL_TRY(auto query, connection_->query("set_cap"));
     PAWL_OK(query.bind(run_id).bind(unit).bind(cap).run());
+    if (connection_->changes() == 0)
+      return fail(ErrorKind::kInvalid, "run " + run_id + " has no budget of " + std::string(unit));
   }
   const std::string action = "budget " + std::string(unit) + " " + std::to_string(cap);
   PAWL_OK(append_row(run_id, "", run_operator_row(action, who, run_row.state), now));
