@@ -235,7 +235,7 @@ class History {
     } else if (event < 60) {
       world_.clock.jump_ms((dice.percent(50) ? 1 : -1) * dice.below(7'200'000));
       world_.tell("the wall clock jumps");
-    } else if (event < 70) {
+    } else if (event < 90) {
       operate();
     } else if (event < 200 && stack_.size() < kNestedMax) {
       step();
