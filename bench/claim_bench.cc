@@ -40,6 +40,7 @@ struct Database {
         "'/s', 'b', '',"
         " 'namespace', '2026-01-01T00:00:00.000000Z' FROM n;"
         "INSERT INTO tiers SELECT run_id, 0, 't', 1, 0 FROM runs;"
+        "INSERT INTO budgets (run_id, unit) SELECT run_id, 'sandbox_ms' FROM runs;"
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
         std::to_string(kPhases - 1) +
         ") INSERT INTO phases (run_id, phase_id, tier_index, phase_index) SELECT run_id, 'p' || i, 0, i FROM "
