@@ -32,6 +32,12 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
                 "phase " + phase_id + " of run " + run.run_id + " has no finished attempt");
   Work work{.what = {.phase_id = phase_id, .attempt_id = newest->attempt_id, .layer = newest->agent_layer},
             .left_out = {}};
+  if (!work.what.layer.empty()) {
+    // Of a run that was over, gc may have taken it.
+    if (auto there = state.workspaces->manifest(work.what.layer); !there)
+      return std::unexpected(std::move(there).error().in("the work of " + newest->attempt_id +
+                                                         " is gone; `pawl retry` the phase"));
+  }
   PAWL_TRY(const auto plan, executor::plan_of(run));
   if (work.what.layer.empty() || plan.protect.empty()) return work;
   PAWL_TRY(const auto base_layer, objects.merge(run.base_id, newest->base_layers));

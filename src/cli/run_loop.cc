@@ -176,7 +176,7 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       static_cast<void>(ledger::project_run(*state->store, state->folder, run_id));
       int code = error ? kGeneral : exit_code_of(*run, *phases);
       const auto spent = spent_budget(*state->store, *run);
-      if (spent) code = kNeedsPerson;
+      if (spent && !error) code = kNeedsPerson;
       if (os::interrupted() && run->state == store::RunState::kExecuting) code = kInterrupted;
       worst = std::max(worst, code);
       if (options.state.json) {

@@ -102,6 +102,13 @@ class Approve(Policies):
         self.assertEqual(self.columns("attempts_total", "outcome", phase="p2"), (1, "escalate"))
         self.pawl("verify", "last")
 
+    def test_work_that_gc_took_is_not_approved(self):
+        self.make_simple(agent="echo new >made", gate="false", max_attempts=1)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.pawl("gc", "--older-than", "0s")
+        self.assertIn("the work of p1.1 is gone", self.pawl("approve", "last", "p1", expect=1).stderr)
+        self.assertEqual(self.columns("state"), ("FAILED",))
+
     def test_protected_paths_are_left_out(self):
         self.make_simple(agent="echo new >made; echo evil >guarded", max_attempts=1, protect="[guarded]")
         self.pawl("run", "plan.yaml", expect=11)
