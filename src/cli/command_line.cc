@@ -66,8 +66,10 @@ void Command::on_run(std::function<int()> run) const {
 
 int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
   os::ignore_broken_pipes();
-  CLI::App app("Pawl runs autonomous coding agents durably: no crash loses, repeats or double-counts work.",
-               "pawl");
+  // Not taken apart at the end: the process ends with it, and a start of a sandbox is measured in
+  // microseconds.
+  static auto& app = *new CLI::App(
+      "Pawl runs autonomous coding agents durably: no crash loses, repeats or double-counts work.", "pawl");
   app.set_version_flag("--version", "pawl " PAWL_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);

@@ -139,14 +139,15 @@ Result<int> exec(const ExecOptions& options) {
            sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
-  const std::string stem = options.copy_out.empty()
-                               ? os::join(os::environment_value("TMPDIR").value_or("/tmp"), "pawl-exec")
-                               : options.copy_out;
-  PAWL_TRY(const auto temporary, TemporaryFolder::make(stem));
-  sandbox::Folders folders{.upper =
-                               temporary.path()};  // all there is, when nothing is below and nothing is kept
-  if (!options.workspace.empty() || !options.copy_out.empty()) {
-    folders = {.upper = os::join(temporary.path(), "upper"), .work = os::join(temporary.path(), "work")};
+  sandbox::Folders folders{.in_memory = options.workspace.empty() && options.copy_out.empty()};
+  std::optional<TemporaryFolder> temporary;
+  if (!folders.in_memory) {
+    const std::string stem = options.copy_out.empty()
+                                 ? os::join(os::environment_value("TMPDIR").value_or("/tmp"), "pawl-exec")
+                                 : options.copy_out;
+    PAWL_TRY(auto made, TemporaryFolder::make(stem));
+    temporary.emplace(std::move(made));
+    folders = {.upper = os::join(temporary->path(), "upper"), .work = os::join(temporary->path(), "work")};
     for (const auto& folder : {folders.upper, folders.work}) PAWL_OK(os::make_folders(folder));
   }
   if (!options.workspace.empty()) {
@@ -177,7 +178,7 @@ Result<int> exec(const ExecOptions& options) {
   const auto& run = execution.run;
   if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
     PAWL_OK(
-        copy_out(temporary.path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
+        copy_out(temporary->path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
   if (options.json) {
     fmt::print(stderr, "{}\n", canonical(to_json(run)));
   } else if (run.outcome != sandbox::Outcome::kExited) {
@@ -215,7 +216,9 @@ int health(bool json) {
 void add_exec(const Command& program) {
   const Command command = program.add("exec", "Run one command as a step would run");
   auto options = std::make_shared<ExecOptions>();
-  command.option("--workspace", options->workspace, "The base of /workspace; it is not changed");
+  command.option("--workspace", options->workspace,
+                 "The base of /workspace; it is not changed. Without it and without --copy-out,\n"
+                 "/workspace is memory, as /tmp is");
   command.option("--ro", options->ro, "SRC:DST, a path shown read-only inside; again for more");
   command.option("--env", options->env, "A name let through from this environment; again for more");
   command.option("--network", options->network, "none, or scoped: what --egress names");

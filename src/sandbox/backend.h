@@ -21,11 +21,10 @@ struct Folders {
   std::string upper;  // exists, empty; what changes lands here in overlayfs form (c 0:0 whiteouts,
                       // user.overlay.opaque), or, when `copied` comes back true, as the whole tree; none: the
                       // workspace is read-only
-  std::string work;   // exists, empty, same file system as upper; without it and without lower nothing is
-                      // kept: upper becomes the sandbox user's own, and only its removal makes sense
+  std::string work;   // exists, empty, same file system as upper
   std::string scratch;  // exists, empty: for the copies that copy_in rw asks for; not needed without them
-
-  bool nothing_is_kept() const { return lower.empty() && work.empty(); }
+  bool in_memory =
+      false;  // nothing is below and nothing is kept: /workspace is the sandbox's memory, as /tmp is
 };
 
 enum class Stream { kStdout, kStderr };

@@ -83,6 +83,7 @@ class Hostile(unittest.TestCase):
         for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
             shutil.copy(program, cls.root)
         os.chmod(cls.root, 0o755)
+        (cls.root / "project").mkdir()
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
 
     def run_it(self, argv, walls_off="", **kwargs):
@@ -92,7 +93,7 @@ class Hostile(unittest.TestCase):
     def inside(self, attack, argument, limits=None, walls_off="", ro=(), **kwargs):
         options = [word for pair in {**NARROW, **(limits or {})}.items() for word in pair]
         shown = [word for pair in ro for word in ("--ro", pair)]
-        return self.run_it([self.root / "pawl", "sandbox", "exec", *options, "--ro", f"{self.root}/attacks:/attacks",
+        return self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", self.root / "project", *options, "--ro", f"{self.root}/attacks:/attacks",
                             *shown, "--", "/attacks", attack, *([argument] if argument else [])], walls_off, **kwargs)
 
     def outside(self, attack, argument, **kwargs):

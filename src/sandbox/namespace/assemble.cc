@@ -13,8 +13,6 @@ namespace {
 
 using Kind = MountOp::Kind;
 
-constexpr off_t kCopiedBytesMax = 16 << 10;
-
 bool set_attributes(const char* target, std::uint64_t attributes, bool recursive) {
   mount_attr change{.attr_set = attributes};
   return mount_setattr(AT_FDCWD, target, recursive ? AT_RECURSIVE : 0, &change, sizeof change) == 0;
@@ -28,19 +26,6 @@ bool make_file(const MountOp& op) {
   return close(fd) == 0 && ok;
 }
 
-// A small file costs less as a copy than as a mount.
-bool copy_file(const char* from, const char* to) {
-  char content[kCopiedBytesMax];
-  const int in = open(from, O_RDONLY | O_CLOEXEC);
-  if (in < 0) return errno == EACCES;  // what we may not read, the sandbox may not either
-  const ssize_t size = read(in, content, sizeof content);
-  close(in);
-  const int out = size < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (out < 0) return false;
-  const bool ok = write(out, content, static_cast<std::size_t>(size)) == size;
-  return close(out) == 0 && ok;
-}
-
 bool show_of_host(const char* path, const char* target) {
   struct stat status {};
   if (lstat(path, &status) != 0) return errno == ENOENT;
@@ -48,7 +33,6 @@ bool show_of_host(const char* path, const char* target) {
     char link[PATH_MAX] = {};
     return readlink(path, link, sizeof link - 1) > 0 && symlink(link, target) == 0;
   }
-  if (S_ISREG(status.st_mode) && status.st_size <= kCopiedBytesMax) return copy_file(path, target);
   if (S_ISDIR(status.st_mode) ? mkdir(target, 0755) != 0 : mknod(target, S_IFREG | 0644, 0) != 0)
     return false;
   return mount(path, target, nullptr, MS_BIND | MS_REC, nullptr) == 0;
@@ -61,12 +45,11 @@ bool attach(const MountOp& op, int tree, const Walls& walls) {
          set_attributes(op.target.c_str(), attributes, true);
 }
 
-// What the sandbox's user may neither read nor write, as most of these are the kernel's root's alone, is
-// closed already.
+// Most of these are the kernel's root's alone (proc(5)), who is nobody in here: closed already.
 bool mask(const char* target) {
-  if (access(target, R_OK) != 0 && access(target, W_OK) != 0) return errno == ENOENT || errno == EACCES;
   struct stat status {};
-  if (stat(target, &status) != 0) return false;
+  if (stat(target, &status) != 0) return errno == ENOENT;
+  if ((status.st_mode & S_IRWXO) == 0) return true;
   if (!S_ISDIR(status.st_mode)) return mount("/dev/null", target, nullptr, MS_BIND, nullptr) == 0;
   return mount(kNothing, target, nullptr, MS_BIND, nullptr) == 0 &&
          set_attributes(target, MOUNT_ATTR_RDONLY, false);

@@ -47,9 +47,7 @@ std::int64_t keyed(const std::string& text, std::string_view key) {
   return 0;
 }
 
-bool is_writable_folder(const std::string& path) {
-  return os::is_folder(path) && access(path.c_str(), W_OK | X_OK) == 0;
-}
+bool is_writable_folder(const std::string& path) { return access((path + "/.").c_str(), W_OK | X_OK) == 0; }
 
 // The line of /proc/self/cgroup for a hierarchy: "0::/path" (v2) or "N:memory:/path" (v1).
 std::string own_path(const std::string& own, std::string_view controller) {
@@ -165,43 +163,22 @@ const CgroupHome& cgroup_home() {
   return home;
 }
 
-Result<Cgroup> Cgroup::create(const CgroupHome& home, const std::string& sandbox_run_id,
-                              const CgroupLimits& limits) {
-  Cgroup cgroup;
-  const bool v2 = home.kind == CgroupKind::kV2;
-  for (const auto& controller : home.controllers) {
-    if (controller.name == "cpu" && !cpu_limit_binds(limits)) continue;
-    CgroupHome::Controller mine{.name = controller.name,
-                                .folder = controller.folder + "/pawl-" + sandbox_run_id};
-    if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST) {
-      const int error = errno;
-      cgroup.remove();
-      return fail_errno(error, "cgroup", mine.folder);
-    }
-    cgroup.folders_.push_back(mine);
-    if (auto status = limit(mine, v2, limits); !status) {
-      cgroup.remove();
-      return std::unexpected(status.error());
-    }
-    if (v2) {
-      cgroup.into_ = os::UniqueFd(open(mine.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    } else {
-      cgroup.tasks_.emplace_back(open((mine.folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
-    }
-  }
-  return cgroup;
+Cgroup::Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const CgroupLimits& limits)
+    : v2_(home.kind == CgroupKind::kV2), limits_(limits) {
+  for (const auto& controller : home.controllers)
+    if (controller.name != "cpu" || cpu_limit_binds(limits))
+      folders_.push_back({.name = controller.name, .folder = controller.folder + "/pawl-" + sandbox_run_id});
 }
 
-bool Cgroup::join() const {
-  // "0" is the writing thread: moving only oneself spares the kernel's lock over all process groups.
-  return std::ranges::all_of(tasks_,
-                             [](const os::UniqueFd& tasks) { return write(tasks.get(), "0", 1) == 1; });
-}
-
-std::vector<int> Cgroup::join_fds() const {
-  std::vector<int> out;
-  for (const auto& tasks : tasks_) out.push_back(tasks.get());
-  return out;
+Result<os::UniqueFd> Cgroup::make(std::size_t index) const {
+  const auto& mine = folders_[index];
+  if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST)
+    return fail_errno(errno, "cgroup", mine.folder);
+  PAWL_OK(limit(mine, v2_, limits_));
+  os::UniqueFd fd(v2_ ? open(mine.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                      : open((mine.folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(errno, "cgroup", mine.folder);
+  return fd;
 }
 
 CgroupUse Cgroup::use() const {
@@ -219,10 +196,13 @@ CgroupUse Cgroup::use() const {
 }
 
 void Cgroup::remove() {
-  tasks_.clear();
-  into_.reset();
   for (const auto& at : folders_) remove_folder(at.folder);
   folders_.clear();
+}
+
+bool join_cgroup(int tasks_fd) {
+  // "0" is the writing thread: moving only oneself spares the kernel's lock over all process groups.
+  return write(tasks_fd, "0", 1) == 1;
 }
 
 void remove_cgroups(const CgroupHome& home, const std::string& sandbox_run_id) {

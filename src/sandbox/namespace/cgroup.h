@@ -41,25 +41,27 @@ struct CgroupUse {
   std::int64_t memory_peak_kib = 0;  // 0: unknown
 };
 
-// The cgroups of one sandbox, named "pawl-<sandbox_run_id>". Removed by remove(), which never throws away a
-// failure: what is left is found by clean_up.
+// The cgroups of one sandbox, named "pawl-<sandbox_run_id>"; none where there are none to have. Removed by
+// remove(), which never throws away a failure: what is left is found by clean_up.
 class Cgroup {
  public:
-  // Empty when there is none to have.
-  static Result<Cgroup> create(const CgroupHome& home, const std::string& sandbox_run_id,
-                               const CgroupLimits& limits);
-  int into_fd() const { return into_.get(); }  // v2: for CLONE_INTO_CGROUP; else -1
-  // v1: in the child, before it changes its user: joins every controller, by these descriptors.
-  bool join() const;
-  std::vector<int> join_fds() const;
+  Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const CgroupLimits& limits);
+  // In v2 the sandbox's first process is made inside of the one; in v1 it starts, and joins each.
+  bool is_joined() const { return !v2_; }
+  std::size_t size() const { return folders_.size(); }
+  // A descriptor: for CLONE_INTO_CGROUP; for join_cgroup.
+  Result<os::UniqueFd> make(std::size_t index) const;
   CgroupUse use() const;
   void remove();
 
  private:
+  bool v2_;
+  CgroupLimits limits_;
   std::vector<CgroupHome::Controller> folders_;  // controller, this sandbox's folder
-  std::vector<os::UniqueFd> tasks_;
-  os::UniqueFd into_;
 };
+
+// In the process that is to be in it.
+bool join_cgroup(int tasks_fd);
 
 void remove_cgroups(const CgroupHome& home, const std::string& sandbox_run_id);
 

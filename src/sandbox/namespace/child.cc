@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "sandbox/namespace/assemble.h"
+#include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/handover.h"
 
 namespace pawl::sandbox {
@@ -38,17 +39,19 @@ class Init {
   [[noreturn]] void run() {
     if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_.sync_fd, job_.report_fd);
-    need(job_.cgroup == nullptr || job_.cgroup->join(), "cgroup: join");
-    need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
+    need(unshare(kNamespacesOfInit) == 0, kNoNamespaces);
     need(chdir("/") == 0, "/");  // pivot_root moves those who are at the old root
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");
-    start_command();
     await(job_.sync_fd);
-    become_the_sandbox_user(job_);
+    become_the_sandbox_user();
     die_with_parent(job_.sync_fd, job_.report_fd);  // a change of ids forgets the signal (prctl(2))
-    need(send(command_fd_, "m", 1, MSG_NOSIGNAL) == 1, "command");
+    // What can be done while the parent makes the cgroups.
     need(sethostname("pawl", 4) == 0, "host name");
+    need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
+    join_cgroups();
+    // Not earlier: as long as the parent is at work, a second CPU is not free for it.
+    start_command();
     make_mounts();
     enter_root();
     let_the_command_go();
@@ -69,6 +72,23 @@ class Init {
     close_range(from, ~0U, 0);
   }
 
+  void join_cgroups() const {
+    for (std::size_t i = 0; i < job_.cgroups_follow; ++i) {
+      const auto cgroup = take_over(job_.sync_fd, Waiting::kForOne);
+      if (!cgroup) _exit(1);  // the parent could not make it, and has said so
+      need(join_cgroup(cgroup->fd.get()), "cgroup: join");
+    }
+    need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
+  }
+
+  void become_the_sandbox_user() const {
+    // The C library's own would ask the parent's other threads, which are not here, to do the same (nptl(7)).
+    need(!job_.set_groups || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
+    need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
+    need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
+    prctl(PR_SET_DUMPABLE, 1);  // what we do with each other's /proc entries and namespaces needs it
+  }
+
   void start_command() {
     int ends[2];
     need(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair");
@@ -83,13 +103,12 @@ class Init {
   }
 
   void make_mounts() {
-    need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     const auto& sources = job_.plan->sources;
     // Before anything covers their paths.
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (job_.trees[i] >= 0 || job_.trees_follow) continue;
-      job_.trees[i] = clone_tree(sources[i].path);
-      need(job_.trees[i] >= 0, "open_tree ", sources[i].path.c_str());
+      if (job_.trees_follow) continue;
+      job_.trees[i] = clone_tree(sources[i]);
+      need(job_.trees[i] >= 0, "open_tree ", sources[i].c_str());
     }
     bool failed = false;
     for (std::size_t next = 0;;) {
@@ -174,17 +193,6 @@ void await(int fd) {
   do got = read(fd, &byte, 1);
   while (got < 0 && errno == EINTR);
   if (got != 1) _exit(1);
-}
-
-void become_the_sandbox_user(const ChildJob& job) {
-  const auto need = [&](bool ok, const char* what) {
-    if (!ok) report_failure(job.report_fd, errno, what);
-  };
-  // The C library's own would ask the parent's other threads, which are not here, to do the same (nptl(7)).
-  need(!job.set_groups || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
-  need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
-  need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
-  prctl(PR_SET_DUMPABLE, 1);  // what we do with each other's /proc entries and namespaces needs it
 }
 
 int clone_process(std::uint64_t flags, int into_cgroup, int& pidfd) {

@@ -5,11 +5,12 @@
 // executor): a lock that one of them held when we were cloned stays held for ever.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
 #include "sandbox/namespace/walls.h"
@@ -18,28 +19,35 @@ namespace pawl::sandbox {
 
 inline constexpr unsigned kInsideUid = 1000;  // agents refuse to work as root, and nothing needs it
 
+// Made by whoever can do so while others work: the parent makes cgroups while the init makes its own, and the
+// command the network's (half a millisecond) while the init makes the mounts.
+inline constexpr std::uint64_t kNamespacesFromStart = CLONE_NEWUSER | CLONE_NEWPID;
+inline constexpr std::uint64_t kNamespacesOfInit = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+inline constexpr char kNoNamespaces[] =
+    "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
+
 struct ChildJob {
   const SandboxSpec* spec = nullptr;
   const MountPlan* plan = nullptr;
-  // A detached mount for each of plan->sources, or -1: when `trees_follow` they come over sync_fd, else the
-  // child makes them.
+  // For a detached mount of each of plan->sources, -1 until it is there: when `trees_follow` they come over
+  // sync_fd, else the child makes them.
   std::vector<int> trees;
   bool trees_follow = false;
-  const Cgroup* cgroup = nullptr;
-  bool limit_by_rlimits = false;  // no cgroup bounds memory and processes
-  bool set_groups = false;        // drop supplementary groups (needs privileges in the parent namespace)
+  std::size_t cgroups_follow = 0;  // how many to join come over sync_fd
+  bool limit_by_rlimits = false;   // no cgroup bounds memory and processes
+  bool set_groups = false;         // drop supplementary groups (needs privileges in the parent namespace)
   bool use_landlock = false;
   Walls walls;
   std::vector<char*> argv, env;                      // of the command, with their nullptr
   std::vector<std::string> writable;                 // paths inside that Landlock lets be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
-  // A byte comes when the id maps are written, then trees; descriptors go back (handover.h); hung up when the
-  // parent is dead.
+  // A byte comes when the id maps are written, then cgroups, then trees; descriptors go back (handover.h);
+  // hung up when the parent is dead.
   int sync_fd = -1;
   int report_fd = -1;  // where a ChildReport goes
   int stdout_fd = -1, stderr_fd = -1;
   std::vector<int> held;  // Events::held
-  // All of the above and the cgroup's, sorted: the others belong to other threads' work, and are closed.
+  // All of the above, sorted: the others belong to other threads' work, and are closed.
   std::vector<int> descriptors;
 };
 
@@ -55,8 +63,6 @@ void report(int report_fd, const ChildReport& words);
 
 // Reads a byte. An end of file is a peer that gave up and has said why: then so do we.
 void await(int fd);
-// REQUIRES: the id maps are written.
-void become_the_sandbox_user(const ChildJob& job);
 
 // clone3(2), without the locks of fork(3). 0 in the child.
 int clone_process(std::uint64_t flags, int into_cgroup, int& pidfd);
@@ -64,8 +70,8 @@ int clone_process(std::uint64_t flags, int into_cgroup, int& pidfd);
 // In the child of clone_process. Never returns.
 [[noreturn]] void run_child(ChildJob& job);
 
-// In the child of that one; `init_fd`: a socket to the init. A byte comes when the id maps are written, one
-// goes when the network namespace is ready, one comes when the mounts are. Never returns.
+// In the child of that one; `init_fd`: a socket to the init. A byte goes when the network namespace is ready,
+// one comes when the mounts are. Never returns.
 [[noreturn]] void run_command(const ChildJob& job, int init_fd);
 
 }  // namespace pawl::sandbox

@@ -43,8 +43,6 @@ class Command {
   [[noreturn]] void run() const {
     need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
     bring_up_loopback();
-    await(init_fd_);
-    become_the_sandbox_user(job_);
     connect_streams();
     open_listeners();
     need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");

@@ -9,7 +9,7 @@
 
 namespace pawl::sandbox {
 
-enum class HandOver : std::uint32_t { kListener, kTracer, kTree };
+enum class HandOver : std::uint32_t { kListener, kTracer, kTree, kCgroup };
 
 struct Handed {
   HandOver what = HandOver::kListener;

@@ -52,7 +52,7 @@ class Builder {
   void add(Kind kind, std::string target, std::string text = {}) {
     plan_.ops.push_back({.kind = kind, .target = std::move(target), .text = std::move(text)});
   }
-  void attach(Source source, std::string target, bool read_only) {
+  void attach(std::string source, std::string target, bool read_only) {
     plan_.sources.push_back(std::move(source));
     plan_.ops.push_back({.kind = Kind::kAttach,
                          .target = std::move(target),
@@ -81,8 +81,7 @@ void plan_host(Builder& to, bool has_network) {
          "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
   to.add(Kind::kFile, Builder::root("/etc/group"), "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n");
   to.add(Kind::kFile, Builder::root("/etc/hosts"), "127.0.0.1 localhost pawl\n::1 localhost\n");
-  to.add(Kind::kFile, Builder::root("/etc/hostname"), "pawl\n");
-  to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), has_network ? "nameserver 198.18.0.1\n" : "");
+  if (has_network) to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), "nameserver 198.18.0.1\n");
 }
 
 void plan_devices(Builder& to) {
@@ -103,24 +102,22 @@ void plan_devices(Builder& to) {
 void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   const std::string workspace = Builder::root("/workspace");
   to.add(Kind::kFolder, workspace);
+  if (folders.in_memory) return;
   const bool read_only = folders.upper.empty();
   if (read_only && folders.lower.empty()) return;
-  if (folders.nothing_is_kept())
-    return to.attach({.path = folders.upper, .owner = Source::Owner::kSandbox}, workspace, false);
-  if (copied || folders.lower.empty()) return to.attach({.path = folders.upper}, workspace, false);
-  if (read_only && folders.lower.size() == 1)
-    return to.attach({.path = folders.lower.front()}, workspace, true);
+  if (copied || folders.lower.empty()) return to.attach(folders.upper, workspace, false);
+  if (read_only && folders.lower.size() == 1) return to.attach(folders.lower.front(), workspace, true);
   std::string lower;
   for (std::size_t i = 0; i < folders.lower.size(); ++i) {
     const std::string at = Builder::stage("l" + std::to_string(i));
     to.add(Kind::kFolder, at);
-    to.attach({.path = folders.lower[i]}, at, true);
+    to.attach(folders.lower[i], at, true);
     lower += (lower.empty() ? "" : ":") + at;
   }
   if (read_only) return to.add(Kind::kOverlay, workspace, fmt::format("lowerdir={},userxattr", lower));
   // overlayfs wants upper and work below one mount.
   to.add(Kind::kFolder, Builder::stage("rw"));
-  to.attach({.path = os::folder_of(folders.upper)}, Builder::stage("rw"), false);
+  to.attach(os::folder_of(folders.upper), Builder::stage("rw"), false);
   const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/')); };
   // volatile (Linux 5.10): unmounting does not sync the whole file system below; what is kept is synced when
   // it becomes a layer, and nobody mounts this upper again.
@@ -147,7 +144,8 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   plan_devices(to);
   const std::string memory = Builder::stage("memory");
   to.add(Kind::kFolder, memory);
-  for (const std::string folder : {"/tmp", "/dev/shm", "/run"}) {
+  for (const std::string folder : {"/tmp", "/dev/shm", "/run", "/workspace"}) {
+    if (folder == "/workspace" && !folders.in_memory) continue;
     const std::string source = memory + folder.substr(folder.rfind('/'));
     to.add(Kind::kSharedFolder, source);
     to.add(Kind::kFolder, Builder::root(folder));
@@ -164,7 +162,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
     const auto& item = spec.copy_in[i];
     to.parents(item.dst);
     to.add(copied_in[i].is_folder ? Kind::kFolder : Kind::kFile, Builder::root(item.dst));
-    to.attach({.path = copied_in[i].path}, Builder::root(item.dst), item.access == Access::kReadOnly);
+    to.attach(copied_in[i].path, Builder::root(item.dst), item.access == Access::kReadOnly);
   }
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
   to.add(Kind::kReadOnly, kNewRoot);
@@ -188,8 +186,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
     case Kind::kHost:
       return "host " + op.target;
     case Kind::kAttach:
-      return fmt::format("attach {} at {}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
-                         op.target, op.read_only ? " read-only" : "");
+      return fmt::format("attach {} at {}{}", plan.sources[static_cast<std::size_t>(op.source)], op.target,
+                         op.read_only ? " read-only" : "");
     case Kind::kOverlay:
       return "overlay " + op.target + " " + op.text;
     case Kind::kProc:

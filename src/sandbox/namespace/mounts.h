@@ -15,16 +15,6 @@ inline constexpr char kNewRoot[] = "/tmp/root";
 inline constexpr char kStage[] = "/tmp/stage";
 inline constexpr char kNothing[] = "/tmp/stage/nothing";  // an empty folder, which masks others
 
-// A tree of the host, cloned as a detached mount (open_tree(2)).
-struct Source {
-  enum class Owner {
-    kUser,     // who runs Pawl: shows as the sandbox's own user inside (an idmapped mount as root)
-    kSandbox,  // an empty folder that becomes the sandbox user's own, outside as well
-  };
-  std::string path;
-  Owner owner = Owner::kUser;
-};
-
 struct MountOp {
   enum class Kind {
     kTmpfs,         // options: as mount(2) takes them
@@ -50,7 +40,9 @@ struct MountOp {
 };
 
 struct MountPlan {
-  std::vector<Source> sources;
+  // Trees of the host, each cloned as a detached mount (open_tree(2)), in which what is its user's shows as
+  // the sandbox's own (an idmapped mount as root).
+  std::vector<std::string> sources;
   std::vector<MountOp> ops;
 };
 

@@ -35,9 +35,6 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr std::string_view kDefaultPath = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-// The network namespace is the command's work: half a millisecond, in which the init makes the mounts.
-constexpr std::uint64_t kNamespaces =
-    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
 
 struct Pipe {
   os::UniqueFd read_end, write_end;
@@ -71,30 +68,22 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
-// As root, folders that become the sandbox user's own need no mapping; only root can reach them everywhere.
-Result<std::vector<os::UniqueFd>> give_away(const MountPlan& plan, const Identity& identity) {
-  std::vector<os::UniqueFd> trees(plan.sources.size());
-  for (std::size_t i = 0; identity.privileged && i < plan.sources.size(); ++i) {
-    const auto& source = plan.sources[i];
-    if (source.owner != Source::Owner::kSandbox) continue;
-    if (chown(source.path.c_str(), identity.outside_uid, identity.outside_gid) != 0)
-      return fail_errno(errno, "chown", source.path);
-    trees[i].reset(clone_tree(source.path));
-    if (!trees[i]) return fail_errno(errno, "open_tree", source.path);
-  }
-  return trees;
-}
-
 // The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
 Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) {
-  if (!identity.privileged ||
-      std::ranges::find(plan.sources, Source::Owner::kUser, &Source::owner) == plan.sources.end())
-    return {};
+  if (!identity.privileged || plan.sources.empty()) return {};
   PAWL_TRY(const auto idmap, IdmapNamespace::make(identity));
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
-    if (plan.sources[i].owner != Source::Owner::kUser) continue;
-    PAWL_TRY(const auto tree, idmap->clone_tree(plan.sources[i].path));
+    PAWL_TRY(const auto tree, idmap->clone_tree(plan.sources[i]));
     if (!hand_over(sync_fd, HandOver::kTree, i, tree.get())) return fail_errno(errno, "start");
+  }
+  return {};
+}
+
+// While the init gets ready: it joins each as it comes.
+Status send_cgroups(const Cgroup& cgroup, int sync_fd) {
+  for (std::size_t i = 0; cgroup.is_joined() && i < cgroup.size(); ++i) {
+    PAWL_TRY(const auto tasks, cgroup.make(i));
+    if (!hand_over(sync_fd, HandOver::kCgroup, i, tasks.get())) return fail_errno(errno, "start");
   }
   return {};
 }
@@ -172,7 +161,7 @@ class NamespaceBackend final : public Backend {
     const os::UniqueFd read_end(ends[0]);
     os::UniqueFd write_end(ends[1]);
     int pidfd = -1;
-    const int pid = clone_process(kNamespaces | CLONE_NEWNET, -1, pidfd);
+    const int pid = clone_process(kNamespacesFromStart | kNamespacesOfInit | CLONE_NEWNET, -1, pidfd);
     if (pid < 0) return no_sandbox(fail_errno(errno, "namespaces").error());
     if (pid == 0) {
       close(ends[1]);
@@ -210,19 +199,19 @@ class NamespaceBackend final : public Backend {
     const MountPlan plan = plan_mounts(spec, folders, copied_in, copied);
     const Identity identity = sandbox_identity();
     const auto& home = cgroup_home();
-    PAWL_TRY(auto cgroup, Cgroup::create(home, execution.run.run_id,
-                                         {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}));
+    Cgroup cgroup(home, execution.run.run_id,
+                  {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis});
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
       PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
       raise_descriptor_limit();
       egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
     }
-    PAWL_TRY(const auto given, give_away(plan, identity));
     ChildJob job{.spec = &spec,
                  .plan = &plan,
+                 .trees = std::vector<int>(plan.sources.size(), -1),
                  .trees_follow = identity.privileged,
-                 .cgroup = &cgroup,
+                 .cgroups_follow = cgroup.is_joined() ? cgroup.size() : 0,
                  .limit_by_rlimits = !home.limits("memory") || !home.limits("pids"),
                  .set_groups = identity.privileged,
                  .use_landlock = landlock_abi() >= kLandlockAbiMin,
@@ -231,20 +220,25 @@ class NamespaceBackend final : public Backend {
                  .env = pointers(spec.env),
                  .writable = writable_paths(spec),
                  .held = events.held};
-    for (const auto& tree : given) job.trees.push_back(tree.get());
     std::vector<Listener> listeners;
     if (egress) {
       listeners = egress->listeners();
       job.listeners = &listeners;
     }
-    auto status = start_and_watch(job, identity, folders, events, egress ? &*egress : nullptr, execution);
+    auto status =
+        start_and_watch(job, cgroup, identity, folders, events, egress ? &*egress : nullptr, execution);
     if (egress) execution.run.egress_refused = egress->refused();
     cgroup.remove();
     return status;
   }
 
-  static Status start_and_watch(ChildJob& job, const Identity& identity, const Folders& folders,
-                                const Events& events, egress::Egress* egress, Execution& execution) {
+  static Status start_and_watch(ChildJob& job, const Cgroup& cgroup, const Identity& identity,
+                                const Folders& folders, const Events& events, egress::Egress* egress,
+                                Execution& execution) {
+    os::UniqueFd into_cgroup;
+    if (!cgroup.is_joined()) {
+      PAWL_TRY(into_cgroup, cgroup.make(0));
+    }
     PAWL_TRY(auto out, make_pipe());
     PAWL_TRY(auto err, make_pipe());
     PAWL_TRY(auto report, make_pipe());
@@ -255,17 +249,13 @@ class NamespaceBackend final : public Backend {
     job.report_fd = report.write_end.get();
     job.stdout_fd = out.write_end.get();
     job.stderr_fd = err.write_end.get();
-    job.descriptors = job.cgroup->join_fds();
-    for (const int fd : {job.sync_fd, job.report_fd, job.stdout_fd, job.stderr_fd})
-      job.descriptors.push_back(fd);
-    std::ranges::copy_if(job.trees, std::back_inserter(job.descriptors), [](int fd) { return fd >= 0; });
+    job.descriptors = {job.sync_fd, job.report_fd, job.stdout_fd, job.stderr_fd};
     job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
     std::ranges::sort(job.descriptors);
 
     int pidfd = -1;
-    const int pid = clone_process(kNamespaces, job.cgroup->into_fd(), pidfd);
-    if (pid < 0)
-      return fail_errno(errno, "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)");
+    const int pid = clone_process(kNamespacesFromStart, into_cgroup.get(), pidfd);
+    if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
@@ -277,22 +267,24 @@ class NamespaceBackend final : public Backend {
                     .upper = folders.upper,
                     .disk_at_start = execution.copied ? disk_use_bytes(folders.upper) : 0,
                     .watch_memory = job.limit_by_rlimits,
+                    .cgroup = &cgroup,
                     .spec = job.spec,
                     .events = &events};
     for (auto* fd : {&theirs, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
     auto started = write_id_maps(pid, identity);
     if (started && send(watched.sync_fd.get(), "g", 1, MSG_NOSIGNAL) != 1)
       started = fail_errno(errno, "start");
+    if (started) started = send_cgroups(cgroup, watched.sync_fd.get());
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
-    if (!folders.upper.empty()) undumpable.emplace();
+    if (!folders.upper.empty() || folders.in_memory) undumpable.emplace();
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own words say more
-    return conclude(ending, *job.plan, job.cgroup->use(), execution.run);
+    return conclude(ending, *job.plan, execution.run);
   }
 
-  static Status conclude(const Ending& ending, const MountPlan& plan, const CgroupUse& use, SandboxRun& run) {
+  static Status conclude(const Ending& ending, const MountPlan& plan, SandboxRun& run) {
     if (ending.report && ending.report->kind == ChildReport::Kind::kFailed) {
       const auto& words = *ending.report;
       return fail_errno(words.value, words.op < 0
@@ -300,12 +292,12 @@ class NamespaceBackend final : public Backend {
                                          : to_text(plan.ops[static_cast<std::size_t>(words.op)], plan));
     }
     run.cpu_ms = ending.cpu_ms;
-    run.max_rss_kib = use.memory_peak_kib > 0 ? use.memory_peak_kib : ending.max_rss_kib;
+    run.max_rss_kib = ending.use.memory_peak_kib > 0 ? ending.use.memory_peak_kib : ending.max_rss_kib;
     run.reason = ending.stopped ? "cancelled" : "";
     if (ending.forced) {
       run.outcome = *ending.forced;
       run.signal = run.outcome == Outcome::kSignaled ? SIGKILL : 0;
-    } else if (use.oom_kills > 0) {
+    } else if (ending.use.oom_kills > 0) {
       run.outcome = Outcome::kOomKilled;
     } else if (!ending.report) {
       run.outcome = Outcome::kSignaled;  // somebody outside killed the init

@@ -65,17 +65,19 @@ class Watcher {
       pass_on(sandbox_.stderr_fd, Stream::kStderr);
       if (sandbox_.pidfd) keep_limits();
     }
-    ending_.report = read_report();
+    if (sandbox_.report_fd) take_report();
     if (!ending_.forced && over_disk_limit()) ending_.forced = Outcome::kDiskLimit;
     return ending_;
   }
 
  private:
   void wait_for_something() {
-    std::array<pollfd, 5> fds{
-        pollfd{sandbox_.stdout_fd.get(), POLLIN, 0}, pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
-        pollfd{sandbox_.pidfd.get(), POLLIN, 0}, pollfd{hands_over_ ? sandbox_.sync_fd.get() : -1, POLLIN, 0},
-        pollfd{tracer_ ? tracer_->fd() : -1, POLLIN, 0}};  // poll(2) ignores -1
+    std::array<pollfd, 6> fds{pollfd{sandbox_.stdout_fd.get(), POLLIN, 0},
+                              pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
+                              pollfd{sandbox_.pidfd.get(), POLLIN, 0},
+                              pollfd{hands_over_ ? sandbox_.sync_fd.get() : -1, POLLIN, 0},
+                              pollfd{tracer_ ? tracer_->fd() : -1, POLLIN, 0},
+                              pollfd{sandbox_.report_fd.get(), POLLIN, 0}};  // poll(2) ignores -1
     const std::int64_t left = (deadline() - clock_.mono().micros) / 1000 + 1;
     const std::int64_t tick = sandbox_.watch_memory ? kMemoryTickMs : kTickMs;
     poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, tick)));
@@ -84,6 +86,7 @@ class Watcher {
     take_descriptors();
     // Only now: an end with something to read is POLLIN and POLLHUP, and one without may be, too.
     if ((fds[3].revents & POLLHUP) != 0) sandbox_.sync_fd.reset();
+    if (fds[5].revents != 0) take_report();
     if ((fds[2].revents & POLLIN) != 0) reap();
   }
 
@@ -164,11 +167,13 @@ class Watcher {
     kill_at_ = clock_.mono().micros + grace_ms * 1000;
   }
 
-  std::optional<ChildReport> read_report() {
+  // While the kernel takes the sandbox apart there is time to look at what it used.
+  void take_report() {
     ChildReport report;
     const ssize_t got = read(sandbox_.report_fd.get(), &report, sizeof report);
-    if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
-    return report;
+    if (got == static_cast<ssize_t>(sizeof report)) ending_.report = report;
+    sandbox_.report_fd.reset();
+    ending_.use = sandbox_.cgroup->use();
   }
 
   Watched& sandbox_;

@@ -19,9 +19,10 @@ struct Watched {
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
-  std::string upper;                 // whose disk use is bounded
+  std::string upper;                 // whose disk use is bounded; "": none
   std::int64_t disk_at_start = 0;    // bytes: a copied workspace is there already
   bool watch_memory = false;         // no cgroup does it
+  const Cgroup* cgroup = nullptr;
   const SandboxSpec* spec = nullptr;
   const Events* events = nullptr;
 };
@@ -30,6 +31,7 @@ struct Ending {
   std::optional<Outcome> forced;  // what the watcher ended it for
   bool stopped = false;           // by Events::should_stop
   std::optional<ChildReport> report;
+  CgroupUse use;  // when the command ended
   std::int64_t cpu_ms = 0, max_rss_kib = 0;
 };
 

@@ -207,6 +207,19 @@ TEST_P(Sandbox, BoundsDisk) {
   EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << name(run.outcome);
 }
 
+TEST_P(Sandbox, AWorkspaceInMemoryIsBoundedAndLeavesNothing) {
+  SandboxBox box(GetParam());
+  box.folders = {.in_memory = true};
+  box.spec.disk_limit_mib = 8;
+  const auto run = box.sh(
+      "ls -A; echo x > /workspace/file && cat file; for i in $(seq 20); do head -c 1000000 /dev/zero > f$i; "
+      "done");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome) << box.err;
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(box.out, "x\n");
+  EXPECT_NE(box.err.find("No space left on device"), std::string::npos) << box.err;
+}
+
 TEST_P(Sandbox, SetupFailedNamesTheMechanism) {
   SandboxBox box(GetParam());
   box.folders.lower.push_back(box.temp / "is not there");
