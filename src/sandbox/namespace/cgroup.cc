@@ -15,6 +15,7 @@
 namespace pawl::sandbox {
 namespace {
 
+constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 constexpr std::uint64_t kControlFileBytesMax = 64 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
@@ -46,6 +47,8 @@ std::int64_t keyed(const std::string& text, std::string_view key) {
   }
   return 0;
 }
+
+bool is_unified(const std::string& root) { return os::exists(root + "/cgroup.controllers"); }
 
 bool is_writable_folder(const std::string& path) { return access((path + "/.").c_str(), W_OK | X_OK) == 0; }
 
@@ -135,7 +138,7 @@ bool CgroupHome::limits(std::string_view controller) const {
 
 CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
   CgroupHome home;
-  if (os::exists(root + "/cgroup.controllers")) {
+  if (is_unified(root)) {
     if (const auto folder = v2_home(root, own))
       home = {.kind = CgroupKind::kV2, .controllers = {{.name = "unified", .folder = *folder}}};
     return home;
@@ -153,12 +156,14 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
   return home;
 }
 
+bool cgroups_are_unified() { return is_unified(kCgroupRoot); }
+
 const CgroupHome& cgroup_home() {
   static const CgroupHome home = [] {
 #ifdef PAWL_TEST_HOOKS
     if (os::environment_value("PAWL_CGROUP") == "none") return CgroupHome{};
 #endif
-    return find_cgroup_home("/sys/fs/cgroup", read_control("/proc/self/cgroup"));
+    return find_cgroup_home(kCgroupRoot, read_control("/proc/self/cgroup"));
   }();
   return home;
 }

@@ -29,6 +29,9 @@ struct CgroupHome {
 
 // Finds it below `root` (/sys/fs/cgroup) for a process whose /proc/self/cgroup says `own`.
 CgroupHome find_cgroup_home(const std::string& root, const std::string& own);
+// Whether the kernel has the unified hierarchy at the usual place, so that a process can be made inside a
+// cgroup.
+bool cgroups_are_unified();
 // For this process, decided once. PAWL_CGROUP=none in a build with PAWL_TEST_HOOKS hides what is there.
 const CgroupHome& cgroup_home();
 

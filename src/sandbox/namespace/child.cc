@@ -43,7 +43,7 @@ class Init {
     need(chdir("/") == 0, "/");  // pivot_root moves those who are at the old root
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");
-    await(job_.sync_fd);
+    await_start();
     become_the_sandbox_user();
     die_with_parent(job_.sync_fd, job_.report_fd);  // a change of ids forgets the signal (prctl(2))
     // What can be done while the parent makes the cgroups.
@@ -72,8 +72,16 @@ class Init {
     close_range(from, ~0U, 0);
   }
 
+  void await_start() {
+    ssize_t got = 0;
+    do got = read(job_.sync_fd, &job_.start, sizeof job_.start);
+    while (got < 0 && errno == EINTR);
+    // Anything else is a parent that gave up, and has said why.
+    if (got != static_cast<ssize_t>(sizeof job_.start)) _exit(1);
+  }
+
   void join_cgroups() const {
-    for (std::size_t i = 0; i < job_.cgroups_follow; ++i) {
+    for (std::size_t i = 0; i < job_.start.cgroups_follow; ++i) {
       const auto cgroup = take_over(job_.sync_fd, Waiting::kForOne);
       if (!cgroup) _exit(1);  // the parent could not make it, and has said so
       need(join_cgroup(cgroup->fd.get()), "cgroup: join");
@@ -83,7 +91,7 @@ class Init {
 
   void become_the_sandbox_user() const {
     // The C library's own would ask the parent's other threads, which are not here, to do the same (nptl(7)).
-    need(!job_.set_groups || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
+    need(!job_.start.privileged || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
     need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
     need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
     prctl(PR_SET_DUMPABLE, 1);  // what we do with each other's /proc entries and namespaces needs it
@@ -106,7 +114,7 @@ class Init {
     const auto& sources = job_.plan->sources;
     // Before anything covers their paths.
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (job_.trees_follow) continue;
+      if (job_.start.privileged) continue;
       job_.trees[i] = clone_tree(sources[i]);
       need(job_.trees[i] >= 0, "open_tree ", sources[i].c_str());
     }

@@ -26,22 +26,26 @@ inline constexpr std::uint64_t kNamespacesOfInit = CLONE_NEWNS | CLONE_NEWIPC | 
 inline constexpr char kNoNamespaces[] =
     "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
 
+// What the parent finds out while the init starts. Comes over sync_fd, when the id maps are written.
+struct ChildStart {
+  bool privileged = false;         // supplementary groups are dropped; trees follow, with their owners mapped
+  bool limit_by_rlimits = false;   // no cgroup bounds memory and processes
+  std::size_t cgroups_follow = 0;  // how many to join
+};
+
 struct ChildJob {
   const SandboxSpec* spec = nullptr;
   const MountPlan* plan = nullptr;
-  // For a detached mount of each of plan->sources, -1 until it is there: when `trees_follow` they come over
-  // sync_fd, else the child makes them.
+  // For a detached mount of each of plan->sources, -1 until it is there: it comes over sync_fd when the start
+  // is privileged, else the child makes it.
   std::vector<int> trees;
-  bool trees_follow = false;
-  std::size_t cgroups_follow = 0;  // how many to join come over sync_fd
-  bool limit_by_rlimits = false;   // no cgroup bounds memory and processes
-  bool set_groups = false;         // drop supplementary groups (needs privileges in the parent namespace)
+  ChildStart start;  // in the child, once it has come
   bool use_landlock = false;
   Walls walls;
   std::vector<char*> argv, env;                      // of the command, with their nullptr
   std::vector<std::string> writable;                 // paths inside that Landlock lets be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
-  // A byte comes when the id maps are written, then cgroups, then trees; descriptors go back (handover.h);
+  // The start comes, then cgroups, then trees; descriptors go back (handover.h);
   // hung up when the parent is dead.
   int sync_fd = -1;
   int report_fd = -1;  // where a ChildReport goes

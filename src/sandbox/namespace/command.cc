@@ -97,7 +97,7 @@ class Command {
     set_limit(RLIMIT_NOFILE, kOpenFilesMax);
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib) << 20);
-    if (!job_.limit_by_rlimits) return;
+    if (!job_.start.limit_by_rlimits) return;
     // Of this user in this user namespace only (since Linux 5.14). The init is one.
     set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);
     set_limit(RLIMIT_DATA, static_cast<rlim_t>(job_.spec->memory_limit_mib) << 20);

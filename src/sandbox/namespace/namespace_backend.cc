@@ -197,10 +197,6 @@ class NamespaceBackend final : public Backend {
                   Execution& execution) {
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
     const MountPlan plan = plan_mounts(spec, folders, copied_in, copied);
-    const Identity identity = sandbox_identity();
-    const auto& home = cgroup_home();
-    Cgroup cgroup(home, execution.run.run_id,
-                  {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis});
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
       PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
@@ -210,10 +206,6 @@ class NamespaceBackend final : public Backend {
     ChildJob job{.spec = &spec,
                  .plan = &plan,
                  .trees = std::vector<int>(plan.sources.size(), -1),
-                 .trees_follow = identity.privileged,
-                 .cgroups_follow = cgroup.is_joined() ? cgroup.size() : 0,
-                 .limit_by_rlimits = !home.limits("memory") || !home.limits("pids"),
-                 .set_groups = identity.privileged,
                  .use_landlock = landlock_abi() >= kLandlockAbiMin,
                  .walls = walls(),
                  .argv = pointers(spec.cmd),
@@ -225,19 +217,25 @@ class NamespaceBackend final : public Backend {
       listeners = egress->listeners();
       job.listeners = &listeners;
     }
-    auto status =
-        start_and_watch(job, cgroup, identity, folders, events, egress ? &*egress : nullptr, execution);
+    std::optional<Cgroup> cgroup;
+    auto status = start_and_watch(job, cgroup, folders, events, egress ? &*egress : nullptr, execution);
     if (egress) execution.run.egress_refused = egress->refused();
-    cgroup.remove();
+    if (cgroup) cgroup->remove();
     return status;
   }
 
-  static Status start_and_watch(ChildJob& job, const Cgroup& cgroup, const Identity& identity,
-                                const Folders& folders, const Events& events, egress::Egress* egress,
-                                Execution& execution) {
+  static Cgroup cgroup_for(const SandboxSpec& spec, const std::string& sandbox_run_id) {
+    return {cgroup_home(), sandbox_run_id, {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}};
+  }
+
+  static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, const Folders& folders,
+                                const Events& events, egress::Egress* egress, Execution& execution) {
     os::UniqueFd into_cgroup;
-    if (!cgroup.is_joined()) {
-      PAWL_TRY(into_cgroup, cgroup.make(0));
+    if (cgroups_are_unified()) {
+      cgroup = cgroup_for(*job.spec, execution.run.run_id);
+      if (cgroup->size() > 0) {
+        PAWL_TRY(into_cgroup, cgroup->make(0));
+      }
     }
     PAWL_TRY(auto out, make_pipe());
     PAWL_TRY(auto err, make_pipe());
@@ -257,6 +255,13 @@ class NamespaceBackend final : public Backend {
     const int pid = clone_process(kNamespacesFromStart, into_cgroup.get(), pidfd);
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
+    // From here on while the init gets ready.
+    const Identity identity = sandbox_identity();
+    const auto& home = cgroup_home();
+    if (!cgroup) cgroup = cgroup_for(*job.spec, execution.run.run_id);
+    const ChildStart start{.privileged = identity.privileged,
+                           .limit_by_rlimits = !home.limits("memory") || !home.limits("pids"),
+                           .cgroups_follow = cgroup->is_joined() ? cgroup->size() : 0};
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
                     .stdout_fd = std::move(out.read_end),
@@ -266,15 +271,15 @@ class NamespaceBackend final : public Backend {
                     .egress = egress,
                     .upper = folders.upper,
                     .disk_at_start = execution.copied ? disk_use_bytes(folders.upper) : 0,
-                    .watch_memory = job.limit_by_rlimits,
-                    .cgroup = &cgroup,
+                    .watch_memory = start.limit_by_rlimits,
+                    .cgroup = &*cgroup,
                     .spec = job.spec,
                     .events = &events};
     for (auto* fd : {&theirs, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
     auto started = write_id_maps(pid, identity);
-    if (started && send(watched.sync_fd.get(), "g", 1, MSG_NOSIGNAL) != 1)
+    if (started && send(watched.sync_fd.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
       started = fail_errno(errno, "start");
-    if (started) started = send_cgroups(cgroup, watched.sync_fd.get());
+    if (started) started = send_cgroups(*cgroup, watched.sync_fd.get());
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
     if (!folders.upper.empty() || folders.in_memory) undumpable.emplace();
