@@ -79,6 +79,7 @@ void add_verify(const Command& program);
 void add_check(const Command& program);
 void add_export(const Command& program);
 void add_gc(const Command& program);
+void add_fork(const Command& program);
 void add_approve(const Command& program);
 void add_budget(const Command& program);
 void add_retry(const Command& program);

@@ -62,22 +62,31 @@ std::string phase_line(const store::PhaseRow& phase, std::size_t width) {
                      phase.lease_owner.empty() ? phase.last_failure_reason : "held by " + phase.lease_owner);
 }
 
+Json fork_json(const store::ForkPoint& from) {
+  return {{"run_id", from.run_id}, {"phase_id", from.phase_id}, {"attempt", from.attempt}};
+}
+
 Result<Shown> show_run(store::Store& store, const std::string& text, bool json) {
   PAWL_TRY(const std::string run_id, store.resolve_run(text));
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto tiers, store.tiers(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
   PAWL_TRY(const auto budgets, store.budgets(run_id));
+  PAWL_TRY(const auto from, store.fork_of(run_id));
   Shown out{.text = "", .over = run.state != store::RunState::kExecuting};
   if (json) {
     Json object = run_json(run);
     object["budget"] = budget_json(budgets);
+    object["forked_from"] = from ? fork_json(*from) : Json();
     object["phases"] = Json::array();
     for (const auto& phase : phases) object["phases"].push_back(phase_json(phase));
     out.text = canonical(object) + "\n";
     return out;
   }
   out.text = fmt::format("run {} is {}  ({})\n", run.run_id, name(run.state), run.workflow_id);
+  if (from)
+    out.text +=
+        fmt::format("forked from {} at attempt {} of {}\n", from->run_id, from->attempt, from->phase_id);
   for (const auto& row : budgets)
     if (row.cap) out.text += "budget: " + budget_text(row) + "\n";
   std::size_t width = 5;

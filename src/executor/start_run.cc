@@ -25,6 +25,46 @@ void add_tiers(const plan::Plan& plan, store::NewRun& run) {
   }
 }
 
+// The plan as it was read, and its folder, which is mounted at /plan.
+Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store::NewRun& run) {
+  const std::string plan_folder = os::folder_of(input.plan_file);
+  // The source may lie inside the plan's folder; /plan is for the plan's own scripts.
+  std::vector<std::string> exclude;
+  if (run.run.source_path != plan_folder) exclude.push_back(run.run.source_path);
+  PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, exclude));
+  run.run.plan_text = input.plan_text;
+  run.run.plan_file = input.plan_file;
+  run.run.plan_content = content.base_id;
+  return {};
+}
+
+Result<std::string> create(store::Store& store, os::Clock& clock, os::Random& random, const plan::Plan& plan,
+                           store::NewRun run) {
+  const WallTime now = clock.wall();
+  run.run.run_id = os::uuid7(now, random);
+  run.run.workflow_id = plan.workflow;
+  run.run.created_at = rfc3339(now);
+  if (const auto cap = plan.budget.sandbox_seconds) run.sandbox_ms_cap = *cap * 1000;
+  add_tiers(plan, run);
+  PAWL_OK(store.create_run(run, now));
+  return run.run.run_id;
+}
+
+Status check_not_collected(store::Store& store, workspace::Workspaces& workspaces, const store::RunRow& run) {
+  const auto gone = [&](const std::string& what) {
+    return fail(ErrorKind::kNotFound, what + " of run " + run.run_id +
+                                          " is gone (`pawl gc` takes it from runs that ended): it can't be "
+                                          "forked any more");
+  };
+  if (!os::is_folder(workspaces.base_tree(run.base_id))) return gone("the base");
+  if (!os::is_folder(workspaces.base_tree(run.plan_content))) return gone("the plan's folder");
+  PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
+  for (const auto& layer : layers)
+    if (!layer.layer_id.empty() && !workspaces.manifest(layer.layer_id))
+      return gone("the work of phase " + layer.phase_id);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder) {
@@ -38,31 +78,37 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
 
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                               os::Random& random, const RunInput& input) {
-  const std::string plan_folder = os::folder_of(input.plan_file);
-  PAWL_TRY(const std::string source, source_folder(input.plan, plan_folder));
+  PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
   PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
                                                   : workspaces.snapshot_directory(source));
-  // The source may lie inside the plan's folder; /plan is for the plan's own scripts.
-  std::vector<std::string> exclude;
-  if (source != plan_folder) exclude.push_back(source);
-  PAWL_TRY(const auto plan_content, workspaces.snapshot_directory(plan_folder, exclude));
-
-  const WallTime now = clock.wall();
   store::NewRun run;
-  run.run.run_id = os::uuid7(now, random);
-  run.run.workflow_id = input.plan.workflow;
-  run.run.plan_text = input.plan_text;
-  run.run.plan_file = input.plan_file;
-  run.run.plan_content = plan_content.base_id;
   run.run.source_path = source;
   run.run.base_id = base.base_id;
   run.run.base_commit = base.git_commit;
   run.run.backend = input.backend;
-  run.run.created_at = rfc3339(now);
-  if (const auto cap = input.plan.budget.sandbox_seconds) run.sandbox_ms_cap = *cap * 1000;
-  add_tiers(input.plan, run);
-  PAWL_OK(store.create_run(run, now));
-  return run.run.run_id;
+  PAWL_OK(add_plan(workspaces, input, run));
+  return create(store, clock, random, input.plan, std::move(run));
+}
+
+Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
+                             os::Random& random, ForkInput input) {
+  PAWL_TRY(const auto from, store.run(input.fork.from.run_id));
+  PAWL_OK(check_not_collected(store, workspaces, from));
+  store::NewRun run{.run = {.source_path = from.source_path,
+                            .base_id = from.base_id,
+                            .base_commit = from.base_commit,
+                            .backend = from.backend}};
+  input.fork.same_plan = !input.plan;
+  run.fork = input.fork;
+  if (input.plan) {
+    PAWL_OK(add_plan(workspaces, *input.plan, run));
+    return create(store, clock, random, input.plan->plan, std::move(run));
+  }
+  run.run.plan_text = from.plan_text;
+  run.run.plan_file = from.plan_file;
+  run.run.plan_content = from.plan_content;
+  PAWL_TRY(const auto plan, plan_of(from));
+  return create(store, clock, random, plan, std::move(run));
 }
 
 Result<plan::Plan> plan_of(const store::RunRow& run) {

@@ -24,6 +24,16 @@ struct RunInput {
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                               os::Random& random, const RunInput& input);
 
+struct ForkInput {
+  store::Fork fork;              // same_plan is set here
+  std::optional<RunInput> plan;  // another than that of the run
+};
+
+// Creates a run that goes on from a point of another (store/store.h), on the same base, durably, and returns
+// its id. kNotFound: gc took what it would share.
+Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
+                             os::Random& random, ForkInput input);
+
 // The plan of a run, from its row. kCorrupt when it does not parse any more.
 Result<plan::Plan> plan_of(const store::RunRow& run);
 

@@ -18,6 +18,17 @@ Json run_started_row(const NewRun& run) {
           {"phases", std::move(phases)}};
 }
 
+Json forked_row(const Fork& fork, const std::string& head, Json shared) {
+  return {{"type", "forked"},
+          {"from_run", fork.from.run_id},
+          {"phase_id", fork.from.phase_id},
+          {"attempt", fork.from.attempt},
+          {"head", head},
+          {"shared", std::move(shared)},
+          {"uid", fork.who.uid},
+          {"reason", fork.who.reason}};
+}
+
 Json pre_execute_row(const StepRow& step) {
   return {{"type", "pre_execute"},
           {"attempt_id", step.attempt_id},

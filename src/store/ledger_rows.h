@@ -10,6 +10,8 @@
 namespace pawl::store {
 
 Json run_started_row(const NewRun& run);
+// `head`: of the other run's chain. `shared`: the phases that are taken over.
+Json forked_row(const Fork& fork, const std::string& head, Json shared);
 Json pre_execute_row(const StepRow& step);
 Json executed_row(const StepRow& step, const Json& sandbox_run);
 Json attempt_row(const AttemptRow& attempt);

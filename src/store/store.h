@@ -46,11 +46,29 @@ class RowSealer {  // thread-safe
   virtual Head sign(std::string body) const = 0;
 };
 
+struct Operator {
+  std::int64_t uid = 0;
+  std::string reason;
+};
+
+// A point in the life of a run: before an attempt of a phase, and after all phases that come before it.
+struct ForkPoint {
+  std::string run_id, phase_id;
+  std::int64_t attempt = 1;
+};
+
+struct Fork {
+  ForkPoint from;
+  bool same_plan = true;  // then what a replanner said before that point holds on
+  Operator who;
+};
+
 struct NewRun {
   RunRow run;
   std::vector<TierRow> tiers;
   std::vector<PhaseRow> phases;  // state, counters and lease are set by the store
   std::optional<std::int64_t> sandbox_ms_cap;
+  std::optional<Fork> fork;
 };
 
 struct Lease {
@@ -206,17 +224,15 @@ struct Approved {
   std::string layer;  // becomes part of the run; "" when nothing changed
 };
 
-struct Operator {
-  std::int64_t uid = 0;
-  std::string reason;
-};
-
 class Store {
  public:
   virtual ~Store() = default;
 
   // --- the life of a run
-  // Rows: run_started in the run's chain.
+  // Rows: run_started in the run's chain. With a fork, also `forked`: the phases before its point are as they
+  // are there, with their layers, and count nothing here; the phase of the point begins with what the attempt
+  // before it left to the next one. The other run is only read. kInvalid: the phases before the point are not
+  // the same in both, or one of them has not ended or ended the run; kNotFound: there is no such point.
   virtual Status create_run(const NewRun& run, WallTime now) = 0;
 
   // 1. Takes the lowest executable phase (design, section 3). A new attempt is reserved (attempts_used + 1,
@@ -294,6 +310,7 @@ class Store {
   // Full id, or a unique prefix or suffix of at least 4 characters, or "last". kNotFound, kInvalid when
   // ambiguous.
   virtual Result<std::string> resolve_run(const std::string& text) = 0;
+  virtual Result<std::optional<ForkPoint>> fork_of(const std::string& run_id) = 0;
   virtual Result<std::vector<TierRow>> tiers(const std::string& run_id) = 0;
   virtual Result<std::vector<BudgetRow>> budgets(const std::string& run_id) = 0;
   virtual Result<std::vector<RefusalRow>> refusals(const std::string& run_id) = 0;

@@ -104,6 +104,9 @@ class SimStore final : public store::Store {
   Result<store::RunRow> run(const std::string& run_id) override { return real_.run(run_id); }
   Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real_.runs(most); }
   Result<std::string> resolve_run(const std::string& text) override { return real_.resolve_run(text); }
+  Result<std::optional<store::ForkPoint>> fork_of(const std::string& run_id) override {
+    return real_.fork_of(run_id);
+  }
   Result<std::vector<store::TierRow>> tiers(const std::string& run_id) override {
     return real_.tiers(run_id);
   }

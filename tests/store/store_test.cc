@@ -245,7 +245,9 @@ TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
   EXPECT_EQ(ask(5, 1).error().kind, ErrorKind::kExhausted) << "ten a run";
   EXPECT_EQ(phase(run, "f").doctor_calls, 0) << "and nothing is written of one too many";
   store_.reset();
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_) && migrate_up("sqlite:" + path_, dead_));
+  while (schema_status("sqlite:" + path_)->database > 1)
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   EXPECT_EQ(this->open()->run(run)->doctor_calls, 10)
       << "the column that a migration takes is no fresh start";
 }
@@ -322,14 +324,15 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   while (schema_status("sqlite:" + path_)->database > 1)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
-            (std::vector<std::string>{"policies", "budgets", "leases"}));
+            (std::vector<std::string>{"policies", "budgets", "leases", "forks"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);
   EXPECT_EQ(store_->budgets(run)->front().spent, 1500) << "what was spent before anybody counted";
   ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 60'000, {}, now_));
   store_.reset();
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+  while (schema_status("sqlite:" + path_)->database > 3)
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied)
       << "a cap would be lost";
   while (schema_status("sqlite:" + path_)->database > 1)

@@ -197,6 +197,14 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
       PAWL_TRY(claim.previous, read_attempt(query));
     }
   }
+  if (phase.attempts_total == 1) {
+    PAWL_TRY(auto query, connection_->query("attempt_before_fork"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool row, query.next());
+    if (row) {
+      PAWL_TRY(claim.previous, read_attempt(query));
+    }
+  }
   if (phase.replans > 0) {
     PAWL_TRY(auto query, connection_->query("newest_goal"));
     query.bind(phase.run_id).bind(phase.phase_id).bind(phase.revision);

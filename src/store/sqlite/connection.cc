@@ -67,8 +67,8 @@ std::string_view advice(int code) {
 
 std::map<std::string_view, std::string_view> all_statements() {
   std::map<std::string_view, std::string_view> out;
-  for (const auto file :
-       {sql::budget, sql::claim, sql::steps, sql::finish, sql::operators, sql::reading, sql::schema})
+  for (const auto file : {sql::budget, sql::claim, sql::fork, sql::steps, sql::finish, sql::operators,
+                          sql::reading, sql::schema})
     add_statements(file, out);
   return out;
 }

@@ -48,6 +48,7 @@ class SqliteStore final : public Store {
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
   Result<std::string> resolve_run(const std::string& text) override;
+  Result<std::optional<ForkPoint>> fork_of(const std::string& run_id) override;
   Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
   Result<std::vector<BudgetRow>> budgets(const std::string& run_id) override;
   Result<std::vector<RefusalRow>> refusals(const std::string& run_id) override;
@@ -93,6 +94,13 @@ class SqliteStore final : public Store {
   Result<bool> seal_run_if_over(const std::string& run_id, WallTime now);
   Status set_run_state(const std::string& run_id, RunState state, std::string_view ended_at);
   Status stop_queued(const PhaseRow& failed, WallTime now);
+
+  // --- fork
+  Status share_history(const NewRun& run, WallTime now);
+  Result<Json> share_phase(const PhaseRow& from, const std::string& run_id);
+  Status share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id);
+  Status check_attempt(const ForkPoint& from);
+  Status inherit_goal(const ForkPoint& from, const std::string& run_id);
 
   // --- budget
   Result<BudgetRow> budget(const std::string& run_id, std::string_view unit);

@@ -34,7 +34,7 @@ FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 1 ORDER BY number DESC LIMIT 1;
 -- name: newest_goal
-SELECT goal FROM revisions WHERE run_id = ?1 AND phase_id = ?2 AND revision <= ?3 ORDER BY revision DESC LIMIT 1;
+SELECT goal, attempt_id, reason FROM revisions WHERE run_id = ?1 AND phase_id = ?2 AND revision <= ?3 ORDER BY revision DESC LIMIT 1;
 -- name: insert_attempt
 INSERT INTO attempts (run_id, phase_id, number, attempt_id, revision, model, base_layers, started_at, executor)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);

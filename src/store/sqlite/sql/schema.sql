@@ -25,6 +25,8 @@ SELECT COUNT(*) FROM revisions;
 SELECT COUNT(*) FROM budgets WHERE cap IS NOT NULL;
 -- name: count_refusals
 SELECT COUNT(*) FROM refusals;
+-- name: count_forks
+SELECT COUNT(*) FROM forks;
 -- name: leases_after
 SELECT run_id, phase_id, lease_owner FROM phases WHERE lease_owner <> '' AND lease_expires_at > ?1;
 -- name: insert_migration

@@ -1,0 +1,9 @@
+-- Where a run came from: it shares what was there before that attempt of that phase. Only read ever after.
+CREATE TABLE forks (
+  run_id TEXT PRIMARY KEY REFERENCES runs (run_id),
+  from_run TEXT NOT NULL REFERENCES runs (run_id),
+  phase_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL CHECK (attempt >= 1),
+  FOREIGN KEY (run_id, phase_id) REFERENCES phases (run_id, phase_id),
+  FOREIGN KEY (from_run, phase_id) REFERENCES phases (run_id, phase_id)
+) STRICT, WITHOUT ROWID;
