@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/context.h"
+#include "executor/start_run.h"
 
 namespace pawl::cli {
 namespace {
@@ -33,6 +34,10 @@ Status end_steps(const State& state, const std::string& run_id,
 Status act(const OperatorOptions& options, Verb verb, const char* past, bool ends_steps) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  if (verb == &store::Store::operator_retry) {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, run));
+  }
   PAWL_TRY(const auto open_before, state.store->open_steps());
   PAWL_TRY(const auto changed,
            (state.store.get()->*verb)(run_id, options.phase, this_operator(options.reason),

@@ -50,11 +50,15 @@ Result<std::string> create(store::Store& store, os::Clock& clock, os::Random& ra
   return run.run.run_id;
 }
 
-Status check_not_collected(store::Store& store, workspace::Workspaces& workspaces, const store::RunRow& run) {
+}  // namespace
+
+Status check_not_collected(store::Store& store, const workspace::Workspaces& workspaces,
+                           const store::RunRow& run) {
   const auto gone = [&](const std::string& what) {
-    return fail(ErrorKind::kNotFound, what + " of run " + run.run_id +
-                                          " is gone (`pawl gc` takes it from runs that ended): it can't be "
-                                          "forked any more");
+    return fail(ErrorKind::kNotFound,
+                what + " of run " + run.run_id +
+                    " is gone (`pawl gc` takes it from runs that ended): nothing can go "
+                    "on from it any more; start a new run");
   };
   if (!os::is_folder(workspaces.base_tree(run.base_id))) return gone("the base");
   if (!os::is_folder(workspaces.base_tree(run.plan_content))) return gone("the plan's folder");
@@ -64,8 +68,6 @@ Status check_not_collected(store::Store& store, workspace::Workspaces& workspace
       return gone("the work of phase " + layer.phase_id);
   return {};
 }
-
-}  // namespace
 
 Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder) {
   const std::string& path = plan.source_path;

@@ -34,6 +34,10 @@ struct ForkInput {
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input);
 
+// kNotFound: gc took something that the run's next attempt would start from.
+Status check_not_collected(store::Store& store, const workspace::Workspaces& workspaces,
+                           const store::RunRow& run);
+
 // The plan of a run, from its row. kCorrupt when it does not parse any more.
 Result<plan::Plan> plan_of(const store::RunRow& run);
 

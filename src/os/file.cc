@@ -240,6 +240,14 @@ Status remove_tree(const std::string& path) {
   return {};
 }
 
+Status remove_tree_at_once(const std::string& path) {
+  const std::string aside = path + ".removed";
+  PAWL_OK(remove_tree(aside));  // of somebody who did not come to the end
+  if (rename(path.c_str(), aside.c_str()) != 0 && errno == ENOENT) return {};
+  PAWL_OK(remove_tree(aside));
+  return remove_tree(path);
+}
+
 bool exists(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0;

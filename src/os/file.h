@@ -64,6 +64,8 @@ Status make_folders(const std::string& path, unsigned mode = 0755);
 // Like `rm -rf`, never through a symlink; kNotFound is success. Works by descriptors, so that a hostile tree
 // cannot lead it elsewhere, and by few of them, however deep it is.
 Status remove_tree(const std::string& path);
+// The same, but nobody ever sees a part of it at `path`. Makes and removes `<path>.removed`.
+Status remove_tree_at_once(const std::string& path);
 bool exists(const std::string& path);     // lstat(2) succeeds
 bool is_folder(const std::string& path);  // stat(2): follows symlinks
 // Names (not paths) in a folder, sorted, without . and ..

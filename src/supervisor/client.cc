@@ -13,6 +13,10 @@ constexpr std::uint64_t kLogTailBytesMax = 4096;
 constexpr std::int64_t kKillPatienceMs =
     10'000;  // SIGKILL to a process in an uninterruptible wait can take this long
 
+// Who looks at a step has the lock for a moment, and so has an init that is dying.
+constexpr int kForgetTriesMax = 50;
+constexpr std::int64_t kForgetPauseMs = 2;
+
 // What a supervisor may know of our environment: nothing that a person keeps secret.
 std::vector<std::string> supervisor_environment() {
   std::vector<std::string> out;
@@ -33,19 +37,13 @@ class Client final : public sandbox::SandboxClient {
   Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
                const std::vector<sandbox::ContextFile>& context) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
-    PAWL_OK(os::make_folders(spool.folder(), 0700));
-    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec};
-    for (auto& item : job.spec.copy_in)
-      if (item.src.empty()) item.src = spool.path("context");
-    for (const auto& file : context) {
-      const std::string path = os::join(spool.path("context"), file.path);
-      PAWL_OK(os::make_folders(os::folder_of(path)));
-      PAWL_OK(os::write_atomically(path, file.bytes));
-    }
-    PAWL_OK(spool.write_job(job));
-    PAWL_TRY(const std::int64_t pid,
-             os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
-                                spool.path("supervisor.log")));
+    std::int64_t pid = 0;
+    PAWL_OK(unless_forgotten([&]() -> Status {
+      PAWL_OK(write_job(spool, sandbox_run_id, spec, context));
+      PAWL_TRY(pid, os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
+                                       spool.path("supervisor.log")));
+      return {};
+    }));
     const std::lock_guard guard(mutex_);
     children_[sandbox_run_id] = pid;
     return {};
@@ -77,12 +75,11 @@ class Client final : public sandbox::SandboxClient {
 
   Status abandon(const std::string& sandbox_run_id) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
-    PAWL_OK(os::make_folders(spool.folder(), 0700));
-    if (const auto identity = spool.identity()) os::kill_process(*identity, kKillPatienceMs);
-    // Waits for a living holder to be gone; a supervisor that was started and has not begun comes after us,
-    // and sees what we leave.
-    PAWL_TRY(const auto lock, os::FileLock::lock(spool.path("lock")));
-    if (!spool.abandoned()) PAWL_OK(spool.write_abandoned());
+    PAWL_OK(unless_forgotten([&]() -> Status {
+      PAWL_OK(os::make_folders(spool.folder(), 0700));
+      PAWL_TRY(const auto lock, lock_of_nobody_alive(spool));
+      return spool.abandoned() ? Status() : spool.write_abandoned();
+    }));
     PAWL_TRY(auto backend, sandbox::make_backend(backend_));
     backend->clean_up(sandbox_run_id);
     return {};
@@ -96,9 +93,19 @@ class Client final : public sandbox::SandboxClient {
 
   void forget(const std::string& sandbox_run_id) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
-    // What can't be removed now is found by gc: its marker is not open any more.
-    for (const auto& folder : {spool.work_folder(), spool.folder()})
-      static_cast<void>(os::remove_tree(folder));
+    // What can't be removed now is found by gc: its marker is not open any more. Under the lock, and at once:
+    // a supervisor that lives must be found by who watches it, and one that comes late must not take what is
+    // left for a job.
+    for (int tries = 0; tries < kForgetTriesMax; ++tries) {
+      const auto lock = os::FileLock::try_lock(spool.path("lock"));
+      if (!lock) break;  // it is gone
+      if (*lock) {
+        static_cast<void>(os::remove_tree(spool.work_folder()));
+        static_cast<void>(os::remove_tree_at_once(spool.folder()));
+        break;
+      }
+      os::SystemClock().sleep_ms(kForgetPauseMs);
+    }
     const std::lock_guard guard(mutex_);
     children_.erase(sandbox_run_id);
   }
@@ -109,6 +116,41 @@ class Client final : public sandbox::SandboxClient {
   }
 
  private:
+  Status write_job(const Spool& spool, const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
+                   const std::vector<sandbox::ContextFile>& context) const {
+    PAWL_OK(os::make_folders(spool.folder(), 0700));
+    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec};
+    for (auto& item : job.spec.copy_in)
+      if (item.src.empty()) item.src = spool.path("context");
+    for (const auto& file : context) {
+      const std::string path = os::join(spool.path("context"), file.path);
+      PAWL_OK(os::make_folders(os::folder_of(path)));
+      PAWL_OK(os::write_atomically(path, file.bytes));
+    }
+    return spool.write_job(job);
+  }
+
+  // Several may give up and forget the same step at the same time: an operator, who aborted the run, and who
+  // watched it. What one writes while another removes the folder is written again.
+  static Status unless_forgotten(const std::function<Status()>& write) {
+    constexpr int kTriesMax = 10;
+    for (int tries = 1;; ++tries) {
+      auto written = write();
+      if (written || written.error().kind != ErrorKind::kNotFound || tries == kTriesMax) return written;
+    }
+  }
+
+  // A supervisor has the lock before it says who it is: looks again until it does. One that was started and
+  // has not begun comes after us, and sees what we leave.
+  static Result<os::FileLock> lock_of_nobody_alive(const Spool& spool) {
+    for (;;) {
+      if (const auto identity = spool.identity()) os::kill_process(*identity, kKillPatienceMs);
+      PAWL_TRY(auto lock, os::FileLock::try_lock(spool.path("lock")));
+      if (lock) return *std::move(lock);
+      os::SystemClock().sleep_ms(5);
+    }
+  }
+
   // Whether no supervisor of this id runs (any more), and how it ended when it was ours.
   os::Exit gone_within(const std::string& sandbox_run_id, const Spool& spool, std::int64_t timeout_ms) {
     std::int64_t child = 0;

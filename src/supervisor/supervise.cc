@@ -135,17 +135,20 @@ int supervise(const std::string& spool_folder) {
   const Spool spool(spool_folder);
   // Waits: whoever looks at this step holds the lock for a moment only.
   auto lock = os::FileLock::lock(spool.path("lock"));
+  // Given up, and nobody wants to hear of it.
+  const auto forgotten = [&] { return !os::exists(spool.path("job.json")); };
   if (!lock) {
+    if (forgotten()) return 0;
     std::fprintf(stderr, "pawl supervisor: %s\n", lock.error().message.c_str());
     return 1;
   }
   // Given up by a recovery, or begun by another supervisor before: this id must never run (again).
-  if (spool.abandoned() || spool.has_result() || spool.identity()) return 0;
+  if (forgotten() || spool.abandoned() || spool.has_result() || spool.identity()) return 0;
   auto status = spool.write_identity(os::this_process());
   if (status) status = run_job(spool, *lock);
   // Spooled or lost, nobody needs it; a crash before this leaves files only, which gc finds by their names.
   static_cast<void>(os::remove_tree(spool.work_folder()));
-  if (status) return 0;
+  if (status || forgotten()) return 0;
   std::fprintf(stderr, "pawl supervisor: %s\n", status.error().message.c_str());
   return status.error().kind == ErrorKind::kExhausted ? kExitExhausted : 1;
 }

@@ -49,7 +49,13 @@ class Upgrade(PawlTest):
         self.pawl("cancel", killed, "--reason", "of an old release")
         self.assertEqual(self.runs()["killed"]["state"], "CANCELLED")
         self.assertTrue(self.pawl_json("verify", killed)["ok"])
-        self.pawl("retry", runs["fails"]["run_id"], "one")
+        fails = runs["fails"]["run_id"]
+        self.assertIn("is gone", self.pawl("retry", fails, "one", expect=1).stderr)  # the fixture is a database only
+        with sqlite3.connect(self.database) as db:
+            for used in db.execute("SELECT base_id, plan_content FROM runs WHERE run_id = ?", (fails,)).fetchone():
+                (self.root / ".pawl/objects/bases" / used / "tree").mkdir(parents=True, exist_ok=True)
+        db.close()
+        self.pawl("retry", fails, "one")
         self.assertEqual(self.runs()["fails"]["state"], "EXECUTING")
 
     def test_it_goes_back_to_what_it_was(self):

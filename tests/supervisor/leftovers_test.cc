@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "os/clock.h"
@@ -102,6 +103,31 @@ class Leftovers : public ::testing::Test {
 TEST_F(Leftovers, TwoHundredSandboxesInBatchesOfSixteenLeaveNothing) {
   for (int batch = 0; batch < 13; ++batch) run_batch(0);
   EXPECT_EQ(finished_, 13 * kBatch);
+  expect_nothing_left();
+}
+
+// An operator, whoever aborted the run, and whoever watches the step: each may give it up and forget it.
+TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
+  for (int round = 0; round < 40; ++round) {
+    const auto id = os::uuid7(os::SystemClock().wall(), random_);
+    const auto give_up = [&](int after_ms) {
+      const auto client = make_client(temp_.path(), PAWL_SUPERVISOR, "namespace");
+      os::SystemClock().sleep_ms(after_ms);
+      const auto abandoned = client->abandon(id);
+      EXPECT_TRUE(abandoned) << abandoned.error().message;
+      client->forget(id);
+    };
+    std::thread first(give_up, round % 8), second(give_up, round % 8);
+    const auto started = client_->start(id, {.cmd = {"sh", "-c", "sleep 100 # " + temp_.path()}}, {});
+    EXPECT_TRUE(started) << started.error().message;
+    // It may have come after both: then whoever watches it sees that nobody wants it.
+    const auto waited = client_->wait(id, [] { return true; });
+    EXPECT_TRUE(waited || waited.error().kind == ErrorKind::kCancelled) << waited.error().message;
+    first.join();
+    second.join();
+    give_up(0);
+    all_.push_back(id);
+  }
   expect_nothing_left();
 }
 

@@ -25,11 +25,15 @@
 namespace pawl::sandbox {
 namespace {
 
-void die_with_parent(int sync_fd, int report_fd) {
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) report_failure(report_fd, errno, "parent death signal");
-  // It may have died before; its end of the socket is then closed.
-  pollfd hung_up{.fd = sync_fd, .events = POLLIN};
-  if (poll(&hung_up, 1, 0) > 0 && (hung_up.revents & POLLHUP) != 0) _exit(1);
+// It says when the parent has ended; its end of a socket does not, while a helper of its own holds that, too.
+void leave_without_parent(int parent_fd) {
+  pollfd ended{.fd = parent_fd, .events = POLLIN};
+  if (poll(&ended, 1, 0) > 0) _exit(1);
+}
+
+void die_with_parent(const ChildJob& job) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) report_failure(job.report_fd, errno, "parent death signal");
+  leave_without_parent(job.parent_fd);  // it may have ended before
 }
 
 class Init {
@@ -38,14 +42,14 @@ class Init {
 
   [[noreturn]] void run() {
     if (job_.walls.descriptors) close_what_is_not_ours();
-    die_with_parent(job_.sync_fd, job_.report_fd);
+    die_with_parent(job_);
     need(unshare(kNamespacesOfInit) == 0, kNoNamespaces);
     need(chdir("/") == 0, "/");  // pivot_root moves those who are at the old root
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");
     await_start();
     become_the_sandbox_user();
-    die_with_parent(job_.sync_fd, job_.report_fd);  // a change of ids forgets the signal (prctl(2))
+    die_with_parent(job_);  // a change of ids forgets the signal (prctl(2))
     // What can be done while the parent makes the cgroups.
     need(sethostname("pawl", 4) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
@@ -54,6 +58,10 @@ class Init {
     start_command();
     make_mounts();
     enter_root();
+    // Once more: the thread that has our signal may have died some moments before all of its process was
+    // gone.
+    leave_without_parent(job_.parent_fd);
+    close(job_.parent_fd);  // nobody in here has a handle on it
     let_the_command_go();
     be_init();
   }

@@ -48,6 +48,7 @@ struct ChildJob {
   // The start comes, then cgroups, then trees; descriptors go back (handover.h);
   // hung up when the parent is dead.
   int sync_fd = -1;
+  int parent_fd = -1;  // the parent, as pidfd_open(2) makes it
   int report_fd = -1;  // where a ChildReport goes
   int stdout_fd = -1, stderr_fd = -1;
   std::vector<int> held;  // Events::held

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -156,21 +157,18 @@ class NamespaceBackend final : public Backend {
 
   Health health() override { return namespace_health(*this); }
   Status usable() override {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-    const os::UniqueFd read_end(ends[0]);
-    os::UniqueFd write_end(ends[1]);
+    PAWL_TRY(const auto self, this_process());
     int pidfd = -1;
     const int pid = clone_process(kNamespacesFromStart | kNamespacesOfInit | CLONE_NEWNET, -1, pidfd);
     if (pid < 0) return no_sandbox(fail_errno(errno, "namespaces").error());
-    if (pid == 0) {
-      close(ends[1]);
-      char byte = 0;
-      _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);  // until its maps are written
+    if (pid == 0) {  // lives until we kill it, or have ended
+      pollfd ended{.fd = self.get(), .events = POLLIN};
+      poll(&ended, 1, -1);
+      _exit(1);
     }
     close(pidfd);
     const auto maps = write_id_maps(pid, sandbox_identity());
-    write_end.reset();
+    kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     return maps ? Status() : no_sandbox(maps.error());
   }
@@ -178,6 +176,13 @@ class NamespaceBackend final : public Backend {
   void clean_up(const std::string& sandbox_run_id) override { remove_cgroups(cgroup_home(), sandbox_run_id); }
 
  private:
+  // Readable once all of us has ended; whoever inherits it can't keep it from that, as with a pipe's end.
+  static Result<os::UniqueFd> this_process() {
+    os::UniqueFd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+    if (!self) return fail_errno(errno, "pidfd_open");
+    return self;
+  }
+
   static Status no_sandbox(const Error& why) {
     return fail(ErrorKind::kDenied, "no sandbox can be made here: " + why.message);
   }
@@ -243,11 +248,13 @@ class NamespaceBackend final : public Backend {
     int sync[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync) != 0) return fail_errno(errno, "socketpair");
     os::UniqueFd ours(sync[0]), theirs(sync[1]);
+    PAWL_TRY(os::UniqueFd self, this_process());
     job.sync_fd = theirs.get();
+    job.parent_fd = self.get();
     job.report_fd = report.write_end.get();
     job.stdout_fd = out.write_end.get();
     job.stderr_fd = err.write_end.get();
-    job.descriptors = {job.sync_fd, job.report_fd, job.stdout_fd, job.stderr_fd};
+    job.descriptors = {job.sync_fd, job.parent_fd, job.report_fd, job.stdout_fd, job.stderr_fd};
     job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
     std::ranges::sort(job.descriptors);
 
@@ -275,7 +282,7 @@ class NamespaceBackend final : public Backend {
                     .cgroup = &*cgroup,
                     .spec = job.spec,
                     .events = &events};
-    for (auto* fd : {&theirs, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
+    for (auto* fd : {&theirs, &self, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
     auto started = write_id_maps(pid, identity);
     if (started && send(watched.sync_fd.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
       started = fail_errno(errno, "start");

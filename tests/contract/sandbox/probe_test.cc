@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "os/clock.h"
@@ -71,6 +72,7 @@ TEST_P(Probe, HasAtMostThirtySecondsAndABoundedOutput) {
 
 // A slow one must not keep the descriptors of a quick one open, and no lock of a thread may be left held.
 TEST_P(Probe, RunsInManyThreadsAtOnce) {
+  constexpr int kTurns = 10;
   std::vector<std::thread> threads;
   std::vector<std::string> outputs(8);
   const auto start = os::SystemClock().mono();
@@ -78,7 +80,7 @@ TEST_P(Probe, RunsInManyThreadsAtOnce) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     threads.emplace_back([&, i] {
       ProbeSpec mine{.cmd = {"sh", "-c", "echo " + std::to_string(i) + (i == 0 ? "; sleep 12" : "")}};
-      for (int turn = 0; turn < (i == 0 ? 1 : 20); ++turn) {
+      for (int turn = 0; turn < (i == 0 ? 1 : kTurns); ++turn) {
         const auto probed = run_in_sandbox(*backend, mine);
         outputs[i] += probed ? probed->output : probed.error().message;
       }
@@ -88,10 +90,22 @@ TEST_P(Probe, RunsInManyThreadsAtOnce) {
   EXPECT_EQ(outputs[0], "0\n");
   for (std::size_t i = 1; i < outputs.size(); ++i) {
     std::string expected;
-    for (int turn = 0; turn < 20; ++turn) expected += std::to_string(i) + "\n";
+    for (int turn = 0; turn < kTurns; ++turn) expected += std::to_string(i) + "\n";
     EXPECT_EQ(outputs[i], expected);
   }
   EXPECT_LT(quick_us, 11'500'000) << "the quick ones waited for the slow one";
+}
+
+// What one thread's child holds of another's must keep neither of them.
+TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> refused = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 200; ++turn) refused += !backend->usable();
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(refused, 0);
 }
 
 }  // namespace
