@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -116,8 +117,15 @@ struct Guard {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
+  const auto plain = [](char c) { return c >= 0x20 && c != '"' && c != '\\' && c != 0x7F; };
   out += '"';
   while (!text.empty()) {
+    // Most text needs nothing, and is appended at once.
+    const auto length_of_plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, plain) - text.begin());
+    out += text.substr(0, length_of_plain);
+    text.remove_prefix(length_of_plain);
+    if (text.empty()) break;
     const auto byte = static_cast<unsigned char>(text.front());
     std::size_t length = 1;
     switch (byte) {

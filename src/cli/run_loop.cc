@@ -23,6 +23,8 @@ constexpr std::int64_t kBackendGoodMs = 1000;  // for how long a backend that co
 struct Shared {
   const LoopOptions& options;
   Progress& progress;
+  store::StoreGroup* group;  // that several workers commit in; one alone has no use for it
+  const std::shared_ptr<executor::Plans> plans = std::make_shared<executor::Plans>();
   std::mutex mutex;
   std::optional<Error> error;  // the first; guarded by mutex
   std::string waits_for;       // last said; guarded by mutex
@@ -62,7 +64,10 @@ class BackendCheck {
 
 // One worker: turns until its runs are over, it is interrupted, or something failed.
 Status work(Shared& shared, int worker) {
-  PAWL_TRY(const State state, open_state(shared.options.state, shared.options.folder));
+  PAWL_TRY(State state, open_state(shared.options.state, shared.options.folder));
+  if (shared.group != nullptr) {
+    PAWL_TRY(state.store, shared.group->open());
+  }
   PAWL_TRY(const auto first, state.store->run(shared.options.run_ids.front()));
   PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
   const auto objects = workspace::object_store(*state.workspaces);
@@ -75,7 +80,8 @@ Status work(Shared& shared, int worker) {
   Narrator narrator(shared.progress, worker, std::move(tiers));
   executor::Options options{.folder = state.folder,
                             .run_ids = shared.options.run_ids,
-                            .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker)};
+                            .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
+                            .plans = shared.plans};
 #ifdef PAWL_TEST_HOOKS
   // So that a test need not wait half a minute for a lease to run out.
   if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());
@@ -240,6 +246,11 @@ Status check_backend(const LoopOptions& options) {
         options.run_ids.front() + "`.";
   return status;
 }
+
+Result<std::unique_ptr<store::StoreGroup>> open_group(const LoopOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state, options.folder));
+  return store::open_store_group(state.location, state.sealer);
+}
 }  // namespace
 
 int run_loop(const LoopOptions& options) {
@@ -248,7 +259,13 @@ int run_loop(const LoopOptions& options) {
   std::optional<Error> error;
   {
     Progress progress(options.state.json ? stderr : stdout, options.folder);
-    Shared shared{.options = options, .progress = progress};
+    std::unique_ptr<store::StoreGroup> group;
+    if (options.workers > 1) {
+      auto opened = open_group(options);
+      if (!opened) return report(opened.error());
+      group = *std::move(opened);
+    }
+    Shared shared{.options = options, .progress = progress, .group = group.get()};
     std::vector<std::thread> threads;
     for (std::int64_t worker = 0; worker < options.workers; ++worker) {
       threads.emplace_back([&shared, worker] {

@@ -18,6 +18,14 @@ std::string content_of(const Context& context) {
   return blake3_hex(canonical(files));
 }
 
+const plan::Phase* phase_of(const plan::Plan& plan, const store::PhaseRow& row) {
+  const auto tier = static_cast<std::size_t>(row.tier_index),
+             index = static_cast<std::size_t>(row.phase_index);
+  if (tier >= plan.tiers.size() || index >= plan.tiers[tier].phases.size()) return nullptr;
+  const auto& phase = plan.tiers[tier].phases[index];
+  return phase.id == row.phase_id ? &phase : nullptr;
+}
+
 Json inventory_json(const std::vector<std::string>& names) { return Json(names); }
 
 }  // namespace
@@ -26,11 +34,11 @@ Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan)
     : world_(world),
       claim_(&claim),
       plan_(&plan),
-      phase_(plan.find_phase(claim.phase.phase_id)),
+      phase_(phase_of(plan, claim.phase)),
       steps_(planned_steps(plan, *phase_)) {}
 
 Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan::Plan& plan) {
-  if (plan.find_phase(claim.phase.phase_id) == nullptr)
+  if (phase_of(plan, claim.phase) == nullptr)
     return fail(ErrorKind::kCorrupt, "phase " + claim.phase.phase_id + " is not in the plan of its run");
   Attempt attempt(world, claim, plan);
   for (const auto& row : claim.steps) {

@@ -81,7 +81,8 @@ class Session {
   }
 
   Status adopt(const PlannedStep& step, const store::StepStart& start) {
-    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    const bool compares = !planted("spec_hash_not_compared");
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
     if (!run) return give_up(step, start);  // of another spec, or damaged: as good as lost
     PAWL_OK(note(start, Recovery::kAdopt));
     take(step, start, *std::move(run));
@@ -295,6 +296,9 @@ class Session {
 }  // namespace
 
 bool owner_is_dead(std::string_view owner) {
+  // Another worker of this very process, as a rule.
+  static const std::string own = os::to_text(os::this_process()) + "/";
+  if (owner.starts_with(own)) return false;
   const auto identity = os::parse_identity(owner);
   return identity && os::liveness(*identity) == os::Liveness::kDead;
 }
@@ -305,16 +309,23 @@ store::ClaimRequest request_now(const os::Clock& clock) {
   return request;
 }
 
-// A run never changes its plan, so what its text parses to may be kept.
-Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
-  if (plan_run_id_ != run.run_id) {
-    PAWL_TRY(plan_, plan_of(run));
-    plan_run_id_ = run.run_id;
+const plan::Plan* Executor::keep_plan(const std::string& run_id) {
+  if (plan_run_id_ != run_id) {
+    plan_ = options_.plans->kept(run_id);
+    plan_run_id_ = plan_ ? run_id : "";
   }
-  return &*plan_;
+  return plan_.get();
 }
 
-Result<Turn> Executor::run_one() {
+Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
+  if (keep_plan(run.run_id) == nullptr) {
+    PAWL_TRY(plan_, options_.plans->of(run));
+    plan_run_id_ = run.run_id;
+  }
+  return plan_.get();
+}
+
+store::ClaimRequest Executor::claim_request() {
   auto request = request_now(world_.clock);
   request.run_ids = options_.run_ids;
   request.owner = options_.owner;
@@ -324,7 +335,12 @@ Result<Turn> Executor::run_one() {
     const auto plan = plan_for(run);
     return plan ? (*plan)->model_of_attempt(number) : std::string();
   };
-  PAWL_TRY(const auto found, world_.store.claim(request));
+  request.has_plan = [this](const std::string& run_id) { return keep_plan(run_id) != nullptr; };
+  return request;
+}
+
+Result<Turn> Executor::run_one() {
+  PAWL_TRY(const auto found, world_.store.claim(claim_request()));
   if (!found.claim)
     return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/plans.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "plan/plan.h"
@@ -55,6 +56,7 @@ struct Options {
   std::int64_t lease_ms = 30'000;
   std::string backend;  // for cost rows of steps that were lost
   std::function<bool(std::string_view)> owner_is_dead = executor::owner_is_dead;
+  std::shared_ptr<Plans> plans = std::make_shared<Plans>();  // one for all executors of a process
   std::function<bool()> stop;  // asked while waiting: true leaves the step to its supervisor and returns
 };
 
@@ -82,13 +84,16 @@ class Executor {
   Result<Turn> run_one();
 
  private:
+  store::ClaimRequest claim_request();
+  // Keeps it from being thrown away; nullptr when it must be read first.
+  const plan::Plan* keep_plan(const std::string& run_id);
   Result<const plan::Plan*> plan_for(const store::RunRow& run);
 
   World world_;
   Options options_;
   Observer& observer_;
   std::string plan_run_id_;  // whose plan plan_ is
-  std::optional<plan::Plan> plan_;
+  std::shared_ptr<const plan::Plan> plan_;
 };
 
 }  // namespace pawl::executor

@@ -34,7 +34,7 @@ std::int64_t calls_left(const HookFacts& facts) {
 }
 
 std::int64_t replans_left(const HookFacts& facts) {
-  if (planted("replans_without_end")) return 1;
+  if (facts.plan.replan && planted("replans_without_end")) return 1;
   return facts.plan.replan
              ? std::max<std::int64_t>(0, facts.plan.replan->max_replans - facts.claim.phase.replans)
              : 0;

@@ -27,7 +27,7 @@ class Verifier {
     for (const auto& [phase_id, text] : files_.phases)
       chains_.emplace(phase_id, check_chain(phase_file(phase_id), text));
     read_head();
-    if (head_) check_against_head();
+    if (head_) check_signed_ends();
     check_anchor();
     if (!any_problem()) check_seals();
     check_cost();
@@ -65,19 +65,41 @@ class Verifier {
     report_.is_signed = true;
   }
 
-  void check_against_head() {
-    const auto& signed_chains = (*head_)["chains"];
-    for (const auto& [name, signed_chain] : signed_chains.items()) {
-      const auto found = chains_.find(name);
-      const auto rows = integer_in(signed_chain, "rows");
-      if (found == chains_.end()) {
-        if (rows > 0) problem("missing", phase_file(name), 0, "the signed head knows it");
-        continue;
-      }
-      check_chain_against_head(found->second, rows, text_in(signed_chain, "head"));
+  // Where a chain ended when the head was signed.
+  struct End {
+    std::int64_t rows = 0;
+    std::string head;
+  };
+
+  // By chain: what the head lists, and for a phase that it does not list the newest seal among the rows of
+  // the run that it covers.
+  std::map<std::string, End> signed_ends() const {
+    std::map<std::string, End> ends;
+    const auto& listed = (*head_)["chains"];
+    const auto run = listed.find("");
+    const std::int64_t run_rows = run == listed.end() ? 0 : integer_in(*run, "rows");
+    for (const auto seal : chains_.at("").seals) {
+      const auto json = parse_json(seal);
+      if (!json || integer_in(*json, "seq") > run_rows || !json->contains("phase_id")) continue;
+      ends[text_in(*json, "phase_id")] = {.rows = integer_in(*json, "rows"), .head = text_in(*json, "head")};
     }
+    for (const auto& [name, end] : listed.items())
+      ends[name] = {.rows = integer_in(end, "rows"), .head = text_in(end, "head")};
+    return ends;
+  }
+
+  void check_signed_ends() {
+    const auto ends = signed_ends();
+    for (const auto& [name, end] : ends) {
+      const auto found = chains_.find(name);
+      if (found != chains_.end())
+        check_end(found->second, end);
+      else if (end.rows > 0)
+        problem("missing", phase_file(name), 0, "the signed head knows it");
+    }
+    if (!chains_.at("").problems.empty()) return;  // a seal may be among what was damaged
     for (const auto& [name, chain] : chains_) {
-      if (signed_chains.contains(name) || chain.rows == 0) continue;
+      if (ends.contains(name) || chain.rows == 0) continue;
       if (trust_.live)
         report_.unsigned_rows += chain.rows;
       else
@@ -85,7 +107,8 @@ class Verifier {
     }
   }
 
-  void check_chain_against_head(Chain& chain, std::int64_t rows, const std::string& head) {
+  void check_end(const Chain& chain, const End& end) {
+    const auto& [rows, head] = end;
     if (!chain.problems.empty()) return;  // what was done to it is named already, and moves its end
     if (chain.rows < rows)
       return problem(

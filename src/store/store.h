@@ -89,6 +89,9 @@ struct ClaimRequest {
   // PAWL_MODEL for attempt `number` of a new attempt, by the run's plan; called inside the transaction: must
   // be pure.
   std::function<std::string(const RunRow& run, std::int64_t number)> model_of_attempt;
+  // Whether the caller knows the plan of that run: then the row of the claim has no plan_text, here and
+  // there.
+  std::function<bool(const std::string& run_id)> has_plan;
 };
 
 struct Claim {
@@ -197,7 +200,9 @@ struct AttemptEnd {
   std::string reason;          // last_failure_reason: one line; "" when passed
   std::string accepted_layer;  // of a passed attempt: what becomes part of the run ("" when nothing changed)
   std::string build;           // Pawl's version
-  std::string not_before;      // when the next attempt may start; "" at once
+  // When the next attempt may start; "" at once. By the wall clock: one that was set back to before the
+  // attempt ends the wait.
+  std::string not_before;
   std::vector<Advice> advice;
   Action action = Action::kNone;  // of a failed attempt only
   std::string goal;               // of kReplan
@@ -347,6 +352,18 @@ struct SchemaStatus {
 // this program (kInvalid, naming both versions), and a file that is no database (kCorrupt).
 Result<std::unique_ptr<Store>> open_store(const std::string& location,
                                           std::shared_ptr<const RowSealer> sealer);
+
+// Stores for the threads of one process, whose changes share transactions and their fsyncs when they come at
+// the same time. What a verb promises stays: durable when it returns; but a commit that fails fails for all
+// who share it. Callbacks of a verb may be called in another thread, while its caller waits.
+class StoreGroup {  // thread-safe
+ public:
+  virtual ~StoreGroup() = default;
+  virtual Result<std::unique_ptr<Store>> open() = 0;
+};
+Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
+                                                     std::shared_ptr<const RowSealer> sealer);
+
 Result<SchemaStatus> schema_status(const std::string& location);
 // kUnavailable while somebody who is not known to be dead holds a phase: its statements are of another
 // schema.

@@ -298,6 +298,7 @@ class Keeping(WithRun):
         self.assertEqual(len(list(layers.iterdir())), 1, "it is younger than 7 days")
         self.pawl("gc", "--older-than", "0s")
         self.assertEqual(len(list(layers.iterdir())), 0)
+        self.assertIn("gc", self.pawl("retry", "last", expect=1).stderr, "what it would start from is gone")
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def schema(self):
@@ -310,10 +311,12 @@ class Keeping(WithRun):
         self.make_simple()
         self.pawl("run", "plan.yaml")
         self.assertRegex(self.pawl("migrate", "status").stdout, r"schema (\d+), this program needs \1\n")
-        self.pawl("migrate", "down")
+        self.assertIn("signed head(s)", self.pawl("migrate", "down", expect=1).stderr, "an older pawl reads more into them")
+        self.pawl("migrate", "down", "--destroy-data")
         self.assertIn("pawl migrate up", self.pawl("status", expect=1).stderr)
         self.pawl("migrate", "up")
         self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "what the newest version does not need is kept")
+        self.pawl("migrate", "down", "--destroy-data")
         for version in range(self.schema(), 1, -1):
             self.pawl("migrate", "down")
         self.assertIn("destroy", self.pawl("migrate", "down", expect=1).stderr)

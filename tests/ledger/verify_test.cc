@@ -124,6 +124,45 @@ TEST(Verify, ASealOfRowsThatCanNotBeIsToldAndNoCrash) {
     EXPECT_TRUE(verify(LedgerRun(1, phases).files(), {}).ok) << "its owner may say nothing of the phases";
 }
 
+// A head that leaves the phases to their seals protects their ends all the same.
+TEST(Verify, WhatASealEndsIsSignedWithTheRunsChain) {
+  const LedgerRun run;
+  const Files honest = run.files_of_database();
+  EXPECT_TRUE(verify(honest, {}).ok) << canonical(to_json(verify(honest, {})));
+
+  Files cut = honest;
+  auto rows = lines_of(cut.phases[1].second);
+  rows.pop_back();
+  cut.phases[1].second = text_of(rows);
+  auto report = verify(cut, {});
+  ASSERT_FALSE(report.ok);
+  EXPECT_EQ(report.problems[0].kind, "truncated");
+  EXPECT_EQ(report.problems[0].file, "phases/two/attempts.jsonl");
+
+  Files gone = honest;
+  gone.phases.pop_back();
+  report = verify(gone, {});
+  ASSERT_FALSE(report.ok);
+  EXPECT_EQ(report.problems[0].kind, "missing");
+
+  LedgerRun longer;
+  longer.begin("two", "late");
+  Files after_its_seal = longer.files_of_database();
+  report = verify(after_its_seal, {});
+  ASSERT_FALSE(report.ok);
+  EXPECT_EQ(report.problems[0].kind, "extra");
+  EXPECT_EQ(verify(after_its_seal, {.live = true}).unsigned_rows, 1);
+  after_its_seal.phases.emplace_back("three", after_its_seal.phases[0].second);
+  EXPECT_EQ(verify(after_its_seal, {}).problems.back().file, "phases/three/attempts.jsonl");
+
+  // Whoever cuts the run's chain too, so that nobody speaks of the phase any more, has not its signature.
+  Files both = gone;
+  auto run_rows = lines_of(both.run);
+  run_rows.resize(2);
+  both.run = text_of(run_rows);
+  EXPECT_FALSE(verify(both, {}).ok);
+}
+
 TEST(Verify, FindsEveryDeletedRow) {
   const LedgerRun run;
   Files files = run.files();

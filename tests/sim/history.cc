@@ -60,15 +60,21 @@ class SimObjects final : public workspace::ObjectStore {
 
 class History {
  public:
-  History(std::uint64_t seed, store::Store& store)
-      : world_(seed), store_(world_, store), sandboxes_(world_, store_), objects_(world_, sandboxes_) {}
+  History(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without)
+      : without_(without),
+        world_(seed),
+        machine_(machine),
+        store_(world_, machine),
+        sandboxes_(world_, store_),
+        objects_(world_, sandboxes_) {}
 
   Told run() {
     Told told;
     try {
       create();
+      draw_rates();
       world_.disturb = [this](const std::string& call) { disturb(call); };
-      while (world_.events < kEventsMax && !over()) step();
+      while (world_.events < kEventsMax && !over()) step_or_restart();
       quiet();
     } catch (const Violation& violation) {
       told.violation = violation.text;
@@ -76,10 +82,15 @@ class History {
     told.story = std::move(world_.story);
     told.events = world_.events;
     told.steps = sandboxes_.started();
+    told.calls = world_.calls;
     told.crashes = crashes_;
-    const auto phases = *store_.phases(run_id_);
+    told.power_losses = power_losses_;
+    told.disturbances = disturbances_;
+    if (told.violation) return told;  // there may be nothing to read
+    const auto phases = World::must(store_.phases(run_id_));
     for (const auto& phase : phases) {
-      const auto executions = static_cast<std::int64_t>(store_.steps(run_id_, phase.phase_id)->size());
+      const auto executions =
+          static_cast<std::int64_t>(World::must(store_.steps(run_id_, phase.phase_id)).size());
       told.attempts += phase.attempts_total;
       told.attempts_percent =
           std::max(told.attempts_percent, phase.attempts_total * 100 / bounds_.attempts());
@@ -142,11 +153,32 @@ class History {
     sandboxes_.of_run(run_id_);
     if (dice.percent(15)) sandboxes_.be_hopeless();  // as long as it may, it goes on
     invariants_.emplace(store_, run_id_);
-    executors_.resize(static_cast<std::size_t>(1 + dice.below(4)));
+    executors_.resize(static_cast<std::size_t>(1 + dice.below(dice.percent(20) ? 8 : 4)));
     world_.tell(fmt::format("{} executors on\n{}", executors_.size(), plan));
   }
 
-  bool over() { return (*store_.run(run_id_)).state != store::RunState::kExecuting; }
+  bool over() { return World::must(store_.run(run_id_)).state != store::RunState::kExecuting; }
+
+  void step_or_restart() {
+    try {
+      step();
+    } catch (const PowerLoss&) {
+      restart();
+    }
+  }
+
+  // Everybody is gone, and what was not synced; what was acknowledged is there.
+  void restart() {
+    ++power_losses_;
+    sandboxes_.lose_power();
+    for (std::size_t i = 0; i < executors_.size(); ++i)
+      if (executors_[i].real) end(i, " is gone with the power");
+    const bool all_arrived = world_.dice.percent(30);
+    machine_.restart(all_arrived, Dice(world_.dice.next()));
+    world_.clock.reboot();
+    world_.clock.advance_ms(world_.dice.below(2 * kLeaseMs));
+    check();
+  }
 
   // One turn of somebody who is idle.
   void step() {
@@ -174,6 +206,11 @@ class History {
     mine.busy = true;
     stack_.push_back(index);
     const std::string interrupted = std::exchange(world_.current, owner_of(index));
+    const auto leave = [&] {
+      world_.current = interrupted;
+      stack_.pop_back();
+      mine.busy = false;
+    };
     std::optional<executor::Turn> out;
     try {
       auto turn = mine.real->run_one();
@@ -181,17 +218,20 @@ class History {
         out = *std::move(turn);
       } else {
         // It has said what the disk said, and ended.
-        World::require(turn.error().message == "simulated" || turn.error().kind == ErrorKind::kIndeterminate,
+        const auto kind = turn.error().kind;
+        World::require(kind == ErrorKind::kUnavailable || kind == ErrorKind::kExhausted ||
+                           kind == ErrorKind::kIndeterminate,
                        "run_one: " + turn.error().message);
         end(index, " ends: " + turn.error().message);
       }
     } catch (const Crash&) {
       end(index, " crashes");
       ++crashes_;
+    } catch (const PowerLoss&) {
+      leave();
+      throw;
     }
-    world_.current = interrupted;
-    stack_.pop_back();
-    mine.busy = false;
+    leave();
     if (out && out->kind == executor::Turn::Kind::kNothing) world_.clock.advance_ms(200);
     return out;
   }
@@ -209,7 +249,8 @@ class History {
                               .run_ids = {run_id_},
                               .owner = owner_of(index),
                               .lease_ms = kLeaseMs,
-                              .backend = "namespace"};
+                              .backend = "namespace",
+                              .plans = plans_};
     options.owner_is_dead = [this](std::string_view owner) {
       return world_.dead_owners.contains(std::string(owner));
     };
@@ -221,24 +262,57 @@ class History {
   void disturb(const std::string& call) {
     if (stack_.empty() || world_.events >= kEventsMax) return;
     if (call.starts_with("after") || call == "claimed") check();
+    const auto what = world_.dice.below(1000);
+    std::int64_t below = 0;
+    const auto drawn =
+        std::ranges::find_if(rates_, [&](const auto& rate) { return what < (below += rate.second); });
+    if (drawn != rates_.end() && !without_.contains(disturbances_++)) happen(drawn->first, call);
+  }
+
+  enum class Event { kCrash, kPowerLoss, kKill, kDamage, kTimePasses, kClockJumps, kOperator, kAnother };
+
+  // Each history has its own weather: what never happens in one lets the rest go deeper ("swarm testing",
+  // Groce et al., 2012). In thousandths of the calls.
+  void draw_rates() {
+    const auto draw = [&](Event event, const std::vector<std::int64_t>& rates) {
+      rates_.emplace_back(event, world_.dice.one_of(rates));
+    };
+    draw(Event::kCrash, {0, 5, 25});
+    draw(Event::kPowerLoss, {0, 1, 5});
+    draw(Event::kKill, {0, 5, 20});
+    draw(Event::kDamage, {0, 0, 3});
+    draw(Event::kTimePasses, {5, 15});
+    draw(Event::kClockJumps, {0, 5});
+    draw(Event::kOperator, {0, 3, 30});
+    draw(Event::kAnother, {50, 110});
+  }
+
+  void happen(Event event, const std::string& call) {
     auto& dice = world_.dice;
-    const auto event = dice.below(1000);
-    if (event < 25) {
-      world_.tell("crash at: " + call);
-      throw Crash{};
-    }
-    if (event < 40) {
-      sandboxes_.kill_one();
-    } else if (event < 55) {
-      world_.clock.advance_ms(dice.below(2 * kLeaseMs));
-      world_.tell("time passes");
-    } else if (event < 60) {
-      world_.clock.jump_ms((dice.percent(50) ? 1 : -1) * dice.below(7'200'000));
-      world_.tell("the wall clock jumps");
-    } else if (event < 90) {
-      operate();
-    } else if (event < 200 && stack_.size() < kNestedMax) {
-      step();
+    switch (event) {
+      case Event::kCrash:
+        world_.tell("crash at: " + call);
+        throw Crash{};
+      case Event::kPowerLoss:
+        world_.tell("the power fails at: " + call);
+        machine_.disk().fail_power();
+        throw PowerLoss{};
+      case Event::kKill:
+        sandboxes_.kill_one();
+        return;
+      case Event::kDamage:
+        return sandboxes_.damage_one();
+      case Event::kTimePasses:
+        world_.clock.advance_ms(dice.below(2 * kLeaseMs));
+        return world_.tell("time passes");
+      case Event::kClockJumps:
+        world_.clock.jump_ms((dice.percent(50) ? 1 : -1) * dice.below(7'200'000));
+        return world_.tell("the wall clock jumps");
+      case Event::kOperator:
+        return operate();
+      case Event::kAnother:
+        if (stack_.size() < kNestedMax) step();
+        return;
     }
   }
 
@@ -251,7 +325,7 @@ class History {
     if (dice.percent(20)) return raise_budget();
     const auto what = dice.below(4);
     const char* const words[] = {"retry", "skip", "cancel", "approve"};
-    const auto open_before = *store_.open_steps();
+    const auto open_before = World::must(store_.open_steps());
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
                    : what == 2 ? store_.operator_cancel(run_id_, phase, who, now)
@@ -259,7 +333,7 @@ class History {
     if (!changed) return;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
     if (what == 0 || what == 3) ++bounds_.retries;  // both queue what was stopped
-    invariants_->check(bounds_, *changed);
+    invariants_->check(bounds_, store_.take_touched(), *changed);
     for (const auto& step : open_before)
       if (step.run_id == run_id_ && std::ranges::find(*changed, step.phase_id) != changed->end()) {
         static_cast<void>(sandboxes_.abandon(step.sandbox_run_id));
@@ -269,10 +343,10 @@ class History {
 
   // Of the first phase that waits for it; sometimes of an attempt that is not its newest.
   Result<std::vector<std::string>> approve(const store::Operator& who) {
-    const auto phases = *store_.phases(run_id_);
+    const auto phases = World::must(store_.phases(run_id_));
     const auto phase = std::ranges::find(phases, store::PhaseOutcome::kEscalate, &store::PhaseRow::outcome);
     if (phase == phases.end()) return fail(ErrorKind::kInvalid, "nothing to approve");
-    const auto attempts = *store_.attempts(run_id_, phase->phase_id);
+    const auto attempts = World::must(store_.attempts(run_id_, phase->phase_id));
     const auto& attempt = world_.dice.percent(90) ? attempts.back() : attempts.front();
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return !objects_.overlap(a, b, 1)->empty();
@@ -284,7 +358,7 @@ class History {
   }
 
   void raise_budget() {
-    const auto rows = *store_.budgets(run_id_);
+    const auto rows = World::must(store_.budgets(run_id_));
     for (const auto& row : rows) {
       if (!row.cap) continue;
       const std::int64_t cap = *row.cap + world_.dice.below(4 * kStepSeconds * 1000);
@@ -294,16 +368,18 @@ class History {
     }
   }
 
-  void check() { invariants_->check(bounds_); }
+  void check() { invariants_->check(bounds_, store_.take_touched()); }
 
   // No more faults: whatever happened, the run comes to its end within a bound.
   void quiet() {
     world_.disturb = nullptr;
+    std::string waits_for;
     for (std::int64_t turns = 0; !over(); ++turns) {
-      World::require(turns < kQuietTurnsMax, "the run does not end");
+      World::require(turns < kQuietTurnsMax, "the run does not end: " + waits_for);
       const auto index = static_cast<std::size_t>(turns) % executors_.size();
       const auto done = turn(index);
       if (!done || done->kind != executor::Turn::Kind::kNothing) continue;
+      waits_for = done->waits_for;
       World::require(done->nothing != store::Nothing::kStalled, "stalled: " + done->waits_for);
       if (done->nothing == store::Nothing::kBudget) raise_budget();
       world_.clock.advance_ms(10'000);
@@ -316,22 +392,29 @@ class History {
                    fmt::format("what an operator ended runs on: {}", fmt::join(unwatched, " ")));
   }
 
+  const std::set<std::int64_t>& without_;
+  std::int64_t disturbances_ = 0;  // so far, with those that are left out
   World world_;
+  Machine& machine_;
   SimStore store_;
   SimSandboxes sandboxes_;
   SimObjects objects_;
   executor::Observer observer_;
+  const std::shared_ptr<executor::Plans> plans_ = std::make_shared<executor::Plans>();
   std::string run_id_;
   std::vector<std::string> phase_ids_;
   Bounds bounds_;
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;
+  std::vector<std::pair<Event, std::int64_t>> rates_;
   std::vector<std::size_t> stack_;  // of executors that are in the middle of a call
-  std::int64_t crashes_ = 0;
+  std::int64_t crashes_ = 0, power_losses_ = 0;
 };
 
 }  // namespace
 
-Told run_history(std::uint64_t seed, store::Store& store) { return History(seed, store).run(); }
+Told run_history(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without) {
+  return History(seed, machine, without).run();
+}
 
 }  // namespace pawl::sim

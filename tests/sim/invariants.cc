@@ -1,7 +1,7 @@
 #include "sim/invariants.h"
 
 #include <algorithm>
-#include <set>
+#include <tuple>
 
 #include "base/json.h"
 #include "ledger/ledger.h"
@@ -15,17 +15,28 @@ void require(bool holds, const std::string& phase, const std::string& what) {
   World::require(holds, phase + ": " + what);
 }
 
+// But for the lease, which comes and goes.
+bool same(const store::PhaseRow& a, const store::PhaseRow& b) {
+  const auto key = [](const store::PhaseRow& row) {
+    return std::tie(row.state, row.outcome, row.fence, row.attempts_used, row.attempts_total, row.revision,
+                    row.escalation_level, row.doctor_calls, row.replans);
+  };
+  return key(a) == key(b);
+}
+
 }  // namespace
 
-void Invariants::check(const Bounds& bounds, const std::vector<std::string>& retried) {
-  const auto phases = *store_.phases(run_id_);
+void Invariants::check(const Bounds& bounds, const std::set<std::string>& touched,
+                       const std::vector<std::string>& reopened) {
+  const auto phases = World::must(store_.phases(run_id_));
   for (const auto& phase : phases) {
-    const bool reopened = std::ranges::find(retried, phase.phase_id) != retried.end();
-    check_phase(phase, bounds, reopened);
+    const auto seen = before_.find(phase.phase_id);
+    if (seen != before_.end() && !touched.contains(phase.phase_id) && same(seen->second, phase)) continue;
+    check_phase(phase, bounds, std::ranges::find(reopened, phase.phase_id) != reopened.end());
     before_[phase.phase_id] = phase;
   }
-  check_budget(phases);
-  const auto run = *store_.run(run_id_);
+  check_budget();
+  const auto run = World::must(store_.run(run_id_));
   const bool open = std::ranges::any_of(phases, [](const auto& phase) { return !is_terminal(phase.state); });
   World::require((run.state == store::RunState::kExecuting) == open,
                  "the run's state is not that of its phases");
@@ -49,43 +60,54 @@ void Invariants::check_phase(const store::PhaseRow& phase, const Bounds& bounds,
   }
   require(phase.attempts_used <= phase.max_attempts, id, "more attempts than it has");
   require(phase.attempts_total <= bounds.attempts(), id, "more attempts than the bound");
-  const auto steps = store_.steps(run_id_, id);
-  require(static_cast<std::int64_t>(steps->size()) <= bounds.executions(), id,
-          "more executions than the bound");
   require(phase.replans <= bounds.max_replans, id, "more replans than the plan has");
-  check_rows(phase);
+  const auto steps = World::must(store_.steps(run_id_, id));
+  require(static_cast<std::int64_t>(steps.size()) <= bounds.executions(), id,
+          "more executions than the bound");
+  spent_[id] = spent_by(steps);
+  check_rows(phase, steps);
 }
 
-void Invariants::check_budget(const std::vector<store::PhaseRow>& phases) {
-  std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;
-  for (const auto& phase : phases) {
-    const auto steps = *store_.steps(run_id_, phase.phase_id);
-    for (const auto& step : steps) {
-      largest = std::max(largest, step.reserved_ms);
-      if (step.state == store::StepState::kOpen) reserved += step.reserved_ms;
-      if (step.state == store::StepState::kLost) lost_most += step.reserved_ms;
-      if (step.state == store::StepState::kDone)
-        known += parse_json(step.run)->at("duration_ms").get<std::int64_t>();
-    }
+Invariants::Spent Invariants::spent_by(const std::vector<store::StepRow>& steps) {
+  Spent out;
+  for (const auto& step : steps) {
+    out.largest = std::max(out.largest, step.reserved_ms);
+    if (step.state == store::StepState::kOpen) out.reserved += step.reserved_ms;
+    if (step.state == store::StepState::kLost) out.lost_most += step.reserved_ms;
+    if (step.state != store::StepState::kDone) continue;
+    const auto [known, is_new] = duration_ms_.try_emplace(step.sandbox_run_id);
+    if (is_new) known->second = parse_json(step.run)->at("duration_ms").get<std::int64_t>();
+    out.known += known->second;
   }
-  const auto rows = *store_.budgets(run_id_);
+  return out;
+}
+
+void Invariants::check_budget() {
+  Spent all;
+  for (const auto& [phase, spent] : spent_) {
+    all.reserved += spent.reserved;
+    all.largest = std::max(all.largest, spent.largest);
+    all.known += spent.known;
+    all.lost_most += spent.lost_most;
+  }
+  const auto rows = World::must(store_.budgets(run_id_));
   for (const auto& row : rows) {
-    World::require(row.reserved == reserved, "reserved is not what the open steps reserved");
-    World::require(row.spent >= known && row.spent <= known + lost_most, "spent is not what the steps took");
-    World::require(!row.cap || row.spent + row.reserved < *row.cap + std::max<std::int64_t>(largest, 1),
+    World::require(row.reserved == all.reserved, "reserved is not what the open steps reserved");
+    World::require(row.spent >= all.known && row.spent <= all.known + all.lost_most,
+                   "spent is not what the steps took");
+    World::require(!row.cap || row.spent + row.reserved < *row.cap + std::max<std::int64_t>(all.largest, 1),
                    "the budget is exceeded by more than one step's reservation");
   }
 }
 
 // What the rows of the attempts, the steps and the ledger say of each other.
-void Invariants::check_rows(const store::PhaseRow& phase) {
+void Invariants::check_rows(const store::PhaseRow& phase, const std::vector<store::StepRow>& steps) {
   const auto& id = phase.phase_id;
-  const auto attempts = *store_.attempts(run_id_, id);
+  const auto attempts = World::must(store_.attempts(run_id_, id));
   require(static_cast<std::int64_t>(attempts.size()) == phase.attempts_total, id,
           "attempts_total is not the number of reservations");
   const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
   require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
-  const auto steps = *store_.steps(run_id_, id);
   std::map<std::pair<std::string, std::int64_t>, int> executions, results;
   std::int64_t asked = 0, planned = 0;
   for (const auto& step : steps) {
@@ -104,7 +126,7 @@ void Invariants::check_rows(const store::PhaseRow& phase) {
   require(planned == phase.replans, id, "replans is not the number of its markers");
   // The chain only grows, and says the same: its last row is still there.
   auto& [rows_before, hash_before] = chains_[id];
-  const auto rows = *store_.ledger(run_id_, id, std::max<std::int64_t>(rows_before, 1), kRowsMax);
+  const auto rows = World::must(store_.ledger(run_id_, id, std::max<std::int64_t>(rows_before, 1), kRowsMax));
   if (rows_before > 0)
     require(!rows.empty() && rows.front().hash == hash_before, id, "its chain was cut or written anew");
   if (rows.empty()) return;
@@ -117,9 +139,9 @@ void Invariants::check_paid_work(const std::vector<store::PhaseRow>& phases, con
   std::map<std::string, store::StepState> states;
   std::set<std::string> ended_by_operator;
   for (const auto& phase : phases) {
-    const auto steps = *store_.steps(run_id_, phase.phase_id);
+    const auto steps = World::must(store_.steps(run_id_, phase.phase_id));
     for (const auto& step : steps) states[step.sandbox_run_id] = step.state;
-    const auto rows = *store_.ledger(run_id_, phase.phase_id, 1, kRowsMax);
+    const auto rows = World::must(store_.ledger(run_id_, phase.phase_id, 1, kRowsMax));
     for (const auto& row : rows) {
       const Json line = *parse_json(row.line);
       if (line.at("type") == "resume" && line.at("found") == "operator")
@@ -133,11 +155,11 @@ void Invariants::check_paid_work(const std::vector<store::PhaseRow>& phases, con
 
 void Invariants::check_end(const SimSandboxes& sandboxes) {
   std::int64_t ended = 0, started = 0;
-  const auto phases = *store_.phases(run_id_);
+  const auto phases = World::must(store_.phases(run_id_));
   for (const auto& phase : phases) {
     std::set<std::string> markers;
     std::int64_t attempts = 0, executed = 0;
-    const auto rows = *store_.ledger(run_id_, phase.phase_id, 1, kRowsMax);
+    const auto rows = World::must(store_.ledger(run_id_, phase.phase_id, 1, kRowsMax));
     for (const auto& row : rows) {
       const Json line = *parse_json(row.line);
       const std::string type = line.at("type");
@@ -149,7 +171,7 @@ void Invariants::check_end(const SimSandboxes& sandboxes) {
       }
       attempts += type == "attempt" ? 1 : 0;
     }
-    const auto steps = *store_.steps(run_id_, phase.phase_id);
+    const auto steps = World::must(store_.steps(run_id_, phase.phase_id));
     require(attempts == phase.attempts_total, phase.phase_id, "an attempt without its ledger row");
     require(markers.size() == steps.size(), phase.phase_id, "markers and steps differ");
     require(executed == std::ranges::count(steps, store::StepState::kDone, &store::StepRow::state),

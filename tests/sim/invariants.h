@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "sim/sandboxes.h"
 #include "sim/world.h"
@@ -22,20 +24,29 @@ class Invariants {
  public:
   Invariants(store::Store& store, std::string run_id) : store_(store), run_id_(std::move(run_id)) {}
 
-  // After an event. `retried`: phases that an operator has just reopened.
-  void check(const Bounds& bounds, const std::vector<std::string>& retried = {});
+  // After an event. `touched`: phases under whose lease something was written since the last check; others
+  // are looked at when their row says that something happened. `reopened`: by an operator, just now.
+  void check(const Bounds& bounds, const std::set<std::string>& touched,
+             const std::vector<std::string>& reopened = {});
   // At the end, when every phase is terminal: the chains, too.
   void check_end(const SimSandboxes& sandboxes);
 
  private:
+  // What the steps of a phase come to.
+  struct Spent {
+    std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;
+  };
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
-  void check_budget(const std::vector<store::PhaseRow>& phases);
-  void check_rows(const store::PhaseRow& phase);
+  void check_budget();
+  void check_rows(const store::PhaseRow& phase, const std::vector<store::StepRow>& steps);
+  Spent spent_by(const std::vector<store::StepRow>& steps);
   void check_paid_work(const std::vector<store::PhaseRow>& phases, const SimSandboxes& sandboxes);
 
   store::Store& store_;
   const std::string run_id_;
   std::map<std::string, store::PhaseRow> before_;
+  std::map<std::string, Spent> spent_;                                  // by phase
+  std::map<std::string, std::int64_t> duration_ms_;                     // of steps that are done
   std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and last hash, as last seen
 };
 

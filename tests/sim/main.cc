@@ -14,8 +14,10 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::int64_t kHistoriesAStore =
-    500;  // then a fresh one: what is kept of the old ones is not looked at
+constexpr std::int64_t kHistoriesAMachine =
+    200;  // then a fresh one: what is kept of the old ones is not looked at
+
+constexpr std::int64_t kShrinkCallsMax = 500'000;  // in all the histories that are tried: some seconds
 
 struct Arguments {
   std::uint64_t first = 1;
@@ -29,49 +31,98 @@ int usage() {
   return 2;
 }
 
-std::unique_ptr<store::Store> fresh_store(const std::shared_ptr<const store::RowSealer>& sealer) {
-  auto store = store::open_store("sqlite::memory:", sealer);
-  if (!store) fmt::print(stderr, "{}\n", store.error().message);
-  PAWL_CHECK(store.has_value());
-  return *std::move(store);
+// Leaves out of a history that ends in a violation what is not needed for one: halves of what disturbs it,
+// then quarters, and so on (Zeller's ddmin).
+Told shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& sealer, Told told) {
+  std::set<std::int64_t> without;
+  std::int64_t calls = 0;
+  for (std::int64_t size = told.disturbances / 2; size > 0; size /= 2) {
+    for (std::int64_t from = 0; from < told.disturbances && calls < kShrinkCallsMax; from += size) {
+      auto fewer = without;
+      for (std::int64_t i = from; i < from + size; ++i) fewer.insert(i);
+      Machine machine(sealer);
+      auto again = run_history(seed, machine, fewer);
+      calls += again.calls;
+      if (!again.violation) continue;
+      without = std::move(fewer);
+      told = std::move(again);
+    }
+  }
+  return told;
 }
+
+void tell(const Told& told) {
+  for (const auto& line : told.story) fmt::print("{}\n", line);
+}
+
+// What all histories come to so far; says so now and then, for a campaign takes hours.
+class Totals {
+ public:
+  void add(const Told& told) {
+    ++histories_;
+    events_ += told.events;
+    calls_ += told.calls;
+    steps_ += told.steps;
+    attempts_ += told.attempts;
+    crashes_ += told.crashes;
+    power_losses_ += told.power_losses;
+    attempts_percent_ = std::max(attempts_percent_, told.attempts_percent);
+    executions_percent_ = std::max(executions_percent_, told.executions_percent);
+    if (Clock::now() < next_word_) return;
+    next_word_ = Clock::now() + kWordEvery;
+    fmt::print(stderr, "{} histories, {:.0f} a second\n", histories_, a_second());
+  }
+  void print(std::uint64_t first) const {
+    fmt::print(
+        "{} histories from seed {}: no violation; {} events in {} calls, {} steps, {} attempts, {} crashes, "
+        "{} "
+        "power losses; {:.0f} a second\n",
+        histories_, first, events_, calls_, steps_, attempts_, crashes_, power_losses_, a_second());
+    fmt::print(
+        "bounds of a phase: max_attempts * (1 + max_replans + operators' retries) attempts, of which a phase "
+        "used "
+        "{} % at most; times its steps, times 3 executions: {} % at most\n",
+        attempts_percent_, executions_percent_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kWordEvery{30};
+  double a_second() const {
+    return static_cast<double>(histories_) / std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point next_word_ = start_ + kWordEvery;
+  std::int64_t histories_ = 0, events_ = 0, calls_ = 0, steps_ = 0, attempts_ = 0, crashes_ = 0,
+               power_losses_ = 0;
+  std::int64_t attempts_percent_ = 0, executions_percent_ = 0;
+};
 
 int run(const Arguments& arguments) {
   const testing::TempFolder folder;
   const auto sealer = *ledger::open_sealer(folder.path());
-  std::unique_ptr<store::Store> store;
-  std::int64_t events = 0, steps = 0, crashes = 0, attempts = 0;
-  std::int64_t attempts_percent = 0, executions_percent = 0;
-  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<Machine> machine;
+  Totals totals;
   for (std::int64_t i = 0; i < arguments.histories; ++i) {
-    if (i % kHistoriesAStore == 0) store = fresh_store(sealer);
+    if (i % kHistoriesAMachine == 0) {
+      machine.reset();
+      machine = std::make_unique<Machine>(sealer);
+    }
     const std::uint64_t seed = arguments.first + static_cast<std::uint64_t>(i);
-    const Told told = run_history(seed, *store);
-    events += told.events;
-    steps += told.steps;
-    crashes += told.crashes;
-    attempts += told.attempts;
-    attempts_percent = std::max(attempts_percent, told.attempts_percent);
-    executions_percent = std::max(executions_percent, told.executions_percent);
-    if (arguments.story || told.violation)
-      for (const auto& line : told.story) fmt::print("{}\n", line);
+    const Told told = run_history(seed, *machine);
+    totals.add(told);
+    if (arguments.story) tell(told);
     if (told.violation) {
-      fmt::print("VIOLATION in seed {}, history {}: {}\nagain: pawl-sim --seed {}\n", seed, i + 1,
-                 *told.violation, seed);
+      machine.reset();
+      const Told shrunk = shrink(seed, sealer, told);
+      if (arguments.story) fmt::print("\nand shorter:\n");
+      tell(shrunk);
+      fmt::print("VIOLATION in seed {}, history {}: {}\nwhole: pawl-sim --seed {}\n", seed, i + 1,
+                 *shrunk.violation, seed);
       return 1;
     }
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print(
-      "{} histories from seed {}: no violation; {} events, {} steps, {} attempts, {} crashes; {:.0f} a "
-      "second\n",
-      arguments.histories, arguments.first, events, steps, attempts, crashes,
-      static_cast<double>(arguments.histories) / seconds);
-  fmt::print(
-      "bounds of a phase: max_attempts * (1 + max_replans + operators' retries) attempts, of which a phase "
-      "used {} % at "
-      "most; times its steps, times 3 executions: {} % at most\n",
-      attempts_percent, executions_percent);
+  totals.print(arguments.first);
   return 0;
 }
 

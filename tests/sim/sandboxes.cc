@@ -8,6 +8,7 @@ namespace {
 using sandbox::Outcome;
 
 constexpr std::int64_t kAskEveryMs = 200;
+constexpr const char* kAnotherSpec = "another";
 
 const std::vector<std::string> kDoctorAnswers = {R"({"action":"retry_with_hint","hint":"h","reason":"r"})",
                                                  R"({"action":"replan"})",
@@ -50,20 +51,17 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
   return run;
 }
 
-std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id) const {
-  const auto phases = *store_.phases(run_id_);
-  for (const auto& phase : phases) {
-    const auto steps = *store_.steps(run_id_, phase.phase_id);
-    const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
-    if (row != steps.end()) return *row;
-  }
-  return std::nullopt;
+// Ids of phases have no dot here; a label begins with one.
+std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, const std::string& label) const {
+  const auto steps = World::must(store_.steps(run_id_, label.substr(0, label.find('.'))));
+  const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
+  return row == steps.end() ? std::nullopt : std::optional(*row);
 }
 
 std::vector<std::string> SimSandboxes::ended() const {
   std::vector<std::string> out;
   for (const auto& [id, step] : steps_)
-    if (step.ended) out.push_back(id);
+    if (step.ended && step.spec_hash != kAnotherSpec) out.push_back(id);
   return out;
 }
 
@@ -91,7 +89,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   // Somebody gave it up meanwhile: the supervisor sees that and leaves.
   if (step.abandoned) return {};
   // An operator may have closed it a moment ago; then whoever started the step ends it.
-  const auto marker = marker_of(sandbox_run_id);
+  const auto marker = marker_of(sandbox_run_id, spec.label);
   World::require(marker.has_value(), "a step starts without a marker: " + spec.label);
   World::require(marker->sandbox_spec_hash == sandbox::spec_hash(spec),
                  "a step starts with another spec than its marker's: " + spec.label);
@@ -145,7 +143,11 @@ Result<sandbox::SandboxRun> SimSandboxes::collect(const std::string& sandbox_run
   const auto found = steps_.find(sandbox_run_id);
   if (found == steps_.end() || found->second.state != State::kSpooled)
     return fail(ErrorKind::kNotFound, "no result");
-  if (found->second.spec_hash != spec_hash) return fail(ErrorKind::kCorrupt, "of another spec");
+  const auto& spooled = found->second.spec_hash;
+  if (spec_hash.empty())
+    World::require(spooled != kAnotherSpec, "a result of another spec was taken");
+  else if (spooled != spec_hash)
+    return fail(ErrorKind::kCorrupt, "of another spec");
   return found->second.run;
 }
 
@@ -156,7 +158,7 @@ Status SimSandboxes::abandon(const std::string& sandbox_run_id) {
   step.abandoned = true;
   if (step.state == State::kRunning) {
     // Who recovers kills only what is dead already; an operator, and who lost its lease, what nobody wants.
-    const auto marker = marker_of(sandbox_run_id);
+    const auto marker = marker_of(sandbox_run_id, step.label);
     World::require(step.label.empty() || !marker || marker->state != store::StepState::kOpen,
                    "a step that runs and is wanted was given up: " + step.label);
     step.state = State::kGone;
@@ -192,6 +194,13 @@ void SimSandboxes::forget(const std::string& sandbox_run_id) {
   found->second.abandoned = true;
 }
 
+void SimSandboxes::lose_power() {
+  for (auto& [id, step] : steps_) {
+    settle(step);
+    if (step.state == State::kRunning && !step.label.empty()) step.state = State::kGone;
+  }
+}
+
 bool SimSandboxes::kill_one() {
   std::vector<Step*> running;
   for (auto& [id, step] : steps_) {
@@ -203,6 +212,18 @@ bool SimSandboxes::kill_one() {
   step->state = State::kGone;
   world_.tell("kills the supervisor of " + step->label);
   return true;
+}
+
+void SimSandboxes::damage_one() {
+  std::vector<Step*> spooled;
+  for (auto& [id, step] : steps_) {
+    settle(step);
+    if (step.state == State::kSpooled) spooled.push_back(&step);
+  }
+  if (spooled.empty()) return;
+  auto* step = world_.dice.one_of(spooled);
+  step->spec_hash = kAnotherSpec;
+  world_.tell("puts the result of another spec in place of that of " + step->label);
 }
 
 std::string SimSandboxes::answer_in(const std::string& layer) const {

@@ -29,8 +29,12 @@ class SimSandboxes final : public sandbox::SandboxClient {
   void forget(const std::string& sandbox_run_id) override;
   Result<sandbox::Health> health() override { return sandbox::Health{}; }
 
+  // What runs is gone; a result that is spooled was synced first.
+  void lose_power();
   // kill -9 of a supervisor that runs; false when none does.
   bool kill_one();
+  // A spool that holds what was not asked for.
+  void damage_one();
   std::int64_t started() const { return started_; }
   // Labels of steps that run although the executor that watched them lives and waits no more.
   std::vector<std::string> unwatched();
@@ -54,7 +58,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   };
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
   void settle(Step& step) const;
-  std::optional<store::StepRow> marker_of(const std::string& id) const;
+  std::optional<store::StepRow> marker_of(const std::string& id, const std::string& label) const;
 
   World& world_;
   store::Store& store_;

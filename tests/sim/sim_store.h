@@ -1,11 +1,13 @@
 // The real store behind a door at which others get a turn, before and after each verb; and a witness of
-// leases that does not believe the store.
+// leases that does not believe the store. Whatever can go wrong with a disk goes wrong here.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "sim/machine.h"
 #include "sim/world.h"
 #include "store/store.h"
 
@@ -13,13 +15,12 @@ namespace pawl::sim {
 
 class SimStore final : public store::Store {
  public:
-  SimStore(World& world, store::Store& real) : world_(world), real_(real) {}
+  SimStore(World& world, Machine& machine) : world_(world), machine_(machine) {}
 
-  Status create_run(const store::NewRun& run, WallTime now) override { return real_.create_run(run, now); }
+  Status create_run(const store::NewRun& run, WallTime now) override { return real().create_run(run, now); }
   Result<store::ClaimResult> claim(const store::ClaimRequest& request) override {
     world_.pass("claim");
-    if (const auto refused = disk_fault()) return std::unexpected(*refused);
-    auto found = real_.claim(request);
+    auto found = with_faults([&] { return real().claim(request); });
     if (found && found->claim) {
       const auto& lease = found->claim->lease;
       auto& newest = fences_[lease.phase_id];
@@ -30,6 +31,7 @@ class SimStore final : public store::Store {
                      "a claim of " + lease.phase_id + " took the lease of " + holder + ", who holds it");
       holder = lease.owner;
       until = request.mono.micros + request.lease_ms * 1000;
+      touched_.insert(lease.phase_id);
       world_.tell(request.owner + " claims " + found->claim->attempt.attempt_id +
                   (found->claim->continued ? " again" : ""));
     }
@@ -37,35 +39,35 @@ class SimStore final : public store::Store {
     return found;
   }
   Result<store::Candidate> candidate(const store::ClaimRequest& request) override {
-    return real_.candidate(request);
+    return real().candidate(request);
   }
   Result<store::Begun> begin_step(const store::Lease& lease, const store::StepStart& start,
                                   const std::optional<store::StepEnd>& previous,
                                   const std::optional<store::ResumeDecision>& resume, WallTime now) override {
     return under(lease, "begin " + start.label, [&] {
-      auto done = real_.begin_step(lease, start, previous, resume, now);
+      auto done = real().begin_step(lease, start, previous, resume, now);
       if (done && !done->started) given_back(lease);
       return done;
     });
   }
   Status note_resume(const store::Lease& lease, const store::ResumeDecision& resume, WallTime now) override {
     return under(lease, resume.decision + " " + resume.label,
-                 [&] { return real_.note_resume(lease, resume, now); });
+                 [&] { return real().note_resume(lease, resume, now); });
   }
   Result<store::Finished> finish(const store::Lease& lease, const std::optional<store::StepEnd>& last,
                                  const std::optional<store::ResumeDecision>& resume,
                                  const store::AttemptEnd& end, const store::Overlaps& overlaps,
                                  WallTime now) override {
     return under(lease, "finish " + lease.phase_id + " " + end.verdict, [&] {
-      auto done = real_.finish(lease, last, resume, end, overlaps, now);
+      auto done = real().finish(lease, last, resume, end, overlaps, now);
       if (done && !done->overlapping) given_back(lease);
       return done;
     });
   }
-  Result<bool> holds(const store::Lease& lease) override { return real_.holds(lease); }
+  Result<bool> holds(const store::Lease& lease) override { return real().holds(lease); }
   Status heartbeat(const store::Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {
     return under(lease, "", [&] {
-      auto done = real_.heartbeat(lease, now, mono, lease_ms);
+      auto done = real().heartbeat(lease, now, mono, lease_ms);
       if (done) held_until_[lease.phase_id] = {lease.owner, mono.micros + lease_ms * 1000};
       return done;
     });
@@ -73,78 +75,83 @@ class SimStore final : public store::Store {
   Status release(const store::Lease& lease) override {
     world_.pass("release");
     given_back(lease);
-    return real_.release(lease);
+    return real().release(lease);
   }
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
                                                   const store::Operator& who, WallTime now) override {
-    return fenced(real_.operator_retry(run_id, phase_id, who, now));
+    return fenced(real().operator_retry(run_id, phase_id, who, now));
   }
   Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
                                                  const store::Operator& who, WallTime now) override {
-    return fenced(real_.operator_skip(run_id, phase_id, who, now));
+    return fenced(real().operator_skip(run_id, phase_id, who, now));
   }
   Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
                                                    const store::Operator& who, WallTime now) override {
-    return fenced(real_.operator_cancel(run_id, phase_id, who, now));
+    return fenced(real().operator_cancel(run_id, phase_id, who, now));
   }
   Result<std::vector<std::string>> operator_approve(const std::string& run_id, const store::Approved& what,
                                                     const store::Overlaps& overlaps,
                                                     const store::Operator& who, WallTime now) override {
-    return fenced(real_.operator_approve(run_id, what, overlaps, who, now));
+    return fenced(real().operator_approve(run_id, what, overlaps, who, now));
   }
   Status operator_max_attempts(const std::string& run_id, std::int64_t most, const store::Operator& who,
                                WallTime now) override {
-    return real_.operator_max_attempts(run_id, most, who, now);
+    return real().operator_max_attempts(run_id, most, who, now);
   }
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const store::Operator& who, WallTime now) override {
-    return real_.operator_budget(run_id, unit, cap, who, now);
+    return real().operator_budget(run_id, unit, cap, who, now);
   }
 
-  Result<store::RunRow> run(const std::string& run_id) override { return real_.run(run_id); }
-  Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real_.runs(most); }
-  Result<std::string> resolve_run(const std::string& text) override { return real_.resolve_run(text); }
+  Result<store::RunRow> run(const std::string& run_id) override { return real().run(run_id); }
+  Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real().runs(most); }
+  Result<std::string> resolve_run(const std::string& text) override { return real().resolve_run(text); }
   Result<std::optional<store::ForkPoint>> fork_of(const std::string& run_id) override {
-    return real_.fork_of(run_id);
+    return real().fork_of(run_id);
   }
   Result<std::vector<store::TierRow>> tiers(const std::string& run_id) override {
-    return real_.tiers(run_id);
+    return real().tiers(run_id);
   }
   Result<std::vector<store::BudgetRow>> budgets(const std::string& run_id) override {
-    return real_.budgets(run_id);
+    return real().budgets(run_id);
   }
   Result<std::vector<store::RefusalRow>> refusals(const std::string& run_id) override {
-    return real_.refusals(run_id);
+    return real().refusals(run_id);
   }
   Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
-    return real_.phases(run_id);
+    return real().phases(run_id);
   }
   Result<std::vector<store::AttemptRow>> attempts(const std::string& run_id,
                                                   const std::string& phase_id) override {
-    return real_.attempts(run_id, phase_id);
+    return real().attempts(run_id, phase_id);
   }
   Result<std::vector<store::StepRow>> steps(const std::string& run_id, const std::string& phase_id) override {
-    return real_.steps(run_id, phase_id);
+    return real().steps(run_id, phase_id);
   }
-  Result<std::vector<store::StepRow>> open_steps() override { return real_.open_steps(); }
+  Result<std::vector<store::StepRow>> open_steps() override { return real().open_steps(); }
   Result<std::vector<store::LayerRow>> accepted_layers(const std::string& run_id) override {
-    return real_.accepted_layers(run_id);
+    return real().accepted_layers(run_id);
   }
-  Result<std::vector<std::string>> chains(const std::string& run_id) override { return real_.chains(run_id); }
+  Result<std::vector<std::string>> chains(const std::string& run_id) override {
+    return real().chains(run_id);
+  }
   Result<std::vector<store::LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                                std::int64_t first_seq, std::size_t most) override {
-    return real_.ledger(run_id, chain, first_seq, most);
+    return real().ledger(run_id, chain, first_seq, most);
   }
-  Result<std::optional<store::Head>> head(const std::string& run_id) override { return real_.head(run_id); }
+  Result<std::optional<store::Head>> head(const std::string& run_id) override { return real().head(run_id); }
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override {
-    return real_.cost_rows(run_id, skip);
+    return real().cost_rows(run_id, skip);
   }
   Result<std::optional<std::string>> inventory(const std::string& key) override {
-    return real_.inventory(key);
+    return real().inventory(key);
   }
   Status put_inventory(const std::string& key, const std::string& names) override {
-    return real_.put_inventory(key, names);
+    return real().put_inventory(key, names);
   }
+
+  // Phases that a lease holder wrote to since this was asked last.
+  std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
 
  private:
   void given_back(const store::Lease& lease) {
@@ -154,8 +161,8 @@ class SimStore final : public store::Store {
   template <typename Verb>
   auto under(const store::Lease& lease, const std::string& what, Verb verb) -> decltype(verb()) {
     world_.pass("before " + what);
-    if (const auto refused = disk_fault()) return std::unexpected(*refused);
-    auto done = verb();
+    touched_.insert(lease.phase_id);  // also when the power fails meanwhile: it may have happened
+    auto done = with_faults(verb);
     World::require(!done || lease.fence == fences_[lease.phase_id] || !lost_since(lease),
                    lease.owner + " wrote to " + lease.phase_id + " under a lease that was lost: " + what);
     if (!what.empty()) world_.tell(lease.owner + ": " + what + (done ? "" : " -- " + done.error().message));
@@ -166,12 +173,22 @@ class SimStore final : public store::Store {
     }
     return done;
   }
-  // Busy for too long, or full: nothing happened.
-  std::optional<Error> disk_fault() {
-    if (!chance(300)) return std::nullopt;
-    const auto kind = world_.dice.percent(50) ? ErrorKind::kUnavailable : ErrorKind::kExhausted;
-    world_.tell(kind == ErrorKind::kExhausted ? "the disk is full" : "the database is busy");
-    return Error{.kind = kind, .message = "simulated"};
+  // Whatever a disk may do to a commit.
+  template <typename Verb>
+  auto with_faults(Verb verb) -> decltype(verb()) {
+    using Fault = SimDisk::Fault;
+    static const std::vector<std::pair<Fault, std::string>> kFaults = {
+        {Fault::kBusy, "the database is busy"},    {Fault::kFull, "the disk is full"},
+        {Fault::kWriteFails, "a write fails"},     {Fault::kSyncFails, "a sync fails"},
+        {Fault::kPowerAtWrite, "the power fails"}, {Fault::kPowerAtSync, "the power fails"}};
+    if (!chance(100)) return verb();
+    const auto& [fault, words] = world_.dice.one_of(kFaults);
+    machine_.disk().arm(fault, world_.dice.percent(20) ? 1 : 0);
+    auto done = verb();
+    machine_.disk().disarm();
+    if (!done) world_.tell(words + " in a commit of " + world_.current);
+    if (machine_.disk().is_dead()) throw PowerLoss{};
+    return done;
   }
   // One in `of`, while there are faults at all.
   bool chance(std::int64_t of) { return world_.disturb && world_.dice.below(of) == 0; }
@@ -186,9 +203,12 @@ class SimStore final : public store::Store {
     return changed;
   }
 
+  store::Store& real() { return machine_.store(); }
+
   World& world_;
-  store::Store& real_;
+  Machine& machine_;
   std::map<std::string, std::pair<std::string, std::int64_t>> held_until_;  // by whom, by the monotonic clock
+  std::set<std::string> touched_;
   std::map<std::string, std::int64_t> fences_;  // the newest of each phase, as the witness saw it
 };
 

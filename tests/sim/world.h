@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "os/clock.h"
 #include "os/random.h"
 
@@ -36,21 +37,29 @@ class SimClock final : public os::Clock {
  public:
   WallTime wall() const override { return {wall_micros_}; }
   MonoTime mono() const override { return {mono_micros_}; }
-  std::string mono_id() const override { return "sim"; }
+  std::string mono_id() const override { return "boot" + std::to_string(boots_); }
   void sleep_ms(std::int64_t ms) const override { advance_ms(ms); }
   void advance_ms(std::int64_t ms) const {
     wall_micros_ += ms * 1000;
     mono_micros_ += ms * 1000;
   }
+  void reboot() {
+    ++boots_;
+    mono_micros_ = 1'000'000;
+  }
   void jump_ms(std::int64_t ms) { wall_micros_ += ms * 1000; }  // the wall clock alone
 
  private:
   mutable std::int64_t wall_micros_ = 1'767'323'045'000'000, mono_micros_ = 1'000'000;
+  std::int64_t boots_ = 0;
 };
 
 // Thrown through an executor: from here on it does nothing any more. What it had not committed never
 // happened.
 struct Crash {};
+
+// The same for everybody at once, and for what was not synced.
+struct PowerLoss {};
 
 // A broken invariant: ends the history.
 struct Violation {
@@ -64,6 +73,7 @@ class World {
   // Every call of an executor into the world passes here, before and after it is done. May crash it, or let
   // others do anything first. `disturb` is the history's.
   void pass(const std::string& call) {
+    ++calls;
     if (disturb) disturb(call);
   }
   void tell(std::string event) {
@@ -74,10 +84,17 @@ class World {
     if (!holds) throw Violation{what};
   }
 
+  // What has to be there.
+  template <typename T>
+  static T must(Result<T> result) {
+    require(result.has_value(), result ? "" : "it can't be read: " + result.error().message);
+    return *std::move(result);
+  }
+
   Dice dice;
   SimClock clock;
   std::vector<std::string> story;
-  std::int64_t events = 0;
+  std::int64_t events = 0, calls = 0;  // what is told; what passed
   std::function<void(const std::string&)> disturb;
   std::set<std::string> dead_owners;  // of executors that crashed on this host
   std::string current;                // the executor whose call passes

@@ -305,6 +305,19 @@ TEST_F(StoreTest, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
   EXPECT_EQ(claim().phase.not_before, "");
 }
 
+// Hours back: it would wait for hours. Found by the simulator.
+TEST_F(StoreTest, AClockThatWasSetBackDoesNotMakeAPhaseWait) {
+  create({{"a"}});
+  const auto held = claim();
+  auto end = verdict("failed_retryable");
+  end.not_before = rfc3339(now_.plus_ms(5000));
+  ASSERT_TRUE(store_->finish(
+      held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; },
+      now_));
+  now_ = now_.plus_ms(-3'600'000);
+  claim();
+}
+
 TEST_F(StoreTest, MigratesDownAndUp) {
   EXPECT_EQ(schema_status("sqlite:" + path_)->database, schema_status("sqlite:" + path_)->program);
   const std::string run = create({{"a"}});
@@ -324,7 +337,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   while (schema_status("sqlite:" + path_)->database > 1)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
-            (std::vector<std::string>{"policies", "budgets", "leases", "forks"}));
+            (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);

@@ -37,6 +37,16 @@ class LedgerRun {
     add(phase, {{"type", "resume"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"decision", decision}});
   }
 
+  // As the database has it: the head lists no chain that a seal ends, and no cost rows.
+  ledger::Files files_of_database() const {
+    auto out = files();
+    out.head =
+        signed_head(canonical({{"run_id", "r"},
+                               {"signed_at", "2026-01-02T03:04:05.000000Z"},
+                               {"chains", {{"", {{"rows", rows_.at("")}, {"head", heads_.at("")}}}}}}));
+    return out;
+  }
+
   ledger::Files files() const {
     ledger::Files out{.run = text_.at("")};
     for (const std::string phase : {"one", "two"}) out.phases.emplace_back(phase, text_.at(phase));

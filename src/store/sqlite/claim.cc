@@ -10,7 +10,29 @@ constexpr std::int64_t kRunsAtOnce = 64;  // of the open runs, looked at before 
 
 }  // namespace
 
+Result<std::optional<TierRow>> SqliteStore::open_tier(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("open_tier"));
+  query.bind(run_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return std::optional<TierRow>();  // all is over
+  return tier(run_id, query.number(0));
+}
+
+// In a parallel tier one looks first at what no other worker of this process holds: of those, who are alive,
+// many may come before what is free.
 Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
+  PAWL_TRY(const auto open, open_tier(run_id));
+  if (!open) return Candidate{};
+  const bool has_process = request.owner.find('/') != std::string::npos && !request.mono_id.empty();
+  if (open->parallel && has_process && !planted("lease_by_wall_clock")) {
+    PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request, true));
+    if (found.phase) return found;
+  }
+  return candidate_in_tier(run_id, *open, request, false);
+}
+
+Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
+                                                 const ClaimRequest& request, bool not_ours) {
   const std::string now = rfc3339(request.now);
   Candidate out;
   // The best news of a tier is what it waits for.
@@ -20,24 +42,22 @@ Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const Cla
     out.waits_for = "phase " + phase.phase_id + " " + how;
     out.waited_for = phase;
   };
-  bool parallel = false;
-  std::int64_t open_tier = -1;
-  PAWL_TRY(auto open, connection_->query("open_phases"));
-  open.bind(run_id);
+  // Owners of one process differ after the last slash only; '0' is what comes after it.
+  const std::string process = request.owner.substr(0, request.owner.rfind('/') + 1);
+  const std::string after_process = process.substr(0, process.size() - 1) + '0';
+  PAWL_TRY(auto open, connection_->query(not_ours ? "open_phases_not_ours" : "open_phases"));
+  open.bind(run_id).bind(tier_row.tier_index);
+  if (not_ours) open.bind(process).bind(after_process).bind(request.mono.micros).bind(request.mono_id);
   for (;;) {
     PAWL_TRY(const bool row, open.next());
     if (!row) break;
     PAWL_TRY(auto phase, read_phase(open));
-    if (open_tier < 0) {
-      open_tier = phase.tier_index;
-      PAWL_TRY(const TierRow tier_row, tier(run_id, open_tier));
-      parallel = tier_row.parallel;
-    }
-    if (phase.tier_index != open_tier) break;  // a barrier: later tiers wait
     if (lease_is_live(phase, request)) {
       wait_for(Nothing::kLeased, phase,
                "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
-    } else if (phase.not_before > now) {
+    } else if (phase.last_attempt_timestamp <= now && now < phase.not_before) {
+      // Before the attempt that it is to follow, it is a clock that was set back: nobody knows how long to
+      // wait.
       wait_for(Nothing::kNotBefore, phase, "is not to start before " + phase.not_before);
     } else {
       // The last attempt may be unfinished: a crash during it must not strand the phase.
@@ -55,7 +75,7 @@ Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const Cla
         return out;
       }
     }
-    if (!parallel) break;  // one at a time: the later phases of the tier wait for this one
+    if (!tier_row.parallel) break;  // one at a time: the later phases of the tier wait for this one
   }
   return out;
 }
@@ -168,7 +188,8 @@ Status SqliteStore::write_claim(const PhaseRow& phase) {
 
 Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
   Claim claim;
-  PAWL_TRY(claim.run, run(phase.run_id));
+  const bool has_plan = request.has_plan && request.has_plan(phase.run_id);
+  PAWL_TRY(claim.run, select_run(has_plan ? "select_run_without_plan" : "select_run", phase.run_id));
   PAWL_TRY(const auto transition, apply(phase, PhaseEvent::kClaim));
   phase.state = transition.state;
   phase.lease_owner = request.owner;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/planted.h"
 #include "embedded/sql.h"
 #include "os/crash_point.h"
 
@@ -130,6 +131,9 @@ std::string Query::text(int column) const {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path) {
+  // Nobody asks SQLite how much memory it uses; counting takes a lock at each allocation. Only the first call
+  // of a process can say so.
+  [[maybe_unused]] static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   auto connection = std::unique_ptr<Connection>(new Connection(path));
   sqlite3* database = nullptr;
   const int code = sqlite3_open_v2(
@@ -143,7 +147,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path) {
 
 Status Connection::configure() {
   sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
-  return run_script(statement_text("configure"));
+  PAWL_OK(run_script(statement_text("configure")));
+  return planted("fsync_missing") ? run_script("PRAGMA synchronous = OFF") : Status();
 }
 
 Status Connection::run_script(std::string_view text) {
@@ -166,10 +171,10 @@ Result<Query> Connection::query(std::string_view name) {
 }
 
 Result<Transaction> Transaction::begin(Connection& connection, std::string_view verb) {
-  PAWL_TRY(auto begin, connection.query("begin"));
+  PAWL_TRY(auto begin, connection.query(connection.shares_transaction() ? "begin_part" : "begin"));
   PAWL_OK(begin.run());
   Transaction transaction(connection, verb);
-  if (connection.schema_version() == 0) return transaction;
+  if (transaction.shared_ || connection.schema_version() == 0) return transaction;
   PAWL_TRY(auto version, connection.query("user_version"));
   PAWL_TRY(const bool row, version.next());
   if (!row || version.number(0) != connection.schema_version())
@@ -183,16 +188,19 @@ Result<Transaction> Transaction::begin(Connection& connection, std::string_view 
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
   // A failed ROLLBACK means that SQLite has rolled back already (sqlite.org/lang_transaction.html).
-  if (auto rollback = connection_->query("rollback")) static_cast<void>(rollback->run());
+  if (auto rollback = connection_->query(shared_ ? "rollback_part" : "rollback"))
+    static_cast<void>(rollback->run());
+  if (!shared_) return;
+  if (auto end = connection_->query("commit_part")) static_cast<void>(end->run());
 }
 
 Status Transaction::commit() {
   const std::string label = "store." + std::string(verb_);
   os::crash_point(label + ".before_commit");
-  PAWL_TRY(auto commit, connection_->query("commit"));
+  PAWL_TRY(auto commit, connection_->query(shared_ ? "commit_part" : "commit"));
   PAWL_OK(commit.run());
   connection_ = nullptr;
-  os::crash_point(label + ".after_commit");
+  if (!shared_) os::crash_point(label + ".after_commit");
   return {};
 }
 

@@ -70,6 +70,21 @@ class Connection {
   // look.
   void expect_schema(std::int64_t version) { schema_version_ = version; }
   std::int64_t schema_version() const { return schema_version_; }
+  bool in_transaction() { return sqlite3_get_autocommit(database_.get()) == 0; }
+  // While the answer lives, each Transaction is a part of the one that is open: its commit is durable with
+  // that one's.
+  class Shared {
+   public:
+    explicit Shared(Connection& connection) : connection_(connection) { connection_.shared_ = true; }
+    ~Shared() { connection_.shared_ = false; }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+
+   private:
+    Connection& connection_;
+  };
+  Shared share_transaction() { return Shared(*this); }
+  bool shares_transaction() const { return shared_; }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
 
   // What a SQLite result code means for the caller.
@@ -81,26 +96,29 @@ class Connection {
 
   const std::string path_;
   std::int64_t schema_version_ = 0;
+  bool shared_ = false;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::map<std::string, std::unique_ptr<sqlite3_stmt, FinalizeStatement>, std::less<>> statements_;
 };
 
-// BEGIN IMMEDIATE ... COMMIT; rolls back when it goes away without commit(). `verb` labels the crash points
-// "store.<verb>.before_commit" and ".after_commit".
+// BEGIN IMMEDIATE ... COMMIT, or a savepoint of a shared one; rolls back when it goes away without commit().
+// `verb` labels the crash points "store.<verb>.before_commit" and ".after_commit".
 class Transaction {
  public:
   static Result<Transaction> begin(Connection& connection, std::string_view verb);
   Transaction(Transaction&& other) noexcept
-      : connection_(std::exchange(other.connection_, nullptr)), verb_(other.verb_) {}
+      : connection_(std::exchange(other.connection_, nullptr)), verb_(other.verb_), shared_(other.shared_) {}
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
-  // Durable when it returns. kIndeterminate: it may have happened.
+  // Durable when it returns, or when the shared one is. kIndeterminate: it may have happened.
   Status commit();
 
  private:
-  Transaction(Connection& connection, std::string_view verb) : connection_(&connection), verb_(verb) {}
+  Transaction(Connection& connection, std::string_view verb)
+      : connection_(&connection), verb_(verb), shared_(connection.shares_transaction()) {}
   Connection* connection_;
   std::string_view verb_;
+  bool shared_;
 };
 
 // The text of a named statement; aborts on an unknown name, which only a programmer can write.

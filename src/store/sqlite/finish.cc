@@ -45,6 +45,10 @@ Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
 
 Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
   PAWL_TRY(const auto head, chain_head(phase.run_id, phase.phase_id));
+  {
+    PAWL_TRY(auto query, connection_->query("close_chain"));
+    PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).run());
+  }
   return append_row(phase.run_id, "", phase_sealed_row(phase, head.rows, head.head), now);
 }
 
@@ -201,6 +205,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   attempt.executor = lease.owner;
   attempt.build = end.build;
   PAWL_OK(finish_attempt(attempt));
+  if (planted("finish_in_two_transactions")) PAWL_OK(connection_->run_script("COMMIT; BEGIN IMMEDIATE"));
   if (!planted("attempt_without_its_row"))
     PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt), now));
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "os/file.h"
+#include "store/sqlite/group.h"
 #include "store/sqlite/migrations.h"
-#include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store {
 namespace {
@@ -31,10 +31,8 @@ Status check_version(const SchemaStatus& status, const std::string& path) {
   return {};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Store>> open_store(const std::string& location,
-                                          std::shared_ptr<const RowSealer> sealer) {
+// With the schema of this program.
+Result<std::unique_ptr<sqlite::Connection>> connect_current(const std::string& location) {
   PAWL_TRY(auto connection, connect(location));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
@@ -47,7 +45,38 @@ Result<std::unique_ptr<Store>> open_store(const std::string& location,
                     connection->path(), status.database, status.program));
   }
   connection->expect_schema(status.program);
+  return connection;
+}
+
+class SqliteGroup final : public StoreGroup {
+ public:
+  SqliteGroup(std::string location, std::shared_ptr<const RowSealer> sealer,
+              std::shared_ptr<sqlite::Group> group)
+      : location_(std::move(location)), sealer_(std::move(sealer)), group_(std::move(group)) {}
+  Result<std::unique_ptr<Store>> open() override {
+    PAWL_TRY(auto reads, connect_current(location_));
+    return std::make_unique<sqlite::GroupedStore>(group_, std::move(reads), sealer_);
+  }
+
+ private:
+  const std::string location_;
+  const std::shared_ptr<const RowSealer> sealer_;
+  const std::shared_ptr<sqlite::Group> group_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const std::string& location,
+                                          std::shared_ptr<const RowSealer> sealer) {
+  PAWL_TRY(auto connection, connect_current(location));
   return std::make_unique<sqlite::SqliteStore>(std::move(connection), std::move(sealer));
+}
+
+Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
+                                                     std::shared_ptr<const RowSealer> sealer) {
+  PAWL_TRY(auto connection, connect_current(location));
+  auto group = std::make_shared<sqlite::Group>(std::move(connection), sealer);
+  return std::make_unique<SqliteGroup>(location, std::move(sealer), std::move(group));
 }
 
 Result<SchemaStatus> schema_status(const std::string& location) {

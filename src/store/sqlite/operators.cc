@@ -117,6 +117,7 @@ Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::str
     row.not_before.clear();
     row.revision += 1;
     row.last_failure_reason.clear();
+    PAWL_OK(open_chain(row.run_id, row.phase_id));
   } else {
     row.last_failure_reason = std::string(action) + " by uid " + std::to_string(who.uid) +
                               (who.reason.empty() ? "" : ": " + who.reason);

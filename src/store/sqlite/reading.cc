@@ -125,8 +125,10 @@ Result<RunRow> read_run(const Query& query) {
   return row;
 }
 
-Result<RunRow> SqliteStore::run(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("select_run"));
+Result<RunRow> SqliteStore::run(const std::string& run_id) { return select_run("select_run", run_id); }
+
+Result<RunRow> SqliteStore::select_run(std::string_view statement, const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query(statement));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");

@@ -13,7 +13,7 @@
 
 namespace pawl::store::sqlite {
 
-class SqliteStore final : public Store {
+class SqliteStore : public Store {
  public:
   SqliteStore(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
       : connection_(std::move(connection)), sealer_(std::move(sealer)) {}
@@ -65,6 +65,10 @@ class SqliteStore final : public Store {
   Result<std::optional<std::string>> inventory(const std::string& key) override;
   Status put_inventory(const std::string& key, const std::string& names) override;
 
+  // The heads of runs that verbs changed in the shared transaction that is open now.
+  Status sign_heads();
+  void forget_heads() { heads_to_sign_.clear(); }
+
  private:
   // --- shared by the verbs; all inside the caller's transaction
   Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id);
@@ -72,11 +76,14 @@ class SqliteStore final : public Store {
   // The same, first of all that `transaction` does: a refusal is all that it commits then.
   Result<PhaseRow> phase_to_change(const Lease& lease, std::string_view verb, WallTime now,
                                    Transaction& transaction);
+  Result<RunRow> select_run(std::string_view statement, const std::string& run_id);
   Result<AttemptRow> unfinished_attempt(const PhaseRow& phase);
   Status write_phase(const PhaseRow& phase);
   Status write_claim(const PhaseRow& phase);
   Status append_row(const std::string& run_id, const std::string& chain, Json content, WallTime now);
   Result<ChainHead> chain_head(const std::string& run_id, const std::string& chain);
+  Status open_chain(const std::string& run_id, const std::string& chain);
+  Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const PhaseRow& phase, const StepEnd& end, WallTime now);
@@ -111,6 +118,10 @@ class SqliteStore final : public Store {
   Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
 
   // --- claim
+  Result<std::optional<TierRow>> open_tier(const std::string& run_id);
+  // `not_ours`: of what other workers of the caller's process hold, nothing is read.
+  Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
+                                      const ClaimRequest& request, bool not_ours);
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
   Result<Claim> take(PhaseRow phase, const ClaimRequest& request);
   Result<AttemptRow> reserve(PhaseRow& phase, const RunRow& run, const ClaimRequest& request);
@@ -138,6 +149,7 @@ class SqliteStore final : public Store {
 
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;
+  std::map<std::string, WallTime> heads_to_sign_;
 };
 
 // last_failure_reason of a phase that was SKIPPED because `phase_id` failed.

@@ -2,8 +2,16 @@
 SELECT run_id FROM runs WHERE state = 'EXECUTING' AND run_id > ?1 ORDER BY run_id LIMIT ?2;
 -- name: open_phases
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
-FROM phases WHERE run_id = ?1 AND outcome = ''
-ORDER BY tier_index, phase_index;
+FROM phases WHERE run_id = ?1 AND tier_index = ?2 AND outcome = ''
+ORDER BY phase_index;
+-- name: open_phases_not_ours
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+FROM phases WHERE run_id = ?1 AND tier_index = ?2 AND outcome = ''
+  AND NOT (lease_owner > ?3 AND lease_owner < ?4 AND lease_until_mono > ?5 AND lease_mono_id = ?6)
+ORDER BY phase_index;
+-- name: open_tier
+-- A barrier: later tiers wait for this one.
+SELECT tier_index FROM phases WHERE run_id = ?1 AND outcome = '' ORDER BY tier_index LIMIT 1;
 -- name: select_phase
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 AND phase_id = ?2;

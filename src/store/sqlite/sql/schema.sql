@@ -5,12 +5,19 @@ PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
 -- In KiB when negative: the inner pages of a million phases. Not more: a page split makes SQLite walk the whole cache.
 PRAGMA cache_size = -8192;
+PRAGMA secure_delete = OFF;
 -- name: begin
 BEGIN IMMEDIATE;
 -- name: commit
 COMMIT;
 -- name: rollback
 ROLLBACK;
+-- name: begin_part
+SAVEPOINT part;
+-- name: commit_part
+RELEASE part;
+-- name: rollback_part
+ROLLBACK TO part;
 -- name: application_id
 PRAGMA application_id;
 -- name: user_version
@@ -27,6 +34,10 @@ SELECT COUNT(*) FROM budgets WHERE cap IS NOT NULL;
 SELECT COUNT(*) FROM refusals;
 -- name: count_forks
 SELECT COUNT(*) FROM forks;
+-- name: count_short_heads
+SELECT COUNT(*) FROM heads WHERE EXISTS (SELECT 1 FROM ledger WHERE ledger.run_id = heads.run_id AND NOT EXISTS (
+    SELECT 1 FROM open_chains WHERE open_chains.run_id = ledger.run_id AND open_chains.chain = ledger.chain)
+  AND json_extract(heads.body, '$.chains."' || ledger.chain || '"') IS NULL);
 -- name: leases_after
 SELECT run_id, phase_id, lease_owner FROM phases WHERE lease_owner <> '' AND lease_expires_at > ?1;
 -- name: insert_migration

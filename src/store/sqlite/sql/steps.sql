@@ -20,6 +20,12 @@ INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);
 INSERT INTO ledger (run_id, chain, seq, hash, line) VALUES (?1, ?2, ?3, ?4, ?5);
 -- name: last_ledger
 SELECT seq, hash FROM ledger WHERE run_id = ?1 AND chain = ?2 ORDER BY seq DESC LIMIT 1;
+-- name: open_chain
+INSERT OR IGNORE INTO open_chains (run_id, chain) VALUES (?1, ?2);
+-- name: close_chain
+DELETE FROM open_chains WHERE run_id = ?1 AND chain = ?2;
+-- name: open_chains_of_run
+SELECT chain FROM open_chains WHERE run_id = ?1 ORDER BY chain;
 -- name: upsert_head
 INSERT INTO heads (run_id, body, public_key, signature) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (run_id) DO UPDATE SET body = excluded.body, public_key = excluded.public_key, signature = excluded.signature;

@@ -1,0 +1,212 @@
+// The engine alone: attempts with an agent's step and a gate's, whose sandboxes end at once, in memory. What
+// is left is the executor, the store and the disk: four durable transitions an attempt (claim, two markers,
+// the end). Beside it, the same number of bare SQLite commits of one small row.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "executor/executor.h"
+#include "ledger/ledger.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "store/store.h"
+
+namespace {
+
+using namespace pawl;  // NOLINT(google-build-using-namespace)
+
+constexpr int kPhasesOfRun = 200;
+constexpr int kTransitionsOfAttempt = 4;
+
+class InstantSandboxes final : public sandbox::SandboxClient {
+ public:
+  Status start(const std::string&, const sandbox::SandboxSpec&,
+               const std::vector<sandbox::ContextFile>&) override {
+    return {};
+  }
+  Result<sandbox::Found> find(const std::string&) override { return sandbox::Found::kNothing; }
+  Status wait(const std::string&, const std::function<bool()>&) override { return {}; }
+  Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id, const std::string&) override {
+    return sandbox::SandboxRun{.run_id = sandbox_run_id,
+                               .backend = "namespace",
+                               .gate_isolation_class = "shared_kernel",
+                               .outcome = sandbox::Outcome::kExited,
+                               .exit_code = 0};
+  }
+  Status abandon(const std::string&) override { return {}; }
+  Result<sandbox::Salvage> salvage(const std::string&, const std::vector<std::string>&) override {
+    return sandbox::Salvage{};
+  }
+  void forget(const std::string&) override {}
+  Result<sandbox::Health> health() override { return sandbox::Health{}; }
+};
+
+class NoObjects final : public workspace::ObjectStore {
+ public:
+  std::string base_tree(const std::string&) const override { return "/"; }
+  Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return std::string(); }
+  Result<std::vector<workspace::File>> files_of(const std::string&, const std::vector<std::string>&,
+                                                std::uint64_t, std::size_t) const override {
+    return std::vector<workspace::File>();
+  }
+  Result<workspace::Workspaces::Filtered> without_protected(const std::string&, const std::string&,
+                                                            const std::string&,
+                                                            const std::vector<std::string>&) override {
+    return workspace::Workspaces::Filtered();
+  }
+  Result<std::string> merge(const std::string&, const std::vector<std::string>&) override {
+    return std::string();
+  }
+  Result<std::vector<std::string>> overlap(const std::string&, const std::string&,
+                                           std::size_t) const override {
+    return std::vector<std::string>();
+  }
+  Result<std::string> diff(const std::string&, const std::vector<std::string>&,
+                           const std::vector<std::string>&) const override {
+    return std::string();
+  }
+};
+
+std::string plan_text() {
+  std::string text =
+      "version: 1\nworkflow: bench\nsource: {path: .}\ngates:\n  check: {steps: [{name: unit, run: x}]}\n";
+  text += "tiers:\n  - parallel: true\n    phases:\n";
+  for (int i = 0; i < kPhasesOfRun; ++i)
+    text += fmt::format("      - {{id: p{}, goal: g, agent: {{run: work}}, gates: [check]}}\n", i);
+  return text;
+}
+
+class Database {
+ public:
+  Database() {
+    char name[] = "build/bench-engine-XXXXXX";
+    PAWL_CHECK(mkdtemp(name) != nullptr);
+    folder = name;
+    sealer = *ledger::open_sealer(folder);
+    location = "sqlite:" + folder + "/pawl.db";
+    store = *store::open_store(location, sealer);
+  }
+  ~Database() {
+    store.reset();
+    static_cast<void>(os::remove_tree(folder));
+  }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void add_runs(int runs) {
+    const std::string plan = plan_text();
+    for (int i = 0; i < runs; ++i) {
+      store::NewRun run;
+      run.run = {.run_id = os::uuid7(clock.wall(), random),
+                 .workflow_id = "bench",
+                 .plan_text = plan,
+                 .plan_file = "/plan.yaml",
+                 .plan_content = "content",
+                 .source_path = "/",
+                 .base_id = "base",
+                 .backend = "namespace",
+                 .created_at = rfc3339(clock.wall())};
+      run.tiers.push_back({.tier_index = 0, .name = "t", .stop_on_failure = true, .parallel = true});
+      for (int phase = 0; phase < kPhasesOfRun; ++phase)
+        run.phases.push_back({.run_id = run.run.run_id,
+                              .phase_id = "p" + std::to_string(phase),
+                              .phase_index = phase,
+                              .max_attempts = 5});
+      PAWL_CHECK(store->create_run(run, clock.wall()));
+    }
+  }
+
+  std::string folder, location;
+  std::shared_ptr<const store::RowSealer> sealer;
+  std::unique_ptr<store::Store> store;
+  os::SystemClock clock;
+  os::SystemRandom random;
+};
+
+// Attempts until nothing is left to claim.
+void work(Database& database, store::Store& store, std::shared_ptr<executor::Plans> plans, int worker) {
+  InstantSandboxes sandboxes;
+  NoObjects objects;
+  os::SystemClock clock;
+  os::SystemRandom random;
+  executor::Observer observer;
+  executor::Options options{.folder = database.folder,
+                            .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
+                            .plans = std::move(plans)};
+  executor::Executor executor({store, sandboxes, objects, clock, random}, options, observer);
+  for (;;) {
+    const auto turn = executor.run_one();
+    PAWL_CHECK(turn);
+    if (turn->kind != executor::Turn::Kind::kAttempt) return;
+  }
+}
+
+double cpu_seconds() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+void Engine(benchmark::State& state) {
+  const int workers = static_cast<int>(state.range(0));
+  const int runs = workers == 1 ? 5 : 40;
+  double attempts = 0, cpu = 0, elapsed = 0;
+  for (auto _ : state) {
+    Database database;
+    database.add_runs(runs);
+    std::vector<std::unique_ptr<store::Store>> stores;
+    const auto group = *store::open_store_group(database.location, database.sealer);
+    for (int i = 0; i < workers; ++i)
+      stores.push_back(workers == 1 ? *store::open_store(database.location, database.sealer)
+                                    : *group->open());
+    const auto plans = std::make_shared<executor::Plans>();
+    const double cpu_before = cpu_seconds();
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < workers; ++i) threads.emplace_back([&, i] { work(database, *stores[i], plans, i); });
+    for (auto& thread : threads) thread.join();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(took.count());
+    attempts += runs * kPhasesOfRun;
+    cpu += cpu_seconds() - cpu_before;
+    elapsed += took.count();
+  }
+  state.counters["transitions_per_s"] = attempts * kTransitionsOfAttempt / elapsed;
+  state.counters["cpu_us_per_transition"] = cpu / attempts / kTransitionsOfAttempt * 1e6;
+}
+BENCHMARK(Engine)->Arg(1)->Arg(64)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+// The same number of commits of one small row each.
+void BareCommits(benchmark::State& state) {
+  Database database;
+  sqlite3* raw = nullptr;
+  PAWL_CHECK(sqlite3_open((database.folder + "/bare.db").c_str(), &raw) == SQLITE_OK);
+  PAWL_CHECK(sqlite3_exec(raw,
+                          "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (id INTEGER "
+                          "PRIMARY KEY, x TEXT);",
+                          nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_stmt* insert = nullptr;
+  PAWL_CHECK(sqlite3_prepare_v2(raw, "INSERT INTO t (x) VALUES ('one small row of a few dozen bytes')", -1,
+                                &insert, nullptr) == SQLITE_OK);
+  for (auto _ : state) {
+    PAWL_CHECK(sqlite3_step(insert) == SQLITE_DONE);
+    sqlite3_reset(insert);
+  }
+  sqlite3_finalize(insert);
+  sqlite3_close(raw);
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BareCommits)->Iterations(4000)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+}  // namespace

@@ -1,0 +1,66 @@
+#include "store/sqlite/group.h"
+
+#include <utility>
+
+namespace pawl::store::sqlite {
+
+Status Group::submit(Task& task) {
+  {
+    std::unique_lock lock(mutex_);
+    waiting_.push_back(&task);
+    if (std::exchange(led_, true)) task.woken.wait(lock, [&] { return task.done || task.leads; });
+    if (task.done) return std::move(task.outcome);
+  }
+  return lead();
+}
+
+// The outcome is also that of whoever leads: it was among those who waited.
+Status Group::lead() {
+  std::vector<Task*> group;
+  Status outcome = commit_group(group);
+  const std::lock_guard guard(mutex_);
+  led_ = !waiting_.empty();
+  if (led_) {
+    waiting_.front()->leads = true;
+    waiting_.front()->woken.notify_one();
+  }
+  for (auto* task : group) {
+    task->outcome = outcome;
+    task->done = true;
+    task->woken.notify_one();
+  }
+  return outcome;
+}
+
+std::vector<Group::Task*> Group::take_waiting() {
+  const std::lock_guard guard(mutex_);
+  return std::exchange(waiting_, {});
+}
+
+// `group`: all whose outcome is the answer.
+Status Group::commit_group(std::vector<Task*>& group) {
+  auto transaction = Transaction::begin(connection_, "group");
+  if (!transaction) {
+    group = take_waiting();
+    return std::unexpected(std::move(transaction).error());
+  }
+  const auto shared = connection_.share_transaction();
+  writer_.forget_heads();
+  for (auto some = take_waiting(); !some.empty(); some = take_waiting()) {
+    group.insert(group.end(), some.begin(), some.end());
+    for (auto* task : some) {
+      const auto error = task->work();
+      // A full disk or a bad page makes SQLite take back the whole transaction, of all
+      // (sqlite.org/lang_transaction.html).
+      if (!connection_.in_transaction())
+        return std::unexpected(
+            error ? *error
+                  : Error{.kind = ErrorKind::kIndeterminate,
+                          .message = "database " + connection_.path() + ": the transaction was taken back"});
+    }
+  }
+  PAWL_OK(writer_.sign_heads());
+  return transaction->commit();
+}
+
+}  // namespace pawl::store::sqlite

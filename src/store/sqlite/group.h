@@ -1,0 +1,131 @@
+// Group commit: what several threads ask of one database at the same time is one transaction, one fsync. A
+// detail of this room.
+//
+// One thread leads: it runs the verbs that wait, each in a savepoint, so that one that fails takes only
+// itself back, commits, and wakes who asked. What comes while it works joins; what comes while it commits is
+// the next group. (DeWitt et al., "Implementation techniques for main memory database systems", 1984; the
+// leader that is one of the followers is LevelDB's.)
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+
+class Group {  // thread-safe
+ public:
+  Group(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
+      : connection_(*connection), writer_(std::move(connection), std::move(sealer)) {}
+
+  // Runs `verb` on a store, perhaps in another thread that asked at the same time, and returns what it said,
+  // once that is durable. Verbs that share a commit share its failure: then none of them happened, or
+  // (kIndeterminate) all of them may have.
+  template <typename Verb>
+  auto run(Verb verb) -> decltype(verb(std::declval<SqliteStore&>())) {
+    using Answer = decltype(verb(writer_));
+    std::optional<Answer> answer;
+    Task task;
+    task.work = [&]() -> std::optional<Error> {
+      answer.emplace(verb(writer_));
+      return *answer ? std::nullopt : std::optional(answer->error());
+    };
+    if (auto committed = submit(task); !committed) return std::unexpected(std::move(committed).error());
+    return *std::move(answer);
+  }
+
+ private:
+  struct Task {
+    std::function<std::optional<Error>()> work;
+    // No semaphore: that of GCC 12 can sleep for ever (gcc.gnu.org/bugzilla/show_bug.cgi?id=104928).
+    std::condition_variable woken;
+    bool done = false, leads = false;  // why it is woken; guarded by mutex_
+    Status outcome;                    // of the commit
+  };
+  Status submit(Task& task);
+  Status lead();
+  Status commit_group(std::vector<Task*>& group);
+  std::vector<Task*> take_waiting();
+
+  Connection& connection_;
+  SqliteStore writer_;  // used by who leads
+  std::mutex mutex_;
+  std::vector<Task*> waiting_;  // guarded by mutex_
+  bool led_ = false;            // guarded by mutex_
+};
+
+// A store whose changes go through a group. Reads have a connection of their own: they see what is committed.
+class GroupedStore final : public SqliteStore {
+ public:
+  GroupedStore(std::shared_ptr<Group> group, std::unique_ptr<Connection> reads,
+               std::shared_ptr<const RowSealer> sealer)
+      : SqliteStore(std::move(reads), std::move(sealer)), group_(std::move(group)) {}
+
+  Status create_run(const NewRun& run, WallTime now) override {
+    return group_->run([&](SqliteStore& store) { return store.create_run(run, now); });
+  }
+  Result<ClaimResult> claim(const ClaimRequest& request) override {
+    return group_->run([&](SqliteStore& store) { return store.claim(request); });
+  }
+  Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
+                           const std::optional<ResumeDecision>& resume, WallTime now) override {
+    return group_->run(
+        [&](SqliteStore& store) { return store.begin_step(lease, start, previous, resume, now); });
+  }
+  Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override {
+    return group_->run([&](SqliteStore& store) { return store.note_resume(lease, resume, now); });
+  }
+  Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
+                          const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+                          const Overlaps& overlaps, WallTime now) override {
+    return group_->run(
+        [&](SqliteStore& store) { return store.finish(lease, last, resume, end, overlaps, now); });
+  }
+  Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {
+    return group_->run([&](SqliteStore& store) { return store.heartbeat(lease, now, mono, lease_ms); });
+  }
+  Status release(const Lease& lease) override {
+    return group_->run([&](SqliteStore& store) { return store.release(lease); });
+  }
+  Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
+                                                  const Operator& who, WallTime now) override {
+    return group_->run([&](SqliteStore& store) { return store.operator_retry(run_id, phase_id, who, now); });
+  }
+  Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
+                                                 const Operator& who, WallTime now) override {
+    return group_->run([&](SqliteStore& store) { return store.operator_skip(run_id, phase_id, who, now); });
+  }
+  Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
+                                                   const Operator& who, WallTime now) override {
+    return group_->run([&](SqliteStore& store) { return store.operator_cancel(run_id, phase_id, who, now); });
+  }
+  Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
+                                                    const Overlaps& overlaps, const Operator& who,
+                                                    WallTime now) override {
+    return group_->run(
+        [&](SqliteStore& store) { return store.operator_approve(run_id, what, overlaps, who, now); });
+  }
+  Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
+                               WallTime now) override {
+    return group_->run(
+        [&](SqliteStore& store) { return store.operator_max_attempts(run_id, max_attempts, who, now); });
+  }
+  Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
+                         const Operator& who, WallTime now) override {
+    return group_->run(
+        [&](SqliteStore& store) { return store.operator_budget(run_id, unit, cap, who, now); });
+  }
+  Status put_inventory(const std::string& key, const std::string& names) override {
+    return group_->run([&](SqliteStore& store) { return store.put_inventory(key, names); });
+  }
+
+ private:
+  std::shared_ptr<Group> group_;
+};
+
+}  // namespace pawl::store::sqlite

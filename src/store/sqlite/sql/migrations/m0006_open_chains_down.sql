@@ -1,0 +1,2 @@
+DROP INDEX idx_accepted_layer;
+DROP TABLE open_chains;

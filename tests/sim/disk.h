@@ -1,0 +1,73 @@
+// A disk for SQLite that keeps only what was synced: a VFS (sqlite.org/vfs.html) in memory, for one
+// connection.
+//
+// What a program writes is seen by itself at once. When the power fails, of the writes since the last sync of
+// a file some sectors are there and some are not; what was synced is there.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+class SimDisk {
+ public:
+  // What is to go wrong in the next commit, once. SQLite's own words for it in brackets.
+  enum class Fault {
+    kNone,
+    kBusy,          // somebody else writes for longer than anybody waits (BUSY): nothing happens
+    kFull,          // no space for the first page (FULL): nothing happens
+    kWriteFails,    // (IOERR_WRITE): nothing happens
+    kSyncFails,     // (IOERR_FSYNC): perhaps the disk has it, and a crash will tell
+    kPowerAtWrite,  // before the first page is written
+    kPowerAtSync,   // all is written, and nothing synced
+  };
+
+  SimDisk();
+  ~SimDisk();
+  SimDisk(const SimDisk&) = delete;
+  SimDisk& operator=(const SimDisk&) = delete;
+
+  // In the commit after `skipped` others.
+  void arm(Fault fault, int skipped) { fault_ = fault, skipped_ = skipped, commit_written_ = false; }
+  void disarm() { fault_ = Fault::kNone; }
+  // From here on every call fails, until restart().
+  void fail_power() { dead_ = true; }
+  bool is_dead() const { return dead_; }
+  // Whether the sectors that were not synced are all there, or `fate` decides of each, but for the first
+  // header of a WAL's frame, which is lost: so it does not depend on the number of sectors what a commit came
+  // to.
+  void restart(bool all_arrived, Dice fate);
+
+ private:
+  friend struct Vfs;
+  struct Write {  // or a cut to `offset` bytes, when `cuts`
+    std::size_t offset = 0;
+    std::string bytes;
+    bool cuts = false;
+  };
+  struct File {
+    std::string seen, synced;
+    std::vector<Write> unsynced;
+  };
+  static void apply(std::string& content, const Write& write);
+
+  int before_write(const std::string& path, std::size_t bytes, const char* data);
+  int before_sync(const std::string& path);
+
+  std::map<std::string, File> files_;
+  std::vector<std::unique_ptr<char[]>> shared_;  // the WAL index: memory, gone with the power
+  Fault fault_ = Fault::kNone;
+  int skipped_ = 0;
+  bool commit_written_ = false;
+  bool dead_ = false;
+};
+
+}  // namespace pawl::sim

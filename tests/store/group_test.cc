@@ -1,0 +1,121 @@
+// Group commit: verbs of several threads share transactions, and none of them notices.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+class GroupTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    group_ = *open_store_group("sqlite:" + path_, std::make_shared<PlainSealer>());
+  }
+  std::unique_ptr<Store> member() { return *group_->open(); }
+
+  // Asks `store` for a claim that keeps its group open until `others` have had time to join it.
+  Result<ClaimResult> slow_claim(Store& store, const std::string& owner) {
+    auto slow = request(owner);
+    slow.model_of_attempt = [](const auto&, auto) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      return std::string("m");
+    };
+    return store.claim(slow);
+  }
+  static void give_time_to_join() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+
+  std::unique_ptr<StoreGroup> group_;
+};
+
+TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
+  constexpr std::size_t kThreads = 16, kRounds = 8;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kThreads * kRounds; ++i) names.push_back("p" + std::to_string(100 + i));
+  const std::string run = create({names}, true);
+  const auto rejects = [](const auto&, const auto&) { return false; };
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      const auto mine = member(), others = open();
+      for (std::size_t round = 0; round < kRounds; ++round) {
+        const std::string id = std::to_string(thread) + "/" + std::to_string(round);
+        const auto found = mine->claim(request(id));
+        ASSERT_TRUE(found && found->claim);
+        const Lease& lease = found->claim->lease;
+        EXPECT_TRUE(*others->holds(lease));
+        ASSERT_TRUE(mine->begin_step(lease, marker(id, 0), std::nullopt, std::nullopt, now_));
+        EXPECT_EQ(others->steps(run, lease.phase_id)->size(), 1U);
+        ASSERT_TRUE(mine->finish(lease, ended(id), std::nullopt,
+                                 {.verdict = "passed", .signals = Json::array()}, rejects, now_));
+        EXPECT_EQ(others->attempts(run, lease.phase_id)->at(0).verdict, "passed");
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(store_->run(run)->state, RunState::kComplete);
+  EXPECT_EQ(store_->ledger(run, "", 1, 10'000)->size(), 2 + names.size());
+  EXPECT_EQ(store_->cost_rows(run, 0)->size(), names.size());
+}
+
+TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
+  const std::string run = create({{"a", "b", "c"}}, true);
+  const Claim b = claim("b");
+  ASSERT_TRUE(store_->begin_step(b.lease, marker("taken", 0), std::nullopt, std::nullopt, now_));
+  const Claim other = claim("other");
+  Result<ClaimResult> slow = fail(ErrorKind::kUnavailable, "not asked yet");
+  std::thread leader([&] { slow = slow_claim(*member(), "leader"); });
+  give_time_to_join();
+  std::thread twice([&] {
+    // The second marker of that id fails after the first one's rows are written.
+    const auto begun =
+        member()->begin_step(other.lease, marker("taken", 0), std::nullopt, std::nullopt, now_);
+    EXPECT_FALSE(begun);
+  });
+  std::thread stale([&] {
+    Lease old = b.lease;
+    old.fence -= 1;
+    EXPECT_TRUE(member()->release(old)) << "a lost lease is no error";
+    EXPECT_EQ(member()->begin_step(old, marker("late", 1), std::nullopt, std::nullopt, now_).error().kind,
+              ErrorKind::kConflict);
+  });
+  for (auto* thread : {&leader, &twice, &stale}) thread->join();
+  ASSERT_TRUE(slow && slow->claim);
+  EXPECT_TRUE(*store_->holds(slow->claim->lease));
+  EXPECT_TRUE(*store_->holds(b.lease));
+  EXPECT_TRUE(store_->steps(run, other.phase.phase_id)->empty());
+  EXPECT_TRUE(store_->ledger(run, other.phase.phase_id, 1, 10)->empty()) << "not even its row";
+  EXPECT_EQ(store_->refusals(run)->size(), 1U) << "a refusal is kept";
+}
+
+// A commit that fails fails for all who share it, and the next one works.
+TEST_F(GroupTest, WhatTheDiskRefusesHappenedForNobody) {
+  const std::string run = create({{"a", "b"}}, true);
+  const auto one = member(), two = member();
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 1, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  Result<ClaimResult> first = fail(ErrorKind::kNotFound, "not asked yet"), second = first;
+  std::thread leader([&] { first = slow_claim(*one, "one"); });
+  give_time_to_join();
+  second = two->claim(request("two"));
+  leader.join();
+  setrlimit(RLIMIT_FSIZE, &before);
+  for (const auto* claimed : {&first, &second}) {
+    ASSERT_FALSE(*claimed);
+    EXPECT_NE(claimed->error().kind, ErrorKind::kNotFound);
+  }
+  const auto phases = *store_->phases(run);
+  for (const auto& phase : phases) EXPECT_EQ(phase.state, PhaseState::kQueued);
+  EXPECT_TRUE(one->claim(request("one"))->claim);
+  EXPECT_TRUE(two->claim(request("two"))->claim);
+}
+
+}  // namespace
+}  // namespace pawl::store
