@@ -3,7 +3,7 @@
 
 import json
 import pathlib
-import time
+import resource
 import unittest
 
 import jsonschema
@@ -108,15 +108,21 @@ BAD = [
 ]
 
 
+def cpu_seconds():
+    """Of the programs that ran: the clock on the wall measures the machine."""
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
+
+
 class BadPlans(PawlTest):
     def test_each_mistake_gets_one_clear_error(self):
         self.assertGreaterEqual(len(BAD), 40)
         for name, text, line, column, words, _ in BAD:
             with self.subTest(name):
                 path = self.write("plan.yaml", text.encode("utf-8", "surrogateescape"))
-                started = time.monotonic()
+                before = cpu_seconds()
                 done = self.pawl("check", path, expect=2)
-                self.assertLess(time.monotonic() - started, 1)
+                self.assertLess(cpu_seconds() - before, 1)
                 errors = [l for l in done.stderr.splitlines() if ": warning:" not in l]
                 self.assertEqual(len(errors), 1, done.stderr)
                 place = f"{path}:{line}:{column}:" if column else (f"{path}:{line}:" if line else f"{path}:")
