@@ -76,30 +76,32 @@ Status Attempt::after_agent() {
 
 std::string Attempt::inventory_key(const plan::Gate& gate) const {
   Json steps = Json::array();
-  for (const auto& step : gate.steps)
-    steps.push_back({{"name", step.name}, {"argv", step.argv}, {"junit", step.junit}});
+  for (const auto& step : gate.steps) {
+    Json reports = Json::object();
+    for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
+    steps.push_back({{"name", step.name}, {"argv", step.argv}, {"reports", std::move(reports)}});
+  }
   return blake3_hex(canonical({{"base_id", claim_->run.base_id},
                                {"plan_content", claim_->run.plan_content},
                                {"steps", std::move(steps)}}));
 }
 
 Result<std::optional<std::vector<std::string>>> Attempt::inventory_from_baseline(const std::string& gate_id) {
-  std::vector<std::string> names;
+  std::vector<gates::StepFacts> facts;
   for (const auto& step : steps_) {
     if (step.role != StepRole::kBaseline || step.gate_id != gate_id) continue;
     const auto run = results_.find(step.index);
     if (run == results_.end()) return std::nullopt;
-    for (const auto& [path, bytes] : facts_of(step, run->second).reports) {
-      const auto tests = gates::read_junit(bytes);
-      if (!tests)
-        continue;  // on base a broken report takes no name with it; the gate itself will need a good one
-      // What base skips, nobody loses by going on to skip it.
-      for (const auto& test : *tests)
-        if (test.status != gates::TestStatus::kSkipped) names.push_back(test.name);
-    }
+    facts.push_back(facts_of(step, run->second));
   }
+  // On base a broken report takes no name with it; the gate itself will need a good one.
+  const auto tests = gates::all_tests(facts);
+  std::vector<std::string> names;
+  if (!tests) return names;
+  // What base skips, nobody loses by going on to skip it.
+  for (const auto& test : *tests)
+    if (test.status != gates::TestStatus::kSkipped) names.push_back(test.name);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
   return names;
 }
 
@@ -128,19 +130,28 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.outcome = sandbox::name(run.outcome);
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
-  facts.reports_declared = !step.step->junit.empty();
+  facts.reports_declared = !step.step->reports.empty();
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
     auto tail = world_.objects.blob_tail(run.logs, kOutputTailBytesMax);
     if (tail) facts.output_tail = valid_utf8(*tail);
   }
-  if (run.copy_out.empty()) return facts;
-  // One that is too large counts as one that does not parse: evidence that is not there.
-  auto files =
-      world_.objects.files_of(run.copy_out, step.step->junit, gates::kReportBytesMax, kReportFilesMax);
-  if (!files) return facts;
-  for (auto& file : *files) facts.reports.emplace_back(std::move(file.path), std::move(file.bytes));
+  facts.reports = reports_of(step, run);
   return facts;
+}
+
+std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
+                                                    const sandbox::SandboxRun& run) const {
+  std::vector<gates::ReportFacts> out;
+  if (run.copy_out.empty()) return out;
+  for (const auto& declared : step.step->reports) {
+    auto files =
+        world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax);
+    if (!files) continue;
+    for (auto& file : *files)
+      out.push_back({.path = std::move(file.path), .tests = gates::read_tests(declared.format, *file.bytes)});
+  }
+  return out;
 }
 
 std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) const {
@@ -250,7 +261,8 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
     // Reports of the last step are kept as files; what earlier steps of the gate made, the next one needs
     // whole.
     spec.keep_layer = !step.last_of_gate;
-    spec.copy_out = planned.junit;
+    for (const auto& declared : planned.reports)
+      std::ranges::copy(declared.patterns, std::back_inserter(spec.copy_out));
   }
   std::ranges::sort(spec.env);
   PAWL_OK(sandbox::validate(spec));

@@ -64,6 +64,7 @@ class Attempt {
   Result<std::optional<std::vector<std::string>>> inventory_from_baseline(const std::string& gate_id);
   std::string inventory_key(const plan::Gate& gate) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
+  std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   std::optional<gates::GateFacts> gate_facts(const std::string& gate_id) const;
   void evaluate_gates();
   std::vector<std::string> agent_environment(bool with_feedback) const;

@@ -122,7 +122,7 @@ std::optional<store::Advice> Attempt::advice_of(StepRole role) const {
   std::string answer;
   if (succeeded(run->second) && !run->second.copy_out.empty()) {
     const auto files = world_.objects.files_of(run->second.copy_out, {kAnswerFile}, kAnswerBytesMax, 1);
-    if (files && !files->empty()) answer = files->front().bytes;
+    if (files && !files->empty()) answer = read_all(*files->front().bytes).value_or("");
   }
   return read(run->second.run_id, answer);
 }

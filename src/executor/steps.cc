@@ -6,7 +6,7 @@ namespace pawl::executor {
 
 bool needs_inventory(const plan::Gate& gate) {
   const bool tests = std::ranges::find(gate.signals, "tests") != gate.signals.end();
-  return tests && std::ranges::any_of(gate.steps, [](const auto& step) { return !step.junit.empty(); });
+  return tests && std::ranges::any_of(gate.steps, [](const auto& step) { return !step.reports.empty(); });
 }
 
 std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase) {

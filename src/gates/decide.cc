@@ -76,8 +76,7 @@ std::string failing_tests(const std::vector<StepFacts>& steps) {
   std::string out;
   std::size_t count = 0;
   for (const auto& step : steps) {
-    for (const auto& [path, bytes] : step.reports) {
-      const auto tests = read_junit(bytes);
+    for (const auto& [path, tests] : step.reports) {
       if (!tests) continue;
       for (const auto& test : *tests) {
         if (test.status != TestStatus::kFailed || ++count > kTestsShown) continue;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "gates/gates.h"
+#include "gates/reading/collector.h"
 
 namespace pawl::gates {
 namespace {
@@ -47,25 +48,28 @@ Signal exit_signal(const GateFacts& facts, const std::string& kind) {
 }
 
 struct Reports {
-  std::vector<TestCase> tests;
+  Tests tests;
   bool declared = false;
-  std::int64_t parsed = 0, broken = 0;
+  std::int64_t parsed = 0;
+  std::string problem;  // of the first that does not parse
 };
 
-Reports read_reports(const GateFacts& facts) {
+Reports all_reports(const GateFacts& facts) {
   Reports out;
   for (const auto& step : facts.steps) {
     out.declared = out.declared || step.reports_declared;
-    for (const auto& [path, bytes] : step.reports) {
-      auto tests = read_junit(bytes);
-      if (!tests) {
-        ++out.broken;
-        continue;
-      }
-      ++out.parsed;
-      std::ranges::move(*tests, std::back_inserter(out.tests));
+    for (const auto& [path, tests] : step.reports) {
+      if (tests)
+        ++out.parsed;
+      else if (out.problem.empty())
+        out.problem = printable(path + ": " + tests.error().message);
     }
   }
+  auto tests = all_tests(facts.steps);
+  if (tests)
+    out.tests = *std::move(tests);
+  else
+    out.problem = tests.error().message;
   return out;
 }
 
@@ -73,7 +77,7 @@ struct Losses {
   std::vector<std::string> gone, newly_skipped;
 };
 
-Losses compare(const std::vector<std::string>& inventory, const std::vector<TestCase>& tests) {
+Losses compare(const std::vector<std::string>& inventory, const Tests& tests) {
   std::set<std::string_view> ran, skipped;
   for (const auto& test : tests) (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
   Losses out;
@@ -86,7 +90,7 @@ Losses compare(const std::vector<std::string>& inventory, const std::vector<Test
 
 Signal tests_signal(const GateFacts& facts) {
   Signal signal = exit_signal(facts, "tests");
-  const Reports reports = read_reports(facts);
+  const Reports reports = all_reports(facts);
   std::vector<std::string> failing;
   for (const auto& test : reports.tests)
     if (test.status == TestStatus::kFailed) failing.push_back(test.name);
@@ -95,10 +99,10 @@ Signal tests_signal(const GateFacts& facts) {
   signal.details["reports"] = reports.parsed;
   if (!failing.empty()) signal.details["failing"] = shown(failing);
   if (!signal.passed) return signal;
-  if (reports.declared && (reports.parsed == 0 || reports.broken > 0)) {
+  if (reports.declared && (reports.parsed == 0 || !reports.problem.empty())) {
     signal.passed = false;
     signal.missing = true;
-    signal.details["problem"] = reports.broken > 0 ? "a report does not parse" : "no report was written";
+    signal.details["problem"] = reports.problem.empty() ? "no report was written" : reports.problem;
     return signal;
   }
   if (!failing.empty()) {
@@ -128,6 +132,16 @@ Json to_json(const Signal& signal) {
           {"passed", signal.passed},
           {"missing", signal.missing},
           {"details", signal.details}};
+}
+
+Result<Tests> all_tests(const std::vector<StepFacts>& steps) {
+  TestCollector out;
+  for (const auto& step : steps)
+    for (const auto& report : step.reports) {
+      if (!report.tests) continue;
+      for (const auto& test : *report.tests) PAWL_OK(out.add("", test.name, test.status, test.message));
+    }
+  return out.take();
 }
 
 std::string key_of(const Signal& signal) { return signal.gate_id + "." + signal.kind; }

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "gates/junit.h"
+#include "gates/test_report.h"
 
 namespace pawl::gates {
 
@@ -30,16 +30,25 @@ struct Signal {
 Json to_json(const Signal& signal);
 std::string key_of(const Signal& signal);  // "validate.tests": what failing_signals holds
 
+struct ReportFacts {
+  std::string path;
+  Result<Tests> tests;
+};
+
 // How a step ended, as far as a gate cares. Words are those of SandboxRun.
 struct StepFacts {
   std::string step_name;
   std::string outcome;  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
   std::int64_t exit_code = -1;
   std::string reason;
-  std::vector<std::pair<std::string, std::string>> reports;  // path, bytes of JUnit XML that THIS step made
+  std::vector<ReportFacts> reports;  // that THIS step made
   bool reports_declared = false;
   std::string output_tail;  // valid UTF-8, the end of its output
 };
+
+// The tests of all reports that parse, as if they were of one: a name that two of them have is two tests.
+// kExhausted: more than kReportTestsMax.
+Result<Tests> all_tests(const std::vector<StepFacts>& steps);
 
 struct GateFacts {
   std::string gate_id;

@@ -124,21 +124,45 @@ void UniqueFd::reset(int fd) {
   fd_ = fd;
 }
 
-Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max) {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(errno, "open", path);
-  std::string out;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t got = read(fd.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_errno(errno, "read", path);
-    if (got == 0) return out;
-    out.append(buffer, static_cast<std::size_t>(got));
-    if (out.size() > bytes_max)
+namespace {
+
+class FileSource final : public ByteSource {
+ public:
+  FileSource(std::string path, std::uint64_t bytes_max) : path_(std::move(path)), bytes_max_(bytes_max) {}
+
+  Result<std::string_view> next() override {
+    if (!buffer_) {
+      fd_.reset(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!fd_) return fail_errno(errno, "open", path_);
+      buffer_ = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+    }
+    ssize_t got = 0;
+    do got = read(fd_.get(), buffer_.get(), kPieceBytes);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) return fail_errno(errno, "read", path_);
+    const auto size = static_cast<std::size_t>(got);
+    if ((read_ += size) > bytes_max_)
       return fail(ErrorKind::kExhausted,
-                  path + ": larger than the limit of " + std::to_string(bytes_max) + " bytes");
+                  path_ + ": larger than the limit of " + std::to_string(bytes_max_) + " bytes");
+    return std::string_view(buffer_.get(), size);
   }
+
+ private:
+  const std::string path_;
+  const std::uint64_t bytes_max_;
+  std::uint64_t read_ = 0;
+  UniqueFd fd_;
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_max) {
+  return std::make_unique<FileSource>(std::move(path), bytes_max);
+}
+
+Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max) {
+  return read_all(*file_source(path, bytes_max));
 }
 
 Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) {

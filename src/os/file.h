@@ -9,12 +9,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/byte_source.h"
 #include "base/error.h"
 
 namespace pawl::os {
@@ -41,6 +43,8 @@ class UniqueFd {
 
 // The whole file. kExhausted when it is larger than `bytes_max`: nothing hostile is read without a limit.
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max);
+// The same in pieces. Opened by the first call of next.
+std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_max);
 // The last `bytes_max` bytes at most.
 Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max);
 

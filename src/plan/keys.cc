@@ -43,7 +43,12 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"sandbox", kSandboxKeys},
       {"gate", {"steps", "signals", "retry", "attempt_overrides"}},
       {"step", with_sandbox({"name", "run", "network", "egress", "trace", "reports"})},
-      {"reports", {"junit"}},
+      {"reports",
+       {
+#define PAWL_FORMAT(name) #name,
+#include "test_formats.inc"
+#undef PAWL_FORMAT
+       }},
       {"retry", {"non_retryable", "timeout_retryable", "oom_retryable"}},
       {"tier", {"name", "on_failure", "parallel", "phases"}},
       {"phase", {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume"}},

@@ -35,13 +35,19 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+// Files that a step writes, of one format of gates/formats.
+struct Reports {
+  std::string format;
+  std::vector<std::string> patterns;  // relative to the workspace, never empty
+};
+
 struct Step {
   std::string name;
   std::vector<std::string> argv;  // a string in the plan becomes {"sh", "-c", text}
   Network network = Network::kNone;
   std::vector<std::string> egress;
   bool trace = false;
-  std::vector<std::string> junit;  // patterns of JUnit XML reports, relative to the workspace
+  std::vector<Reports> reports;  // of its tests; in the order of known_keys()
   Limits limits;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/endpoint.h"
+#include "plan/keys.h"
 
 namespace pawl::plan {
 namespace {
@@ -39,13 +40,16 @@ void read_reports(const Mapping& mapping, Step& step, Problems& problems) {
   const auto node = mapping.get("reports");
   if (!node.IsDefined()) return;
   const Mapping reports(node, "reports", "reports", problems);
-  const auto junit = reports.require("junit", problems);
-  if (!junit.IsDefined()) return;
-  step.junit = read_strings(junit, "junit", problems);
-  if (junit.IsSequence() && junit.size() == 0) problems.add(junit, "junit: expected at least one pattern");
-  for (const auto& pattern : step.junit)
-    if (!is_safe_pattern(pattern))
-      problems.add(junit, "junit: '" + pattern + "' must be relative and stay inside the workspace");
+  for (const auto& format : known_keys().at("reports")) {
+    const auto list = reports.get(format);
+    if (!list.IsDefined()) continue;
+    auto& declared = step.reports.emplace_back(format, read_strings(list, format, problems));
+    if (list.IsSequence() && list.size() == 0) problems.add(list, format + ": expected at least one pattern");
+    for (const auto& pattern : declared.patterns)
+      if (!is_safe_pattern(pattern))
+        problems.add(list, format + ": '" + pattern + "' must be relative and stay inside the workspace");
+  }
+  if (reports.valid() && node.size() == 0) problems.add(node, "reports: expected a format, such as junit");
 }
 
 Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& problems) {
@@ -91,7 +95,8 @@ void read_signals(const Mapping& mapping, Gate& gate, Problems& problems) {
       gate.signals.push_back(*kind);
     }
   }
-  const bool reports = std::ranges::any_of(gate.steps, [](const Step& step) { return !step.junit.empty(); });
+  const bool reports =
+      std::ranges::any_of(gate.steps, [](const Step& step) { return !step.reports.empty(); });
   if (std::ranges::find(gate.signals, "tests") != gate.signals.end() && !reports)
     problems.warn(
         node,

@@ -5,13 +5,14 @@
 
 #include <memory>
 
+#include "base/byte_source.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
 
 struct File {
   std::string path;  // relative, safe
-  std::string bytes;
+  std::unique_ptr<ByteSource> bytes;
 };
 
 class ObjectStore {  // thread-safe
@@ -20,8 +21,8 @@ class ObjectStore {  // thread-safe
   virtual std::string base_tree(const std::string& base_id) const = 0;
   // The last `bytes_max` bytes of a blob. kNotFound: gc took it.
   virtual Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const = 0;
-  // The regular files of a layer that match one of `patterns`, in the order of their paths, at most `most`;
-  // one that is larger than `bytes_max` comes without its bytes.
+  // The regular files of a layer that match one of `patterns`, in the order of their paths, at most `most`.
+  // Of one that is larger than `bytes_max` nothing can be read: kExhausted.
   virtual Result<std::vector<File>> files_of(const std::string& layer_id,
                                              const std::vector<std::string>& patterns,
                                              std::uint64_t bytes_max, std::size_t most) const = 0;

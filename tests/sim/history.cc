@@ -27,7 +27,9 @@ class SimObjects final : public workspace::ObjectStore {
   Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return "output"; }
   Result<std::vector<workspace::File>> files_of(const std::string& layer_id, const std::vector<std::string>&,
                                                 std::uint64_t, std::size_t) const override {
-    return std::vector<workspace::File>{{.path = "answer", .bytes = sandboxes_.answer_in(layer_id)}};
+    std::vector<workspace::File> out(1);
+    out[0] = {.path = "answer", .bytes = std::make_unique<MemorySource>(sandboxes_.answer_in(layer_id))};
+    return out;
   }
   Result<workspace::Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string&,
                                                             const std::string&,

@@ -28,8 +28,8 @@ class DiskObjects final : public ObjectStore {
             return glob_matches(pattern, entry.path);
           });
       if (!wanted || out.size() >= most) continue;
-      auto bytes = os::read_file(os::join(kept_.layer_tree(layer_id), entry.path), bytes_max);
-      out.push_back({.path = entry.path, .bytes = bytes ? *std::move(bytes) : std::string()});
+      out.push_back({.path = entry.path,
+                     .bytes = os::file_source(os::join(kept_.layer_tree(layer_id), entry.path), bytes_max)});
     }
     return out;
   }

@@ -1,0 +1,83 @@
+// `go test -json`: an event a line (pkg.go.dev/cmd/test2json). Tests are named "package::Test/sub".
+#include <map>
+
+#include "base/json.h"
+#include "gates/formats/format.h"
+#include "gates/reading/collector.h"
+#include "gates/reading/lines.h"
+
+namespace pawl::gates::formats {
+namespace {
+
+struct Package {
+  bool failed = false, failed_by_a_test = false, over = false;
+  std::map<std::string, bool> open;  // tests that began and have not ended
+};
+
+class Reader {
+ public:
+  explicit Reader(ByteSource& report) : lines_(report) {}
+
+  Result<Tests> read() {
+    std::string_view line;
+    while (lines_.next(line)) {
+      if (!line.starts_with('{')) continue;  // what the build says
+      const Json event = Json::parse(line, nullptr, false);
+      if (!event.is_object()) return fail_at(lines_, "not an event of go test -json");
+      PAWL_OK(take(event));
+    }
+    PAWL_OK(lines_.status());
+    if (packages_.empty()) return fail(ErrorKind::kInvalid, "no event of a package in it");
+    for (const auto& [name, package] : packages_) PAWL_OK(close(name, package));
+    return tests_.take();
+  }
+
+ private:
+  Status take(const Json& event) {
+    const std::string action = text_in(event, "Action"), name = text_in(event, "Package"),
+                      test = text_in(event, "Test");
+    if (name.empty() || action == "output") return {};
+    if (packages_.size() >= static_cast<std::size_t>(kReportTestsMax) || open_ >= kReportTestsMax)
+      return fail(ErrorKind::kExhausted, "more packages or open tests than the limit");
+    auto& package = packages_[name];
+    const bool ended = action == "pass" || action == "fail" || action == "skip";
+    if (test.empty()) {
+      package.over = package.over || ended;
+      package.failed = package.failed || action == "fail";
+      return {};
+    }
+    if (action == "run") {
+      open_ += package.open.insert({test, true}).second ? 1 : 0;
+      return {};
+    }
+    if (!ended) return {};
+    open_ -= static_cast<std::int64_t>(package.open.erase(test));
+    package.failed_by_a_test = package.failed_by_a_test || action == "fail";
+    return tests_.add(name, test,
+                      action == "pass"   ? TestStatus::kPassed
+                      : action == "fail" ? TestStatus::kFailed
+                                         : TestStatus::kSkipped);
+  }
+
+  // What a panic, a time limit or a build that failed left.
+  Status close(const std::string& name, const Package& package) {
+    for (const auto& [test, unused] : package.open)
+      PAWL_OK(tests_.add(name, test, TestStatus::kFailed, "it did not end"));
+    const bool alone = package.failed && !package.failed_by_a_test && package.open.empty();
+    if (!package.over || alone)
+      return tests_.add("", name, TestStatus::kFailed,
+                        package.over ? "the package failed" : "it did not end");
+    return {};
+  }
+
+  Lines lines_;
+  TestCollector tests_;
+  std::map<std::string, Package> packages_;
+  std::int64_t open_ = 0;
+};
+
+}  // namespace
+
+Result<Tests> gotest(ByteSource& report) { return Reader(report).read(); }
+
+}  // namespace pawl::gates::formats

@@ -1,0 +1,171 @@
+// TAP 12 to 14 (testanything.org/tap-version-14-specification.html): Perl's Test::More and prove, node
+// --test, bats, and many more. A subtest's tests are named "parent::child". Lines that are no TAP are output.
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gates/formats/format.h"
+#include "gates/reading/collector.h"
+#include "gates/reading/lines.h"
+
+namespace pawl::gates::formats {
+namespace {
+
+constexpr std::size_t kIndent = 4;  // of a subtest
+
+struct Point {
+  std::string name;
+  TestStatus status;
+};
+
+// The tests of one level, until the line of the parent says what they belong to.
+struct Level {
+  std::vector<Point> points;
+  std::int64_t own = 0;  // without those of subtests
+  std::optional<std::int64_t> planned;
+};
+
+bool starts_word(std::string_view text, std::string_view word) {
+  if (text.size() < word.size()) return false;
+  for (std::size_t i = 0; i < word.size(); ++i)
+    if (std::tolower(static_cast<unsigned char>(text[i])) != word[i]) return false;
+  return true;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// "1 - a \# b # SKIP why" -> {"a # b", "SKIP why"}; a test without a description is its number.
+std::pair<std::string, std::string_view> description(std::string_view text, std::int64_t number) {
+  text = trimmed(text);
+  std::size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) ++digits;
+  std::string_view given = text.substr(0, digits);
+  text = trimmed(text.substr(digits));
+  if (text.starts_with("- ") || text == "-") text = trimmed(text.substr(1));
+  std::string name;
+  std::string_view directive;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '#' || text[i + 1] == '\\')) {
+      name += text[++i];
+    } else if (text[i] == '#') {
+      directive = trimmed(text.substr(i + 1));
+      break;
+    } else {
+      name += text[i];
+    }
+  }
+  name = std::string(trimmed(name));
+  if (name.empty()) name = "test " + (given.empty() ? std::to_string(number) : std::string(given));
+  return {std::move(name), directive};
+}
+
+class Reader {
+ public:
+  explicit Reader(ByteSource& report) : lines_(report), levels_(1) {}
+
+  Result<Tests> read() {
+    std::string_view line;
+    while (lines_.next(line)) PAWL_OK(take(line));
+    PAWL_OK(lines_.status());
+    // A subtest whose parent never came: it ended in the middle.
+    if (levels_.size() > 1) return fail_at(lines_, "it ends inside a subtest");
+    PAWL_OK(check_plan(levels_.front()));
+    TestCollector tests;
+    for (const auto& point : levels_.front().points) PAWL_OK(tests.add("", point.name, point.status));
+    return tests.take();
+  }
+
+ private:
+  Status take(std::string_view line) {
+    std::size_t depth = 0;
+    while (line.starts_with("    ")) {
+      line.remove_prefix(kIndent);
+      ++depth;
+    }
+    if (in_yaml_ && line != "  ...") return {};
+    if (line == "  ---" || line == "  ...") {
+      in_yaml_ = line == "  ---";
+      return {};
+    }
+    if (line.starts_with("Bail out!")) return fail_at(lines_, "the run bailed out");
+    const bool failed = line.starts_with("not ok");
+    if (failed || line.starts_with("ok")) {
+      const auto rest = line.substr(failed ? 6 : 2);
+      if (rest.empty() || rest.front() == ' ') return add(depth, rest, failed);
+    }
+    if (line.starts_with("1..")) return plan(depth, line.substr(3));
+    return {};
+  }
+
+  Status reach(std::size_t depth) {
+    if (depth > kReportDepthMax) return fail(ErrorKind::kExhausted, "nested too deeply");
+    // Output that is indented looks like a subtest only when it has the form of one; its parent ends it.
+    while (levels_.size() <= depth) levels_.emplace_back();
+    return {};
+  }
+
+  Status add(std::size_t depth, std::string_view rest, bool failed) {
+    PAWL_OK(reach(depth));
+    if (++points_ > kReportTestsMax) return fail(ErrorKind::kExhausted, "more tests than the limit");
+    auto [name, directive] = description(rest, levels_[depth].own + 1);
+    if (name.size() > kTestNameBytesMax * 2) name.resize(kTestNameBytesMax * 2);
+    TestStatus status = failed ? TestStatus::kFailed : TestStatus::kPassed;
+    if (starts_word(directive, "skip") || (failed && starts_word(directive, "todo")))
+      status = TestStatus::kSkipped;
+    PAWL_OK(close_levels_below(depth, name));
+    levels_[depth].points.push_back({.name = std::move(name), .status = status});
+    ++levels_[depth].own;
+    return {};
+  }
+
+  // Subtests come before the line of their parent.
+  Status close_levels_below(std::size_t depth, const std::string& parent) {
+    if (levels_.size() > depth + 2) return fail_at(lines_, "a subtest ends without the line of its parent");
+    if (levels_.size() == depth + 1) return {};
+    Level below = std::move(levels_.back());
+    levels_.pop_back();
+    PAWL_OK(check_plan(below));
+    for (auto& point : below.points) {
+      std::string name = parent + "::" + point.name;
+      // Of many levels a name would grow with each: cut where the collector would.
+      if (name.size() > kTestNameBytesMax * 2) name.resize(kTestNameBytesMax * 2);
+      levels_[depth].points.push_back({.name = std::move(name), .status = point.status});
+    }
+    return {};
+  }
+
+  Status plan(std::size_t depth, std::string_view text) {
+    PAWL_OK(reach(depth));
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || count < 0) return {};
+    if (levels_[depth].planned) return fail_at(lines_, "a second plan");
+    levels_[depth].planned = count;
+    return {};
+  }
+
+  Status check_plan(const Level& level) const {
+    if (!level.planned) return fail_at(lines_, "there is no plan (1..N): it may have ended in the middle");
+    if (*level.planned != level.own)
+      return fail_at(lines_, "planned " + std::to_string(*level.planned) + " tests, and there are " +
+                                 std::to_string(level.own));
+    return {};
+  }
+
+  Lines lines_;
+  std::vector<Level> levels_;  // the outermost first
+  std::int64_t points_ = 0;
+  bool in_yaml_ = false;
+};
+
+}  // namespace
+
+Result<Tests> tap(ByteSource& report) { return Reader(report).read(); }
+
+}  // namespace pawl::gates::formats

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Gates that run the real test runners, on projects that the runners read as anybody's: what they report is
+understood, and a test that an agent broke or dropped is named."""
+
+import os
+import pathlib
+import shutil
+import unittest
+
+from pawl_testing import PawlTest
+
+# Where scripts/setup test put the runners of JavaScript.
+NODE_MODULES = pathlib.Path(os.environ["RUNNERS"]) / "node_modules"
+
+PYTHON = """\
+import pytest
+@pytest.mark.parametrize("n", [1, 2])
+def test_many(n):
+    assert n
+@pytest.mark.skip
+def test_left_out():
+    pass
+"""
+PERL = "use Test::More tests => %d;\nsubtest many => sub { plan tests => 2; ok(1, 'one'); ok(1, 'two'); };\n" \
+       "SKIP: { skip 'no need', 1; }\n"
+GO = """\
+package a
+import "testing"
+func TestMany(t *testing.T) {
+	t.Run("one", func(t *testing.T) {})
+	t.Run("two", func(t *testing.T) {})
+}
+func TestLeftOut(t *testing.T) { t.Skip("no need") }
+"""
+RUST = """\
+/// ```
+/// assert_eq!(a::one(), 1);
+/// ```
+pub fn one() -> i32 { 1 }
+#[test] fn many() { println!("test noise ... ok"); }
+#[test] #[ignore] fn left_out() {}
+"""
+JAVASCRIPT = "describe('all', () => { it('many', () => {}); it.skip('left out', () => {}); %s });\n"
+NODE = "import test from 'node:test';\ntest('all', async (t) => { await t.test('many', () => {}); " \
+       "await t.test('left out', {skip: true}, () => {}); });\n%s\n"
+CTEST = """\
+cmake_minimum_required(VERSION 3.20)
+project(a NONE)
+include(CTest)
+add_test(NAME many COMMAND ${CMAKE_COMMAND} -E true)
+add_test(NAME left_out COMMAND ${CMAKE_COMMAND} -E true)
+set_tests_properties(left_out PROPERTIES DISABLED TRUE)
+"""
+VITEST = "import {describe, it} from 'vitest';\n"
+FAIL = "throw new Error('broken')"
+
+# name: (format, report, command, file, text without the test, the test, the same test broken, its name)
+RUNNERS = {
+    "pytest": ("junit", "out.xml", "python3 -m pytest -q -p no:cacheprovider --junitxml=out.xml", "test_a.py", PYTHON,
+               "def test_kept():\n    pass\n", "def test_kept():\n    assert 0\n", "test_a::test_kept"),
+    "perl": ("tap", "out.tap", "perl a.t > out.tap", "a.t", None, PERL % 3 + "ok(1, 'kept');\n",
+             PERL % 3 + "ok(0, 'kept');\n", "kept"),
+    "prove": ("tap", "tap/**", "mkdir tap; PERL_TEST_HARNESS_DUMP_TAP=tap prove a.t", "a.t", None, PERL % 3 + "ok(1, 'kept');\n",
+              PERL % 3 + "ok(0, 'kept');\n", "kept"),
+    "node": ("tap", "out.tap", "node --test --test-reporter=tap a.test.mjs > out.tap", "a.test.mjs", NODE % "",
+             "test('kept', () => {});\n", f"test('kept', () => {{ {FAIL} }});\n", "kept"),
+    "go": ("gotest", "out.json", "GOCACHE=/tmp/go GOFLAGS=-mod=mod go test -json ./... > out.json", "a_test.go", GO,
+           "func TestKept(t *testing.T) {}\n", "func TestKept(t *testing.T) { t.Fatal() }\n", "example.org/a::TestKept"),
+    "cargo": ("cargo", "out.txt", "CARGO_HOME=/tmp/cargo cargo test --offline > out.txt 2>&1", "src/lib.rs", RUST,
+              "#[test] fn kept() {}\n", "#[test] fn kept() { panic!() }\n", "src/lib.rs::kept"),
+    "ctest": ("ctest", "build/Testing/*/Test.xml", "cmake -S . -B build >/dev/null && cd build && ctest -T Test",
+              "CMakeLists.txt", CTEST, "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E true)\n",
+              "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E false)\n", "kept"),
+    "ctest-junit": ("junit", "out.xml", "cmake -S . -B build >/dev/null && cd build && ctest --output-junit ../out.xml",
+                    "CMakeLists.txt", CTEST, "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E true)\n",
+                    "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E false)\n", "kept::kept"),
+    "jest": ("jest", "out.json", "node_modules/.bin/jest --rootDir . --json --outputFile=out.json a.jest.js "
+             "--testMatch '**/a.jest.js'", "a.jest.js", None, JAVASCRIPT % "it('kept', () => {})",
+             JAVASCRIPT % f"it('kept', () => {{ {FAIL} }})", "a.jest.js::all > kept"),
+    "vitest": ("jest", "out.json", "node_modules/.bin/vitest run --reporter=json --outputFile=out.json a.test.js",
+               "a.test.js", None, VITEST + JAVASCRIPT % "it('kept', () => {})",
+               VITEST + JAVASCRIPT % f"it('kept', () => {{ {FAIL} }})", "a.test.js::all > kept"),
+    "mocha": ("mocha", "out.json", "node_modules/.bin/mocha --reporter json --reporter-option output=out.json a.cjs",
+              "a.cjs", None, JAVASCRIPT % "it('kept', () => {})", JAVASCRIPT % f"it('kept', () => {{ {FAIL} }})",
+              "a.cjs::all kept"),
+}
+# What is left of those without a text of their own.
+WITHOUT = {"perl": PERL % 2, "prove": PERL % 2, "jest": JAVASCRIPT % "", "vitest": VITEST + JAVASCRIPT % "",
+           "mocha": JAVASCRIPT % ""}
+# Tests that base has beside the one that is kept, and those that it skips.
+OTHERS = {"pytest": 3, "perl": 4, "prove": 4, "node": 3, "go": 4, "cargo": 3}
+
+
+class Runners(PawlTest):
+    def make(self, name):
+        _, _, _, file, text, kept, broken, _ = RUNNERS[name]
+        without = WITHOUT.get(name, text)
+        good, bad = (kept, broken) if text is None else (text + kept, text + broken)
+        self.write(f"source/{file}", good)
+        for attempt, content in ((1, bad), (2, without), (3, good + "\n")):
+            self.write(f"attempts/{attempt}/{file}", content)
+        if name == "go":
+            self.write("source/go.mod", "module example.org/a\ngo 1.19\n")
+        if name == "cargo":
+            self.write("source/Cargo.toml", '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n')
+        if name in ("jest", "vitest", "mocha"):
+            self.write("source/package.json", "{}")  # jest looks for one
+            shutil.copytree(NODE_MODULES, self.root / "source/node_modules", symlinks=True)
+
+    def signals_of(self, name):
+        """The tests signals of three attempts: the test is broken, it is gone, all is well."""
+        form, report, command, *_ = RUNNERS[name]
+        self.write("plan.yaml", f"""\
+version: 1
+workflow: runners
+source: {{path: source}}
+sandbox: {{pids_limit: 2048, memory_limit_mib: 4096}}
+gates:
+  check:
+    steps: [{{name: unit, run: {command!r}, reports: {{{form}: [{report!r}]}}}}]
+    signals: [tests]
+tiers:
+  - phases:
+      - {{id: p, goal: g, agent: {{run: 'cp -r /plan/attempts/$PAWL_ATTEMPT/. .'}}, gates: [check]}}
+""")
+        self.pawl("run", "plan.yaml")
+        attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        return [next(signal for signal in attempt["signals"] if signal["kind"] == "tests") for attempt in attempts]
+
+    def check(self, name):
+        self.make(name)
+        lost = RUNNERS[name][-1]
+        signals = self.signals_of(name)
+        self.assertEqual([signal["passed"] for signal in signals], [False, False, True], signals)
+        broken, gone, good = (signal["details"] for signal in signals)
+        others = OTHERS.get(name, 2)
+        self.assertEqual(broken["failing"], lost)
+        # After one that failed, cargo runs no tests of the documentation.
+        self.assertEqual(broken["tests"], others + (0 if name == "cargo" else 1))
+        self.assertEqual(gone["gone_names"], lost)
+        self.assertEqual(gone["tests"], others)
+        self.assertEqual((good["tests"], good["failures"], good["reports"]), (others + 1, 0, 1))
+
+
+for runner in RUNNERS:
+    setattr(Runners, "test_" + runner.replace("-", "_"), lambda self, runner=runner: self.check(runner))
+
+if __name__ == "__main__":
+    unittest.main()
