@@ -35,7 +35,7 @@ Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan)
       claim_(&claim),
       plan_(&plan),
       phase_(phase_of(plan, claim.phase)),
-      steps_(planned_steps(plan, *phase_)) {}
+      steps_(planned_steps(plan, *phase_, claim.attempt.number)) {}
 
 Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan::Plan& plan) {
   if (phase_of(plan, claim.phase) == nullptr)
@@ -76,7 +76,7 @@ Status Attempt::after_agent() {
 
 std::string Attempt::inventory_key(const plan::Gate& gate) const {
   Json steps = Json::array();
-  for (const auto& step : gate.steps) {
+  for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) {
     Json reports = Json::object();
     for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
     steps.push_back({{"name", step.name}, {"argv", step.argv}, {"reports", std::move(reports)}});

@@ -9,7 +9,8 @@ bool needs_inventory(const plan::Gate& gate) {
   return tests && std::ranges::any_of(gate.steps, [](const auto& step) { return !step.reports.empty(); });
 }
 
-std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase) {
+std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase,
+                                       std::int64_t attempt) {
   std::vector<PlannedStep> out;
   const auto add = [&](StepRole role, const std::string& gate, const plan::Step& step, bool last) {
     out.push_back({.index = static_cast<std::int64_t>(out.size()),
@@ -22,7 +23,8 @@ std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase
   for (const auto& name : phase.gates) {
     const plan::Gate& gate = plan.gates.at(name);
     const auto add_all = [&](StepRole role) {
-      for (const auto& step : gate.steps) add(role, name, step, &step == &gate.steps.back());
+      const auto& steps = gate.steps_of_attempt(attempt);
+      for (const auto& step : steps) add(role, name, step, &step == &steps.back());
     };
     if (needs_inventory(gate)) add_all(StepRole::kBaseline);
     add_all(StepRole::kGate);

@@ -32,7 +32,8 @@ struct PlannedStep {
 
 // All steps the attempt could need: the agent, then for each gate its baseline (when it requires tests and
 // declares reports) and its steps; then the plan's hooks.
-std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase);
+std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase,
+                                       std::int64_t attempt);
 bool needs_inventory(const plan::Gate& gate);
 
 // <phase>.<gate>.<step>.attempt<N>; a baseline's step is "<step>@base".

@@ -43,6 +43,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"sandbox", kSandboxKeys},
       {"gate", {"steps", "signals", "retry", "attempt_overrides"}},
       {"step", with_sandbox({"name", "run", "network", "egress", "trace", "reports"})},
+      {"override", with_sandbox({"run"})},
       {"reports",
        {
 #define PAWL_FORMAT(name) #name,

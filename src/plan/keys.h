@@ -8,8 +8,8 @@
 
 namespace pawl::plan {
 
-// By mapping: plan, source, sandbox, gate, step, reports, retry, tier, phase, agent, policy, budget, doctor,
-// replan, resume.
+// By mapping: plan, source, sandbox, gate, step, override, reports, retry, tier, phase, agent, policy,
+// budget, doctor, replan, resume.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
 }  // namespace pawl::plan

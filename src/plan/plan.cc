@@ -11,6 +11,11 @@ const std::string& Plan::model_of_attempt(std::int64_t n) const {
   return models[static_cast<std::size_t>(std::clamp<std::int64_t>(n - 1, 0, last))];
 }
 
+const std::vector<Step>& Gate::steps_of_attempt(std::int64_t n) const {
+  const auto found = overrides.find(n);
+  return found == overrides.end() ? steps : found->second;
+}
+
 const Phase* Plan::find_phase(const std::string& id) const {
   for (const auto& tier : tiers)
     for (const auto& phase : tier.phases)

@@ -59,9 +59,12 @@ struct RetryPolicy {
 
 struct Gate {
   std::string name;
-  std::vector<Step> steps;           // never empty
-  std::vector<std::string> signals;  // required kinds: build, install, tests
+  std::vector<Step> steps;                              // never empty
+  std::map<std::int64_t, std::vector<Step>> overrides;  // all steps of attempts that have other ones
+  std::vector<std::string> signals;                     // required kinds: build, install, tests
   RetryPolicy retry;
+
+  const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
 };
 
 struct Phase {

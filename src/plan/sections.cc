@@ -1,6 +1,7 @@
 #include "plan/sections.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/endpoint.h"
 #include "plan/keys.h"
@@ -241,6 +242,41 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
                 .probe = {}};
 }
 
+// {2: {unit: {run: ..., time_budget_seconds: ...}}}: the step `unit` of attempt 2.
+void read_overrides(const YAML::Node& node, Gate& gate, Problems& problems) {
+  if (!node.IsMap())
+    return problems.add(node, "attempt_overrides: expected a mapping, found " + type_of(node));
+  for (const auto& attempt : node) {
+    std::int64_t number = 0;
+    const std::string text = attempt.first.IsScalar() ? attempt.first.Scalar() : "";
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > kMaxAttemptsMax) {
+      problems.add(attempt.first, "attempt_overrides: expected the number of an attempt, 1 to " +
+                                      std::to_string(kMaxAttemptsMax));
+      continue;
+    }
+    if (!attempt.second.IsMap()) {
+      problems.add(attempt.second,
+                   "attempt_overrides: expected steps of the gate, found " + type_of(attempt.second));
+      continue;
+    }
+    auto& steps = gate.overrides[number] = gate.steps;
+    for (const auto& item : attempt.second) {
+      const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
+      const auto step = std::ranges::find(steps, name, &Step::name);
+      if (step == steps.end()) {
+        problems.add(item.first,
+                     "attempt_overrides: no step '" + name.substr(0, kNameMax) + "' in gate " + gate.name);
+        continue;
+      }
+      const Mapping mapping(item.second, "an override", "override", problems);
+      if (const auto run = mapping.get("run"); run.IsDefined())
+        step->argv = read_command(run, "run", problems);
+      read_limits(mapping, kGateSecondsMax, step->limits, problems);
+    }
+  }
+}
+
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults,
                Problems& problems) {
   Gate gate;
@@ -264,11 +300,8 @@ Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& 
   }
   if (mapping.valid()) read_signals(mapping, gate, problems);
   read_retry(mapping, gate.retry, problems);
-  if (const auto overrides = mapping.get("attempt_overrides"); overrides.IsDefined()) {
-    if (!overrides.IsMap())
-      problems.add(overrides, "attempt_overrides: expected a mapping, found " + type_of(overrides));
-    if (overrides.IsMap()) refuse_for_now(mapping, "attempt_overrides", problems);
-  }
+  if (const auto overrides = mapping.get("attempt_overrides"); overrides.IsDefined())
+    read_overrides(overrides, gate, problems);
   return gate;
 }
 

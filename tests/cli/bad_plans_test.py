@@ -30,6 +30,10 @@ def change(old, new, count=1):
 
 
 # name, plan, line, column, words that must be in the message, whether the schema sees it, too
+def override(text):
+    return change("signals: [build]", "signals: [build]\n    attempt_overrides: {" + text + "}")
+
+
 BAD = [
     ("empty file", "", 0, 0, "empty", False),
     ("only a comment", "# nothing\n", 0, 0, "empty", False),
@@ -63,6 +67,11 @@ BAD = [
     ("memory as a fraction", change("run: make test}", "run: make test, memory_limit_mib: 1.5}"), 6, 60, "1.5", True),
     ("unknown signal", change("signals: [build]", "signals: [biuld]"), 7, 15, "build", True),
     ("signal of a later version", change("signals: [build]", "signals: [trace]"), 7, 15, "not available yet", True),
+    ("override of no step", override("2: {unti: {run: x}}"), 8, 29, "unti", False),
+    ("override of no attempt", override("0: {unit: {run: x}}"), 8, 25, "1 to 100", False),
+    ("override of a name", override("2: {unit: {name: x}}"), 8, 36, "name", True),
+    ("override without a step", override("2: x"), 8, 28, "steps of the gate", True),
+    ("override with too much time", override("2: {unit: {time_budget_seconds: 601}}"), 8, 57, "600", True),
     ("signals a word", change("signals: [build]", "signals: build"), 7, 14, "list", True),
     ("tiers missing", GOOD[:GOOD.index("tiers:")], 1, 1, "tiers", True),
     ("tiers empty", GOOD[:GOOD.index("tiers:")] + "tiers: []\n", 8, 8, "tiers", True),

@@ -209,6 +209,34 @@ if len(question["attempts"]) == 1:
         process.wait(timeout=30)
 
 
+class Overrides(Policies):
+    def test_a_step_of_one_attempt_is_another_one(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", """\
+version: 1
+workflow: overrides
+source: {path: source}
+gates:
+  check:
+    steps:
+      - {name: first, run: echo first}
+      - {name: unit, run: exit 1}
+    attempt_overrides:
+      2: {unit: {run: echo twice; sleep 9, time_budget_seconds: 1}}
+      3: {unit: {run: echo thrice}}
+    retry: {timeout_retryable: true}
+tiers:
+  - phases:
+      - {id: p, goal: g, agent: {run: "true"}, gates: [check]}
+""")
+        self.pawl("run", "plan.yaml")
+        attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        ends = [[(step["label"].split(".")[2], step["run"]["outcome"]) for step in attempt["steps"][1:]] for attempt in attempts]
+        self.assertEqual(ends, [[("first", "exited"), ("unit", "exited")], [("first", "exited"), ("unit", "timed_out")],
+                                [("first", "exited"), ("unit", "exited")]])
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+
 class Replan(Policies):
     PLANNER = """\
 import json, sys
