@@ -10,6 +10,7 @@ namespace pawl::gates {
 namespace {
 
 constexpr std::size_t kNamesShown = 5;
+constexpr std::size_t kProblemBytesMax = 512;  // what is wrong with a report can quote megabytes of it
 
 bool exited_zero(const StepFacts& step) { return step.outcome == "exited" && step.exit_code == 0; }
 
@@ -62,7 +63,7 @@ Reports all_reports(const GateFacts& facts) {
       if (tests)
         ++out.parsed;
       else if (out.problem.empty())
-        out.problem = printable(path + ": " + tests.error().message);
+        out.problem = printable((path + ": " + tests.error().message).substr(0, kProblemBytesMax));
     }
   }
   auto tests = all_tests(facts.steps);

@@ -56,6 +56,17 @@ TEST(Evaluate, TestsNeedAReportThatAgrees) {
   EXPECT_TRUE(tests_of(none).missing);
 }
 
+TEST(Evaluate, WhatAReportSaysOfItselfIsBounded) {
+  StepFacts json = step("unit");
+  json.reports_declared = true;
+  MemorySource bytes("{\"testResults\": [\"" +
+                     std::string(5'000'000, 'x'));  // the parser quotes what it read last
+  json.reports.push_back({.path = "r.json", .tests = read_tests("jest", bytes)});
+  const auto signal = tests_of(json);
+  EXPECT_TRUE(signal.missing);
+  EXPECT_LE(signal.details["problem"].get<std::string>().size(), 512U);
+}
+
 TEST(Evaluate, ANameInTwoReportsIsTwoTests) {
   StepFacts both = reporting("<testsuite><testcase name='a'/></testsuite>");
   both.reports.push_back(both.reports.front());
