@@ -68,10 +68,10 @@ RUNNERS = {
            "func TestKept(t *testing.T) {}\n", "func TestKept(t *testing.T) { t.Fatal() }\n", "example.org/a::TestKept"),
     "cargo": ("cargo", "out.txt", "CARGO_HOME=/tmp/cargo cargo test --offline > out.txt 2>&1", "src/lib.rs", RUST,
               "#[test] fn kept() {}\n", "#[test] fn kept() { panic!() }\n", "src/lib.rs::kept"),
-    "ctest": ("ctest", "build/Testing/*/Test.xml", "cmake -S . -B build >/dev/null && cd build && ctest -T Test",
+    "ctest": ("ctest", "build/Testing/*/Test.xml", "cmake -G Ninja -S . -B build >/dev/null && cd build && ctest -T Test",
               "CMakeLists.txt", CTEST, "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E true)\n",
               "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E false)\n", "kept"),
-    "ctest-junit": ("junit", "out.xml", "cmake -S . -B build >/dev/null && cd build && ctest --output-junit ../out.xml",
+    "ctest-junit": ("junit", "out.xml", "cmake -G Ninja -S . -B build >/dev/null && cd build && ctest --output-junit ../out.xml",
                     "CMakeLists.txt", CTEST, "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E true)\n",
                     "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E false)\n", "kept::kept"),
     "jest": ("jest", "out.json", "node_modules/.bin/jest --rootDir . --json --outputFile=out.json a.jest.js "
