@@ -22,7 +22,7 @@ class ObjectStore {  // thread-safe
   // The last `bytes_max` bytes of a blob. kNotFound: gc took it.
   virtual Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const = 0;
   // The regular files of a layer that match one of `patterns`, in the order of their paths, at most `most`.
-  // Of one that is larger than `bytes_max` nothing can be read: kExhausted.
+  // Reading one that is larger than `bytes_max` ends with kExhausted.
   virtual Result<std::vector<File>> files_of(const std::string& layer_id,
                                              const std::vector<std::string>& patterns,
                                              std::uint64_t bytes_max, std::size_t most) const = 0;
