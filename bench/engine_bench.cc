@@ -69,6 +69,10 @@ class NoObjects final : public workspace::ObjectStore {
                                            std::size_t) const override {
     return std::vector<std::string>();
   }
+  Status each_change(const std::string&, const std::string&, const std::string&, bool,
+                     const std::function<Status(const FileChange&)>&) const override {
+    return {};
+  }
   Result<std::string> diff(const std::string&, const std::vector<std::string>&,
                            const std::vector<std::string>&) const override {
     return std::string();

@@ -37,6 +37,7 @@ Result<executor::RunInput> other_plan(const std::string& path) {
   return executor::RunInput{.plan = *std::move(file.parsed.plan),
                             .plan_text = std::move(file.text),
                             .plan_file = std::move(file.file),
+                            .policy_text = std::move(file.policy_text),
                             .backend = ""};  // that of the run
 }
 

@@ -2,9 +2,47 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
+#include "executor/start_run.h"
 #include "os/file.h"
+#include "plan/policy.h"
 
 namespace pawl::cli {
+namespace {
+
+// Whether `path` is `folder` or lies below it.
+bool is_within(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
+}
+
+// What is wrong with the policy file that the plan names, at its place in the plan or in the policy.
+std::vector<plan::Problem> read_policy(const std::string& shown, PlanFile& out) {
+  const auto& policy = *out.parsed.plan->policy;
+  const auto problem = [&](const std::string& message) {
+    return std::vector<plan::Problem>{
+        {.file = shown, .line = policy.line, .column = policy.column, .message = "policy: " + message}};
+  };
+  const std::string folder = os::folder_of(out.file);
+  const auto path =
+      os::absolute_path(policy.file.starts_with('/') ? policy.file : os::join(folder, policy.file));
+  if (!path) return problem(path.error().message);
+  const auto source = executor::source_folder(*out.parsed.plan, folder);
+  if (source && is_within(*path, *source))
+    return problem(policy.file + " lies inside the source, which agents change: keep it outside of " +
+                   *source);
+  auto text = os::read_file(*path, kPolicyBytesMax);
+  if (!text) return problem(text.error().message);
+  out.policy_text = *std::move(text);
+  const std::string blake3 = blake3_hex(out.policy_text);
+  if (policy.blake3.empty())
+    return problem("is not pinned: add `blake3: " + blake3 + "`, which is what " + policy.file + " has now");
+  if (policy.blake3 != blake3)
+    return problem(policy.file + " has the BLAKE3 " + blake3 +
+                   ", not the one that is pinned: read what changed in it, and " + "write that");
+  return plan::parse_policy(out.policy_text, policy.file).problems;
+}
+
+}  // namespace
 
 Result<PlanFile> read_plan(const std::string& path) {
   PlanFile out;
@@ -17,6 +55,9 @@ Result<PlanFile> read_plan(const std::string& path) {
   }
   PAWL_TRY(out.text, std::move(text));
   out.parsed = plan::parse(out.text, path);
+  if (!out.parsed.plan || !out.parsed.plan->policy) return out;
+  out.parsed.problems = read_policy(path, out);
+  if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }
 

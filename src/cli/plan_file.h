@@ -12,10 +12,12 @@ struct PlanFile {
   std::string file;  // absolute
   std::string text;
   plan::Parsed parsed;
+  std::string
+      policy_text;  // of the policy file that the plan names; verified and valid when parsed.plan is there
 };
 
-// Never reads more than a plan may have; a larger file is a problem like any other. kNotFound, kDenied: as
-// the file system says.
+// The plan's policy file is read, too. Never reads more than a plan may have; a larger file is a problem like
+// any other. kNotFound, kDenied: as the file system says.
 Result<PlanFile> read_plan(const std::string& path);
 // "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);

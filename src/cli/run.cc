@@ -45,6 +45,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
                                                          {.plan = *file.parsed.plan,
                                                           .plan_text = file.text,
                                                           .plan_file = file.file,
+                                                          .policy_text = file.policy_text,
                                                           .backend = "namespace"}));
   if (options.max_attempts > 0)
     PAWL_OK(state.store->operator_max_attempts(run_id, options.max_attempts, this_operator("--max-attempts"),

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "gates/policy/check.h"
+#include "plan/policy.h"
 
 namespace pawl::executor {
 namespace {
@@ -66,12 +68,34 @@ Status Attempt::after_agent() {
   if (agent_seen_ || agent == results_.end()) return {};
   agent_seen_ = true;
   gate_layer_ = agent->second.layer;
+  PAWL_TRY(auto policy, policy_signal(gate_layer_));
+  if (plan_->policy || policy.details.contains("told")) policy_signal_ = std::move(policy);
   if (gate_layer_.empty() || plan_->protect.empty()) return {};
   PAWL_TRY(auto filtered,
            world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_layer_, plan_->protect));
   gate_layer_ = filtered.layer_id;
   protected_changes_ = std::move(filtered.protected_changes);
   return {};
+}
+
+// Without a policy only the paths are looked at: what steers a build or a test runner is told in any case.
+Result<gates::Signal> Attempt::policy_signal(const std::string& layer) const {
+  Policy policy{.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow};
+  if (plan_->policy) {
+    const auto text = world_.objects.blob_tail(plan_->policy->blake3, kPolicyBytesMax);
+    if (!text) return gates::policy_missing("the policy can't be read: " + text.error().message);
+    auto parsed = plan::parse_policy(*text, plan_->policy->file);
+    if (!parsed.policy || blake3_hex(*text) != plan_->policy->blake3)
+      return gates::policy_missing("the policy that was kept is not the one that the plan pins");
+    policy = *std::move(parsed.policy);
+  }
+  gates::PolicyCheck check(policy);
+  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_layer_, layer, plan_->policy.has_value(),
+                                     [&](const FileChange& change) -> Status {
+                                       check.see(change);
+                                       return {};
+                                     }));
+  return check.signal();
 }
 
 std::string Attempt::inventory_key(const plan::Gate& gate) const {
@@ -188,10 +212,11 @@ Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(after_agent());
   PAWL_OK(load_inventories());
   evaluate_gates();
-  const auto* step = next_step(steps_, {.results = results_,
-                                        .inventories = inventories_,
-                                        .protected_changed = !protected_changes_.empty(),
-                                        .gate_passed = gate_passed_});
+  const auto* step = next_step(
+      steps_, {.results = results_,
+               .inventories = inventories_,
+               .refused = !protected_changes_.empty() || (policy_signal_ && !policy_signal_->passed),
+               .gate_passed = gate_passed_});
   if (step != nullptr) return step;
   return next_hook();
 }

@@ -59,7 +59,8 @@ class Attempt {
 
  private:
   Attempt(World world, const store::Claim& claim, const plan::Plan& plan);
-  Status after_agent();  // the agent's layer, without protected paths
+  Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
+  Result<gates::Signal> policy_signal(const std::string& layer) const;
   Status load_inventories();
   Result<std::optional<std::vector<std::string>>> inventory_from_baseline(const std::string& gate_id);
   std::string inventory_key(const plan::Gate& gate) const;
@@ -92,9 +93,10 @@ class Attempt {
   std::vector<PlannedStep> steps_;
   Results results_;
   std::string base_layer_;   // the accepted layers, merged
-  bool agent_seen_ = false;  // whether the two below are known
+  bool agent_seen_ = false;  // whether the three below are known
   std::string gate_layer_;   // the agent's layer without protected paths
   std::vector<std::string> protected_changes_;
+  std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   std::map<std::string, std::vector<std::string>> inventories_;
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;

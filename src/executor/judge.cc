@@ -54,6 +54,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   if (const auto agent = results_.find(0); agent != results_.end())
     facts.signals.push_back(agent_signal(agent->second));
   if (agent_seen_ && !plan_->protect.empty()) facts.signals.push_back(protect_signal(protected_changes_));
+  if (policy_signal_) facts.signals.push_back(*policy_signal_);
   for (const auto& name : phase_->gates) {
     const auto signals = gate_signals_.find(name);
     if (signals == gate_signals_.end()) continue;

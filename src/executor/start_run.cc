@@ -32,6 +32,7 @@ Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store:
   std::vector<std::string> exclude;
   if (run.run.source_path != plan_folder) exclude.push_back(run.run.source_path);
   PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, exclude));
+  if (input.plan.policy) PAWL_OK(workspaces.put_blob(input.policy_text));
   run.run.plan_text = input.plan_text;
   run.run.plan_file = input.plan_file;
   run.run.plan_content = content.base_id;
@@ -62,6 +63,8 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
   };
   if (!os::is_folder(workspaces.base_tree(run.base_id))) return gone("the base");
   if (!os::is_folder(workspaces.base_tree(run.plan_content))) return gone("the plan's folder");
+  PAWL_TRY(const auto plan, plan_of(run));
+  if (plan.policy && !os::exists(workspaces.blob_path(plan.policy->blake3))) return gone("the policy");
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
   for (const auto& layer : layers)
     if (!layer.layer_id.empty() && !workspaces.manifest(layer.layer_id))

@@ -16,8 +16,9 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
 struct RunInput {
   plan::Plan plan;
   std::string plan_text;
-  std::string plan_file;  // absolute
-  std::string backend;    // resolved, never "auto"
+  std::string plan_file;    // absolute
+  std::string policy_text;  // what plan.policy names, with the content that it pins
+  std::string backend;      // resolved, never "auto"
 };
 
 // Creates the run, durably, and returns its id. Nothing is claimed.

@@ -52,7 +52,7 @@ const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progre
     switch (step.role) {
       case StepRole::kAgent:
         if (done == nullptr) return &step;
-        if (!succeeded(*done) || progress.protected_changed) return nullptr;
+        if (!succeeded(*done) || progress.refused) return nullptr;
         break;
       case StepRole::kBaseline:
         // All steps of a baseline run, whatever their end: on base, tests may fail, and it is names that

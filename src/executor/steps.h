@@ -46,7 +46,7 @@ struct Progress {
   const Results& results;
   // Gates (by name) whose inventory is known: their baseline is not run (again).
   const std::map<std::string, std::vector<std::string>>& inventories;
-  bool protected_changed = false;  // decided: the gates are not run
+  bool refused = false;  // what the agent changed decides already: the gates are not run
   // Whether a gate all of whose steps ran passed.
   const std::map<std::string, bool>& gate_passed;
 };

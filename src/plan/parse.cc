@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "plan/sections.h"
-#include "plan/yaml_guard.h"
 
 namespace pawl::plan {
 namespace {
@@ -72,13 +72,24 @@ void read_later(const Mapping& top, Problems& problems) {
   if (const auto node = top.get("durable"); node.IsDefined())
     if (read_word(node, "durable", {"required", "best_effort"}, problems) == "best_effort")
       problems.add(node, "`durable: best_effort`: not available yet");
-  if (const auto node = top.get("policy"); node.IsDefined()) {
-    const Mapping policy(node, "policy", "policy", problems);
-    if (const auto file = policy.require("file", problems); file.IsDefined())
-      read_string(file, "file", problems);
-    if (const auto hash = policy.get("blake3"); hash.IsDefined()) read_string(hash, "blake3", problems);
-    if (policy.valid()) refuse_for_now(top, "policy", problems);
-  }
+}
+
+void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.get("policy");
+  if (!node.IsDefined()) return;
+  const Mapping policy(node, "policy", "policy", problems);
+  if (!policy.valid()) return;
+  auto& out = plan.policy.emplace();
+  const YAML::Mark mark = top.key_node("policy").Mark();
+  out.line = mark.line + 1;
+  out.column = mark.column + 1;
+  if (const auto file = policy.require("file", problems); file.IsDefined())
+    out.file = read_string(file, "file", problems).value_or("");
+  const auto hash = policy.get("blake3");
+  if (!hash.IsDefined()) return;  // the file is there to say what it should be
+  out.blake3 = read_string(hash, "blake3", problems).value_or("");
+  if (!out.blake3.empty() && !is_hash(out.blake3))
+    problems.add(hash, "blake3: expected the 64 lower-case hexadecimal digits that `b3sum` prints");
 }
 
 void read_budget(const Mapping& top, Plan& plan, Problems& problems) {
@@ -129,7 +140,8 @@ void read_backoff(const Mapping& top, Plan& plan, Problems& problems) {
 
 // Words that stand where a gate's name does: in labels, cost rows and signals.
 bool reserved(const std::string& name) {
-  return name == "agent" || name == "protect" || name == "parallel" || name == "doctor" || name == "replan";
+  return name == "agent" || name == "protect" || name == "parallel" || name == "doctor" || name == "replan" ||
+         name == "diff";
 }
 
 void read_gates(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
@@ -197,6 +209,7 @@ Plan read_plan(const YAML::Node& root, Problems& problems) {
   defaults.resume = read_resume(top, problems).value_or(defaults.resume);
   read_lists(top, plan, problems);
   read_later(top, problems);
+  read_policy(top, plan, problems);
   read_budget(top, plan, problems);
   read_hooks(top, defaults, plan, problems);
   read_backoff(top, plan, problems);
@@ -214,27 +227,10 @@ std::string to_text(const Problem& problem) {
 }
 
 Parsed parse(std::string_view text, const std::string& file) {
-  Parsed out;
-  if (auto problem = check_yaml(text, file)) {
-    out.problems.push_back(*std::move(problem));
-    return out;
-  }
   Problems problems(file);
-  Plan plan;
-  try {
-    plan = read_plan(YAML::Load(std::string(text)), problems);
-  } catch (const YAML::Exception& error) {
-    // The guard saw the same text pass; whatever this is, it is the plan's fault and has a place.
-    out.problems.push_back(
-        {.file = file, .line = error.mark.line + 1, .column = error.mark.column + 1, .message = error.msg});
-    return out;
-  }
-  out.warnings = problems.take_warnings();
-  if (problems.none()) {
-    out.plan = std::move(plan);
-  } else {
-    out.problems = problems.take_errors();
-  }
+  Plan plan = read_yaml(text, problems, read_plan);
+  Parsed out{.problems = problems.take_errors(), .warnings = problems.take_warnings()};
+  if (out.problems.empty()) out.plan = std::move(plan);
   return out;
 }
 

@@ -104,6 +104,13 @@ struct Budget {
   std::optional<std::int64_t> sandbox_seconds;
 };
 
+// Rules on what attempts change (docs/policy.md), in a file that is not the source's.
+struct PolicyFile {
+  std::string file;                   // as written; relative to the plan's folder
+  std::string blake3;                 // of its content; "" where the plan does not say it yet
+  std::int64_t line = 0, column = 0;  // of `policy` in the plan
+};
+
 struct Plan {
   std::string workflow;
   std::string source_path;                // as written; relative to the plan's folder
@@ -111,6 +118,7 @@ struct Plan {
   std::vector<std::string> env;
   std::vector<std::string> models;
   std::vector<std::string> protect;
+  std::optional<PolicyFile> policy;
   std::optional<Doctor> doctor;
   std::optional<Replan> replan;
   Backoff backoff;

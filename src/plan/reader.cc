@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "plan/keys.h"
+#include "plan/yaml_guard.h"
 
 namespace pawl::plan {
 namespace {
@@ -32,8 +33,14 @@ std::string quoted_list(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Problem Problems::make(const YAML::Node& at, const std::string& message) const {
-  const YAML::Mark mark = at.Mark();
+bool Problems::guard(std::string_view text) {
+  auto problem = check_yaml(text, file_);
+  if (!problem) return true;
+  errors_.push_back(*std::move(problem));
+  return false;
+}
+
+Problem Problems::make(const YAML::Mark& mark, const std::string& message) const {
   return {.file = file_, .line = mark.line + 1, .column = mark.column + 1, .message = message};
 }
 

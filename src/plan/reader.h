@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/parse.h"
@@ -16,17 +17,35 @@ namespace pawl::plan {
 class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
-  void add(const YAML::Node& at, const std::string& message) { errors_.push_back(make(at, message)); }
-  void warn(const YAML::Node& at, const std::string& message) { warnings_.push_back(make(at, message)); }
-  bool none() const { return errors_.empty(); }
+  void add(const YAML::Node& at, const std::string& message) { add(at.Mark(), message); }
+  void warn(const YAML::Node& at, const std::string& message) {
+    warnings_.push_back(make(at.Mark(), message));
+  }
+  void add(const YAML::Mark& at, const std::string& message) { errors_.push_back(make(at, message)); }
+  bool guard(std::string_view text);   // check_yaml(); false: the problem is added
   std::vector<Problem> take_errors();  // in the order of the file
   std::vector<Problem> take_warnings() { return std::move(warnings_); }
 
  private:
-  Problem make(const YAML::Node& at, const std::string& message) const;
+  Problem make(const YAML::Mark& mark, const std::string& message) const;
   std::string file_;
   std::vector<Problem> errors_, warnings_;
 };
+
+// What `read` makes of the document, when it is YAML within the bounds of yaml_guard.h; else nothing, and the
+// problem.
+template <typename Read>
+auto read_yaml(std::string_view text, Problems& problems, const Read& read)
+    -> decltype(read(YAML::Node(), problems)) {
+  if (!problems.guard(text)) return {};
+  try {
+    return read(YAML::Load(std::string(text)), problems);
+  } catch (const YAML::Exception& error) {
+    // The guard saw the same text pass; whatever this is, it is the text's fault and has a place.
+    problems.add(error.mark, error.msg);
+    return {};
+  }
+}
 
 // What a node is, in words for people.
 std::string type_of(const YAML::Node& node);

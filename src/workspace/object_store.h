@@ -34,6 +34,9 @@ class ObjectStore {  // thread-safe
   virtual Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers) = 0;
   virtual Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                                    std::size_t most) const = 0;
+  virtual Status each_change(const std::string& base_id, const std::string& base_layer,
+                             const std::string& layer, bool contents,
+                             const std::function<Status(const FileChange&)>& visit) const = 0;
   virtual Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
                                    const std::vector<std::string>& after) const = 0;
 };

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/policy.h"
 
 namespace pawl::workspace {
 
@@ -112,6 +113,11 @@ class Workspaces {
   // Paths that both layers change (also a folder of one that the other replaces), sorted, at most `most`.
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const;
+  // What `layer` does to the files and links of base + `base_layer` (merged, or ""), in the order of their
+  // paths, without those that end as they were. `contents`: read them, up to kPolicyReadMax each, and compare
+  // lines as git does. What a change refers to lives until visit() returns; an error of visit() ends it.
+  Status each_change(const std::string& base_id, const std::string& base_layer, const std::string& layer,
+                     bool contents, const std::function<Status(const FileChange&)>& visit) const;
   // Content id of any file or folder of the host, as a base id is computed: what a spec hash binds. Nothing
   // is kept.
   Result<std::string> content_id(const std::string& path) const;

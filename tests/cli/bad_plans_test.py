@@ -96,7 +96,7 @@ BAD = [
     ("backoff that shrinks", change("gates:\n", "backoff: {initial_seconds: 9, max_seconds: 8}\ngates:\n"), 4, 44, "less than", False),
     ("a gate named doctor", change("gates:\n", "gates:\n  doctor: {steps: [{name: u, run: x}]}\n"), 5, 3, "reserved", False),
     ("budget", change("gates:\n", 'budget: {usd: "5.00"}\ngates:\n'), 4, 10, "not available yet", True),
-    ("policy", change("gates:\n", "policy: {file: p.yaml, blake3: " + "ab" * 32 + "}\ngates:\n"), 4, 1, "not available yet", True),
+    ("policy", change("gates:\n", "policy: {file: p.yaml, blake3: abc}\ngates:\n"), 4, 32, "expected the 64 lower-case hexadecimal digits", True),
     ("resume unknown", change("gates:\n", "resume: re-execute\ngates:\n"), 4, 9, "re_execute", True),
     ("resume by nothing", change("gates:\n", "resume: {}\ngates:\n"), 4, 9, "probe", False),
     ("durable of a later version", change("gates:\n", "durable: best_effort\ngates:\n"), 4, 10, "not available yet", True),

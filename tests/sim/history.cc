@@ -50,6 +50,12 @@ class SimObjects final : public workspace::ObjectStore {
     if (std::hash<std::string>()(a + b) % 3 == 0) return std::vector<std::string>{"file"};
     return std::vector<std::string>();
   }
+  Status each_change(const std::string&, const std::string&, const std::string& layer, bool,
+                     const std::function<Status(const FileChange&)>& visit) const override {
+    if (layer.empty()) return {};
+    return visit(
+        {.path = std::hash<std::string>()(layer) % 7 == 0 ? "conftest.py" : "file", .after = FileVersion()});
+  }
   Result<std::string> diff(const std::string&, const std::vector<std::string>&,
                            const std::vector<std::string>&) const override {
     return "patch";

@@ -77,6 +77,28 @@ class WorkspaceTest : public ::testing::Test {
         << *patch;
   }
 
+  // What each_change() says, a line each.
+  std::vector<std::string> changes(const std::string& id, const std::string& base_layer = "",
+                                   bool contents = true) {
+    std::vector<std::string> out;
+    const auto version = [](const std::optional<FileVersion>& one) {
+      if (!one) return std::string("-");
+      return (one->is_link ? "link " + std::string(one->content) : std::to_string(one->size)) +
+             (one->is_executable ? "x" : "") + (one->is_binary ? "b" : "");
+    };
+    const auto seen = workspaces_->each_change(
+        base_.base_id, base_layer, id, contents, [&](const FileChange& change) -> Status {
+          std::string line = change.path + ": " + version(change.before) + " > " + version(change.after);
+          for (const auto& added : change.added)
+            line += " +" + std::to_string(added.number) + ":" + std::string(added.text);
+          if (change.lines_removed > 0) line += " -" + std::to_string(change.lines_removed);
+          out.push_back(line + (change.unread ? " unread" : ""));
+          return {};
+        });
+    EXPECT_TRUE(seen) << seen.error().message;
+    return out;
+  }
+
   TempFolder temp_;
   const std::string source_ = temp_ / "source", clone_ = temp_ / "clone";
   std::optional<Workspaces> workspaces_;
@@ -296,6 +318,35 @@ TEST_F(WorkspaceTest, CopyOutKeepsWhatMatches) {
   const auto collected = workspaces_->collect_matching(upper, {"reports/**"});
   EXPECT_EQ(paths_of(collected->layer_id), (std::vector<std::string>{"reports/a.xml", "reports/deep/b.xml"}));
   EXPECT_TRUE(os::exists(upper + "/c.xml")) << "upper stays";
+}
+
+TEST_F(WorkspaceTest, TellsWhatALayerDoesToEachFile) {
+  const auto id = layer(
+      "printf 'one\\n2\\nthree\\r\\nfour' > text && rm doomed && printf 'a\\0b' > new && chmod -x tool && ln "
+      "-sfn dir link"
+      " && rm -r dir && echo was a folder > dir && printf same > same");
+  EXPECT_EQ(changes(id),
+            (std::vector<std::string>{"dir: - > 13 +1:was a folder", "dir/inner: 3 > - -1",
+                                      "dir/other: 5 > - -1", "doomed: 2 > - -1", "link: link text > link dir",
+                                      "new: - > 3b", "same: - > 4 +1:same",
+                                      "text: 14 > 17 +2:2 +3:three +4:four -2", "tool: 4x > 4"}));
+  EXPECT_EQ(changes(id, "", false).size(), 9U) << "by its paths alone";
+  const auto second = layer("printf same > same && printf more >> same && echo x > doomed", {id});
+  EXPECT_EQ(changes(second, id),
+            (std::vector<std::string>{"doomed: - > 2 +1:x", "same: 4 > 8 +1:samemore -1"}));
+  EXPECT_TRUE(changes("").empty());
+}
+
+TEST_F(WorkspaceTest, AFileThatEndsAsItWasIsNoChange) {
+  const auto first = layer("echo changed > text");
+  const auto second = layer("printf 'one\\ntwo\\nthree\\n' > text", {first});
+  const auto merged = *workspaces_->merge(base_.base_id, {second, first});
+  EXPECT_TRUE(merged.empty() || changes(merged).empty());
+}
+
+TEST_F(WorkspaceTest, AChangedFileThatIsTooLargeIsNotRead) {
+  const auto id = layer("truncate -s 17M big");
+  EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792 unread"}));
 }
 
 }  // namespace

@@ -52,6 +52,11 @@ class DiskObjects final : public ObjectStore {
     return kept_.overlap(a, b, most);
   }
 
+  Status each_change(const std::string& base_id, const std::string& base_layer, const std::string& layer,
+                     bool contents, const std::function<Status(const FileChange&)>& visit) const override {
+    return kept_.each_change(base_id, base_layer, layer, contents, visit);
+  }
+
   Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
                            const std::vector<std::string>& after) const override {
     return kept_.diff(base_id, before, after);

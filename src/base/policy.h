@@ -1,0 +1,55 @@
+// Rules on what an attempt may change (docs/policy.md), and what it changed: what a policy file is read into
+// and what the gates judge by it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl {
+
+constexpr std::uint64_t kPolicyBytesMax = 1 << 20;  // of a policy file
+constexpr std::uint64_t kPolicyReadMax = 16 << 20;  // of a changed file: a larger one is named, not read
+
+// What follows from a finding: nothing, a line in the verdict, or a failed attempt.
+enum class Reaction { kAllow, kTell, kFail };
+
+struct Policy {
+  std::optional<std::int64_t> files_max;       // changed ones
+  std::optional<std::int64_t> lines_max;       // added and removed
+  std::optional<std::int64_t> file_bytes_max;  // of one changed file
+  std::optional<std::int64_t> bytes_max;       // of all changed files
+  std::vector<std::string> forbidden_paths;    // patterns
+  std::vector<std::string> watched_paths;      // patterns, besides those that gates/policy/watched.h knows
+  std::vector<std::string> secrets_except;     // patterns of paths that are not searched for secrets
+  Reaction watched = Reaction::kTell;
+  Reaction binaries = Reaction::kTell;     // new ones
+  Reaction executables = Reaction::kTell;  // new executable bits
+  Reaction symlinks = Reaction::kTell;     // new or changed ones
+  Reaction secrets = Reaction::kFail;      // in added lines
+  Reaction npm_lockfile = Reaction::kFail;
+};
+
+struct FileVersion {
+  bool is_link = false, is_executable = false;
+  bool is_binary = false;    // as git says: a NUL byte near its start
+  std::int64_t size = 0;     // in bytes
+  std::string_view content;  // of a file that was read; the target of a link
+};
+
+struct AddedLine {
+  std::int64_t number = 0;  // from 1, in the new file
+  std::string_view text;    // without its end
+};
+
+struct FileChange {
+  std::string path;  // relative, safe
+  std::optional<FileVersion> before, after;
+  bool unread = false;           // larger than kPolicyReadMax: contents and lines are not known
+  std::vector<AddedLine> added;  // of text
+  std::int64_t lines_removed = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,193 @@
+#include "gates/policy/npm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/json.h"
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::size_t kNameShownMax = 120;
+
+bool names(std::string_view path, std::string_view file) {
+  return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
+}
+
+// npm's own order: a scheme, or the short form OWNER/REPOSITORY of hosted git.
+bool is_git(std::string_view spec) {
+  constexpr std::array<std::string_view, 7> kStarts = {
+      "git+", "git:", "git@", "github:", "gitlab:", "bitbucket:", "gist:"};
+  if (std::ranges::any_of(kStarts, [&](auto start) { return spec.starts_with(start); })) return true;
+  const auto before_ref = spec.substr(0, spec.find('#'));
+  if (before_ref.ends_with(".git")) return true;
+  const bool short_form = std::ranges::count(before_ref, '/') == 1 && !before_ref.starts_with('.') &&
+                          !before_ref.starts_with('@') && !before_ref.starts_with('/') &&
+                          !before_ref.starts_with('~') && before_ref.find(':') == std::string_view::npos;
+  return short_form;
+}
+
+// As npm reads it: numbers of any kind, of two equal keys the last. Nothing, when it is no object or too
+// deep.
+std::optional<Json> parse_as_npm(std::string_view text) {
+  bool too_deep = false;
+  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > static_cast<int>(kJsonDepthMax);
+    return !too_deep;
+  };
+  Json parsed = Json::parse(text, bounded, false);
+  if (too_deep || !parsed.is_object()) return std::nullopt;
+  return parsed;
+}
+
+bool is_url(std::string_view spec) { return spec.starts_with("http:") || spec.starts_with("https:"); }
+
+const Json* member(const Json& object, const std::string& key) {
+  const auto at = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && at != object.end() ? &*at : nullptr;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {}
+
+  void package(const Json& now) {
+    for (const std::string group :
+         {"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"})
+      each_new(now, group, [&](const std::string& name, const Json& value) { specification(name, value); });
+    // An override that stands at the top holds for the whole tree, whoever depends on the package.
+    for (const std::string group : {"overrides", "resolutions"})
+      each_new(now, group, [&](const std::string& name, const Json& value) {
+        // An object is a parent with its own; "." in it is the parent itself, for everybody again.
+        const bool scoped = value.is_object() ? member(value, ".") == nullptr
+                                              : group == "resolutions" &&
+                                                    name.find('/') != std::string::npos && name[0] != '@';
+        if (!scoped) add(name, fmt::format("{} is overridden for every package that needs it", shown(name)));
+      });
+  }
+
+  void lockfile(const Json& now) {
+    if (const auto* root = member(member_or_empty(now, "packages"), ""); root != nullptr)
+      package_of_lock(*root);
+    each_new(now, "packages", [&](const std::string& name, const Json& value) {
+      if (!name.empty()) locked(name, value);
+    });
+    old_tree(now, before_, 0);
+  }
+
+  std::vector<NpmFinding> take() { return std::move(out_); }
+
+ private:
+  static constexpr int kNestingMax = 32;  // of lockfileVersion 1
+
+  static const Json& member_or_empty(const Json& object, const std::string& key) {
+    static const Json empty = Json::object();
+    const auto* found = member(object, key);
+    return found != nullptr ? *found : empty;
+  }
+
+  static std::string shown(const std::string& name) { return name.substr(0, kNameShownMax); }
+
+  // Where the key stands; the first place, when it stands at several.
+  void add(const std::string& key, std::string words) {
+    std::string quoted;
+    append_json_string(quoted, key);
+    const auto at = text_.find(quoted);
+    const auto line = at == std::string_view::npos ? 0 : 1 + std::ranges::count(text_.substr(0, at), '\n');
+    out_.push_back({.line = line, .words = std::move(words)});
+  }
+
+  template <typename Visit>
+  void each_new(const Json& now, const std::string& group, const Visit& visit) {
+    const Json& before = member_or_empty(before_, group);
+    const Json& entries = member_or_empty(now, group);
+    if (!entries.is_object()) return;
+    for (const auto& [name, value] : entries.items()) {
+      const auto* same = member(before, name);
+      if (same == nullptr || *same != value) visit(name, value);
+    }
+  }
+
+  void specification(const std::string& name, const Json& value) {
+    if (!value.is_string()) return;
+    const auto& spec = value.get_ref<const std::string&>();
+    if (is_git(spec))
+      add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+    else if (is_url(spec))
+      add(name, fmt::format("{} comes from a URL, not from the registry", shown(name)));
+  }
+
+  void package_of_lock(const Json& root) {
+    const Json saved = before_;
+    before_ = member_or_empty(member_or_empty(before_, "packages"), "");
+    package(root);
+    before_ = saved;
+  }
+
+  // "": not there.
+  void resolved_from(const std::string& name, const std::string& resolved, const std::string& integrity) {
+    if (is_git(resolved))
+      return add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+    if (resolved.starts_with("http:")) add(name, fmt::format("{} is fetched without TLS", shown(name)));
+    const bool local = resolved.starts_with("file:") || resolved.empty();
+    if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", shown(name)));
+    if (!integrity.empty() && !integrity.starts_with("sha512-") && !integrity.starts_with("sha384-") &&
+        !integrity.starts_with("sha256-"))
+      add(name, fmt::format("{} has an integrity of a broken hash ({})", shown(name),
+                            integrity.substr(0, std::min<std::size_t>(integrity.find('-'), 16))));
+  }
+
+  void locked(const std::string& name, const Json& value) {
+    if (!value.is_object()) return add(name, fmt::format("{} is no mapping", shown(name)));
+    const auto* link = member(value, "link");
+    const auto* bundled = member(value, "inBundle");
+    // Part of another package's content, whose integrity holds for it, or a folder of this workspace.
+    if ((link != nullptr && *link == Json(true)) || (bundled != nullptr && *bundled == Json(true))) return;
+    const std::string resolved = text_in(value, "resolved");
+    if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
+      return add(name, fmt::format("{} says neither whence it comes nor its integrity", shown(name)));
+    resolved_from(name, resolved, text_in(value, "integrity"));
+  }
+
+  // lockfileVersion 1, also kept by version 2 for old programs: a tree, the git dependencies in "version".
+  void old_tree(const Json& now, const Json& before, int depth) {
+    if (depth > kNestingMax) return add("dependencies", "dependencies are nested too deeply");
+    const Json& entries = member_or_empty(now, "dependencies");
+    if (!entries.is_object()) return;
+    for (const auto& [name, value] : entries.items()) {
+      const Json& old = member_or_empty(member_or_empty(before, "dependencies"), name);
+      if (!value.is_object() || old == value) continue;
+      const std::string version = text_in(value, "version");
+      const auto* bundled = member(value, "bundled");
+      if (is_git(version)) {
+        add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+      } else if (bundled == nullptr || *bundled != Json(true)) {
+        resolved_from(name, text_in(value, "resolved"), text_in(value, "integrity"));
+      }
+      old_tree(value, old, depth + 1);
+    }
+  }
+
+  std::string_view text_;
+  Json before_;
+  std::vector<NpmFinding> out_;
+};
+
+}  // namespace
+
+std::vector<NpmFinding> npm_findings(const FileChange& change) {
+  const bool lock = names(change.path, "package-lock.json") || names(change.path, "npm-shrinkwrap.json");
+  if ((!lock && !names(change.path, "package.json")) || !change.after) return {};
+  const auto now = parse_as_npm(change.after->content);
+  if (!now) return {{.line = 0, .words = "is no JSON object that can be read"}};
+  std::optional<Json> before;
+  if (change.before) before = parse_as_npm(change.before->content);
+  Reader reader(change.after->content, before ? *std::move(before) : Json::object());
+  lock ? reader.lockfile(*now) : reader.package(*now);
+  return reader.take();
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,130 @@
+#include "gates/policy/watched.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/glob.h"
+
+namespace pawl::gates {
+namespace {
+
+struct Steering {
+  std::string_view pattern;  // of the last component; with a slash, of the end of the path
+  std::string_view what;
+};
+
+// From the manuals of each: what it reads without being told to.
+constexpr std::array kSteering = {
+    Steering{"conftest.py", "pytest"},
+    Steering{"pytest.ini", "pytest"},
+    Steering{".pytest.ini", "pytest"},
+    Steering{"tox.ini", "pytest and tox"},
+    Steering{"noxfile.py", "nox"},
+    Steering{"setup.cfg", "Python's tools"},
+    Steering{"setup.py", "Python's tools"},
+    Steering{"pyproject.toml", "Python's tools"},
+    Steering{"sitecustomize.py", "every Python program"},
+    Steering{"usercustomize.py", "every Python program"},
+    Steering{"*.pth", "every Python program"},
+    Steering{".coveragerc", "coverage.py"},
+    Steering{"package.json", "npm"},
+    Steering{".npmrc", "npm"},
+    Steering{".yarnrc", "Yarn"},
+    Steering{".yarnrc.yml", "Yarn"},
+    Steering{".pnpmfile.cjs", "pnpm"},
+    Steering{"pnpm-workspace.yaml", "pnpm"},
+    Steering{"jest.config.*", "Jest"},
+    Steering{"vitest.config.*", "Vitest"},
+    Steering{"vitest.workspace.*", "Vitest"},
+    Steering{"vite.config.*", "Vite and Vitest"},
+    Steering{".mocharc.*", "Mocha"},
+    Steering{"karma.conf.*", "Karma"},
+    Steering{"playwright.config.*", "Playwright"},
+    Steering{"babel.config.*", "Babel"},
+    Steering{".babelrc*", "Babel"},
+    Steering{"tsconfig*.json", "TypeScript"},
+    Steering{"webpack.config.*", "webpack"},
+    Steering{"Makefile", "make"},
+    Steering{"makefile", "make"},
+    Steering{"GNUmakefile", "make"},
+    Steering{"*.mk", "make"},
+    Steering{"CMakeLists.txt", "CMake"},
+    Steering{"CMakePresets.json", "CMake"},
+    Steering{"CMakeUserPresets.json", "CMake"},
+    Steering{"*.cmake", "CMake and CTest"},
+    Steering{"meson.build", "Meson"},
+    Steering{"build.rs", "cargo"},
+    Steering{"Cargo.toml", "cargo"},
+    Steering{"rust-toolchain*", "cargo"},
+    Steering{".cargo/*", "cargo"},
+    Steering{"go.mod", "go"},
+    Steering{"go.work", "go"},
+    Steering{".proverc", "prove"},
+    Steering{"Makefile.PL", "Perl's build"},
+    Steering{"Build.PL", "Perl's build"},
+    Steering{"build.gradle*", "Gradle"},
+    Steering{"settings.gradle*", "Gradle"},
+    Steering{"gradle.properties", "Gradle"},
+    Steering{"pom.xml", "Maven"},
+    Steering{".mvn/*", "Maven"},
+    Steering{"Rakefile", "rake"},
+    Steering{"Gemfile", "Bundler"},
+    Steering{".rspec", "RSpec"},
+    Steering{"phpunit.xml*", "PHPUnit"},
+    Steering{"composer.json", "Composer"},
+    Steering{"BUILD", "Bazel"},
+    Steering{"BUILD.bazel", "Bazel"},
+    Steering{"WORKSPACE", "Bazel"},
+    Steering{"MODULE.bazel", "Bazel"},
+    Steering{".bazelrc", "Bazel"},
+    Steering{".envrc", "direnv"},
+    Steering{".env", "whoever loads it"},
+    Steering{".husky/*", "git's hooks"},
+    Steering{".githooks/*", "git's hooks"},
+    Steering{".pre-commit-config.yaml", "git's hooks"},
+    Steering{".gitattributes", "git's filters"},
+    Steering{".gitmodules", "git"},
+    Steering{"Dockerfile*", "the image"},
+    Steering{"Jenkinsfile", "CI"},
+    Steering{".gitlab-ci.yml", "CI"},
+    Steering{".travis.yml", "CI"},
+};
+constexpr std::array kSteeringFolders = {Steering{".github", "CI"}, Steering{".circleci", "CI"},
+                                         Steering{".buildkite", "CI"}, Steering{".husky", "git's hooks"}};
+
+constexpr std::array<std::string_view, 46> kCommands = {
+    "ar",    "awk",  "bash",  "bundle", "c++",  "cargo", "cat",    "cc",     "clang",   "clang++",
+    "cmake", "cpp",  "ctest", "curl",   "diff", "env",   "false",  "g++",    "gcc",     "git",
+    "go",    "grep", "java",  "javac",  "ld",   "make",  "mvn",    "ninja",  "node",    "npm",
+    "npx",   "perl", "pip",   "pip3",   "pnpm", "prove", "pytest", "python", "python3", "ruby",
+    "rustc", "sed",  "sh",    "tox",    "true", "yarn"};
+
+std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The path's last component, or its last two.
+std::string_view end_for(std::string_view pattern, std::string_view path) {
+  const auto slash = path.rfind('/');
+  if (pattern.find('/') == std::string_view::npos || slash == std::string_view::npos)
+    return last_component(path);
+  return path.substr(path.substr(0, slash).rfind('/') + 1);
+}
+
+}  // namespace
+
+std::string_view steers(std::string_view path) {
+  for (const auto& each : kSteering)
+    if (glob_matches(each.pattern, end_for(each.pattern, path))) return each.what;
+  for (const auto& each : kSteeringFolders) {
+    const std::string_view folder = each.pattern;
+    if (path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/')
+      return each.what;
+  }
+  return {};
+}
+
+std::string_view shadows(std::string_view path) {
+  const auto name = last_component(path);
+  return std::ranges::binary_search(kCommands, name) ? name : std::string_view();
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,164 @@
+#include "secrets/shapes.h"
+
+#include <re2/re2.h>
+#include <re2/set.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+namespace pawl::secrets {
+namespace {
+
+struct Shape {
+  const char* kind;
+  const char* hint;  // there wherever the pattern matches, and rarely elsewhere
+  const char* pattern;
+};
+
+// From what their makers document, and what they register for secret scanning. A shape without a fixed prefix
+// would find commit ids and checksums: those are left to find_random().
+constexpr std::array kShapes = {
+    Shape{"age_key", R"(AGE-SECRET)", R"(AGE-SECRET-KEY-1[0-9A-Z]{24,})"},
+    Shape{"anthropic_key", R"(sk-ant-)", R"(\bsk-ant-[A-Za-z0-9_-]{24,})"},
+    Shape{"atlassian_token", R"(ATATT3)", R"(\bATATT3[A-Za-z0-9_=-]{24,})"},
+    Shape{"aws_access_key_id", R"(A[KSBC][IC]A[A-Z2-7]{3})", R"(\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b)"},
+    Shape{"azure_storage_key", R"(AccountKey=)", R"(\bAccountKey=[A-Za-z0-9+/]{24,}={0,2})"},
+    Shape{"databricks_token", R"(dapi[a-f0-9]{3})", R"(\bdapi[a-f0-9]{24,}\b)"},
+    Shape{"digitalocean_token", R"(do[opr]_v1_)", R"(\bdo[opr]_v1_[a-f0-9]{24,}\b)"},
+    Shape{"docker_token", R"(dckr_)", R"(\bdckr_[op]at_[A-Za-z0-9_-]{20,})"},
+    Shape{"github_token", R"(gh[pousr]_[A-Za-z0-9]{3}|github_pat_)",
+          R"(\b(?:gh[pousr]_[A-Za-z0-9]{24,}|github_pat_[A-Za-z0-9_]{24,}))"},
+    Shape{"gitlab_token", R"(gl[a-z]+-[A-Za-z0-9_.-]{3})",
+          R"(\bgl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_.-]{20,})"},
+    Shape{"google_api_key", R"(AIza)", R"(\bAIza[A-Za-z0-9_-]{30,})"},
+    Shape{"google_oauth_token", R"(ya29)", R"(\bya29\.[A-Za-z0-9_-]{24,})"},
+    Shape{"huggingface_token", R"(hf_[A-Za-z0-9]{3})", R"(\bhf_[A-Za-z0-9]{24,})"},
+    Shape{"jwt", R"(eyJ[A-Za-z0-9_-]+[.]eyJ)",
+          R"(\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"},
+    Shape{"linear_key", R"(lin_api_)", R"(\blin_api_[A-Za-z0-9]{24,})"},
+    Shape{"mailgun_key", R"(key-[a-f0-9]{3})", R"(\bkey-[a-f0-9]{32}\b)"},
+    Shape{"new_relic_key", R"(NRAK-)", R"(\bNRAK-[A-Z0-9]{20,}\b)"},
+    Shape{"npm_token", R"(npm_[A-Za-z0-9]{3})", R"(\bnpm_[A-Za-z0-9]{24,}\b)"},
+    Shape{"openai_key", R"(sk-[A-Za-z0-9_-]{3})", R"(\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,})"},
+    Shape{"password_in_url", R"(://[^/\s:@]+:[^/\s:@]+@)",
+          R"(\b[a-z][a-z0-9+.-]+://[^/\s:@"'<>]+:[^/\s:@"'<>$]{3,}@)"},
+    // Whole, in lines or escaped; or, where its end is missing, as far as lines look like base64.
+    Shape{"private_key", R"(-----BEGIN)",
+          R"(-----BEGIN (?:[A-Z0-9 ]* )?PRIVATE KEY(?: BLOCK)?-----)"
+          R"((?:[A-Za-z0-9+/=\s\\:,.-]*-----END (?:[A-Z0-9 ]* )?PRIVATE KEY(?: BLOCK)?-----)"
+          R"(|(?:(?:\s|\\[rn])+[A-Za-z0-9+/=]{16,})*))"},
+    Shape{"pypi_token", R"(pypi-[A-Za-z0-9_-]{3})", R"(\bpypi-[A-Za-z0-9_-]{32,})"},
+    Shape{"sendgrid_key", R"(SG[.])", R"(\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{24,})"},
+    Shape{"shopify_token", R"(shp(?:at|ca|pa|ss)_)", R"(\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}\b)"},
+    Shape{"slack_token", R"(xox[a-z]-)", R"(\bxox[abeoprs]-[A-Za-z0-9-]{10,})"},
+    Shape{"slack_webhook", R"(hooks[.]slack)",
+          R"(\bhooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{20,})"},
+    Shape{"square_token", R"(sq0)", R"(\bsq0(?:atp|csp)-[A-Za-z0-9_-]{22,})"},
+    Shape{"stripe_key", R"([rs]k_(?:live|test)_)", R"(\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,})"},
+    Shape{"telegram_token", R"([0-9]:AA)", R"(\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,})"},
+    Shape{"vault_token", R"(hv[sbr][.])", R"(\bhv[sbr]\.[A-Za-z0-9_-]{24,})"},
+};
+
+RE2::Options options() {
+  RE2::Options out;
+  out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: what a program prints need not be UTF-8
+  out.set_log_errors(false);
+  return out;
+}
+
+std::string any_hint() {
+  std::string out;
+  for (const auto& shape : kShapes) out += (out.empty() ? "" : "|") + std::string(shape.hint);
+  return out;
+}
+
+// One automaton says which shapes are there at all; each of those is then asked where. To compile it takes as
+// long as a sandbox, so most programs, whose output has no hint of any, never do.
+class Shapes {
+ public:
+  Shapes() : any_(options(), RE2::UNANCHORED) {
+    for (const auto& shape : kShapes) any_.Add(shape.pattern, nullptr);
+    any_.Compile();
+  }
+
+  std::vector<Found> find(std::string_view text) const {
+    std::vector<int> there;
+    std::vector<Found> out;
+    if (!any_.Match({text.data(), text.size()}, &there)) return out;
+    for (const int index : there) {
+      const auto at = static_cast<std::size_t>(index);
+      const RE2 shape("(" + std::string(kShapes[at].pattern) + ")", options());  // rare: most text has none
+      re2::StringPiece rest(text.data(), text.size()), match;
+      while (RE2::FindAndConsume(&rest, shape, &match))
+        out.push_back({.kind = kShapes[at].kind,
+                       .offset = static_cast<std::size_t>(match.data() - text.data()),
+                       .size = match.size()});
+    }
+    std::ranges::stable_sort(out, {}, &Found::offset);
+    std::size_t end = 0;
+    std::erase_if(out, [&](const Found& found) {
+      const bool overlaps = found.offset < end;
+      if (!overlaps) end = found.offset + found.size;
+      return overlaps;
+    });
+    return out;
+  }
+
+ private:
+  RE2::Set any_;
+};
+
+// Shannon's, of its bytes.
+double bits_per_byte(std::string_view text) {
+  std::array<double, 256> counts{};
+  for (const char c : text) ++counts[static_cast<unsigned char>(c)];
+  double bits = 0;
+  for (const double count : counts)
+    if (count > 0)
+      bits -= count / static_cast<double>(text.size()) * std::log2(count / static_cast<double>(text.size()));
+  return bits;
+}
+
+bool looks_random(std::string_view value) {
+  // 16 random hexadecimal digits have some 3.2 bits, 20 of base64 some 4; words and paths less, for their
+  // length.
+  constexpr double kBitsOfHex = 3.0, kBits = 3.7;
+  const bool hex = std::ranges::all_of(value, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  });
+  const bool digit = std::ranges::any_of(value, [](char c) { return c >= '0' && c <= '9'; });
+  return digit && bits_per_byte(value) >= (hex ? kBitsOfHex : kBits);
+}
+
+}  // namespace
+
+std::vector<Found> find(std::string_view text) {
+  static const RE2 hint(any_hint(), options());
+  if (!RE2::PartialMatch({text.data(), text.size()}, hint)) return {};
+  static const Shapes shapes;
+  return shapes.find(text);
+}
+
+std::vector<Found> find_random(std::string_view text) {
+  static const RE2 assignment(
+      R"((?i)(?:secret|token|passw(?:or)?d|api_?key|access_?key|auth|credential)[a-z0-9_]{0,32}["']?\s*(?:[:=]|=>|:=)\s*["']([A-Za-z0-9+/=_.~-]{16,512})["'])",
+      options());
+  std::vector<Found> out;
+  re2::StringPiece rest(text.data(), text.size()), value;
+  while (RE2::FindAndConsume(&rest, assignment, &value))
+    if (looks_random({value.data(), value.size()}))
+      out.push_back({.kind = "random_value",
+                     .offset = static_cast<std::size_t>(value.data() - text.data()),
+                     .size = value.size()});
+  return out;
+}
+
+std::vector<std::string> kinds() {
+  std::vector<std::string> out;
+  for (const auto& shape : kShapes) out.emplace_back(shape.kind);
+  return out;
+}
+
+}  // namespace pawl::secrets

@@ -1,0 +1,27 @@
+// What secrets look like: the published shapes of tokens, and words that guard a value that looks random. The
+// room's door.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::secrets {
+
+struct Found {
+  std::string kind;  // "github_token"
+  std::size_t offset = 0, size = 0;
+};
+
+// Secrets in `text`, which is a line or several, without those that overlap an earlier one; by offset. In the
+// time of a few passes over it, whatever it holds (RE2). Thread-safe.
+std::vector<Found> find(std::string_view text);
+
+// The values of assignments to names like `password` that are as random as a secret is. Heuristic: for people
+// and verdicts, not for redaction. Thread-safe.
+std::vector<Found> find_random(std::string_view text);
+
+// The names of the kinds that find() knows, sorted.
+std::vector<std::string> kinds();
+
+}  // namespace pawl::secrets

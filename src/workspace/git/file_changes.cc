@@ -1,0 +1,105 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "os/file.h"
+#include "workspace/git/patch.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::size_t kBinaryLookedAt = 8000;  // git's own (buffer_is_binary in its xdiff-interface.c)
+
+struct Side {
+  std::optional<FileVersion> version;
+  std::string content;  // what the version's content refers to
+  bool unread = false;
+};
+
+Result<Side> side_of(const std::optional<GitFile>& file, bool contents) {
+  Side side;
+  if (!file) return side;
+  struct stat status {};
+  if (lstat(file->full.c_str(), &status) != 0) return fail_errno(errno, "changed file", file->full);
+  side.version = FileVersion{.is_link = file->is_link,
+                             .is_executable = !file->is_link && file->is_executable,
+                             .size = static_cast<std::int64_t>(status.st_size)};
+  if (file->is_link) {
+    PAWL_TRY(side.content, target_of_link(file->full));
+    return side;
+  }
+  if (!contents) return side;
+  auto read = os::read_file(file->full, kPolicyReadMax);
+  if (!read && read.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(read).error());
+  side.unread = !read;
+  if (read) side.content = *std::move(read);
+  side.version->is_binary = side.content.substr(0, kBinaryLookedAt).find('\0') != std::string::npos;
+  return side;
+}
+
+int take_line(const git_diff_delta*, const git_diff_hunk*, const git_diff_line* line, void* to) {
+  auto& change = *static_cast<FileChange*>(to);
+  if (line->origin == GIT_DIFF_LINE_DELETION) ++change.lines_removed;
+  if (line->origin != GIT_DIFF_LINE_ADDITION) return 0;
+  std::string_view text(line->content, line->content_len);
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  change.added.push_back({.number = line->new_lineno, .text = text});
+  return 0;
+}
+
+Status compare_lines(const Side& before, const Side& after, FileChange& change) {
+  const auto is_text = [](const Side& side) {
+    return side.version && !side.version->is_link && !side.version->is_binary;
+  };
+  const std::string_view from = is_text(before) ? std::string_view(before.content) : "";
+  const std::string_view to = is_text(after) ? std::string_view(after.content) : "";
+  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  options.context_lines = 0;
+  options.flags = GIT_DIFF_FORCE_TEXT;
+  git_start();
+  if (git_diff_buffers(from.data(), from.size(), nullptr, to.data(), to.size(), nullptr, &options, nullptr,
+                       nullptr, nullptr, take_line, &change) != 0)
+    return git_failure(ErrorKind::kUnavailable, change.path);
+  return {};
+}
+
+bool same(const Side& before, const Side& after, bool contents) {
+  if (!before.version || !after.version) return before.version.has_value() == after.version.has_value();
+  return before.version->is_link == after.version->is_link &&
+         before.version->is_executable == after.version->is_executable &&
+         (contents || after.version->is_link) && !before.unread && !after.unread &&
+         before.content == after.content;
+}
+
+Status visit_one(const std::string& path, const std::optional<GitFile>& from,
+                 const std::optional<GitFile>& to, bool contents,
+                 const std::function<Status(const FileChange&)>& visit) {
+  PAWL_TRY(auto before, side_of(from, contents));
+  PAWL_TRY(auto after, side_of(to, contents));
+  if (same(before, after, contents)) return {};
+  for (auto* side : {&before, &after})
+    if (side->version) side->version->content = side->content;
+  FileChange change{.path = path, .before = before.version, .after = after.version, .unread = after.unread};
+  // A version before that was too large to be read: every line of the new one counts as added.
+  if (contents && !after.unread) PAWL_OK(compare_lines(before, after, change));
+  return visit(change);
+}
+
+}  // namespace
+
+Status Workspaces::each_change(const std::string& base_id, const std::string& base_layer,
+                               const std::string& layer, bool contents,
+                               const std::function<Status(const FileChange&)>& visit) const {
+  if (layer.empty()) return {};
+  std::vector<std::string> trees{base_tree(base_id)};
+  if (!base_layer.empty()) trees.insert(trees.begin(), layer_tree(base_layer));
+  const View lower(std::move(trees));
+  PAWL_TRY(const auto changes, changes_of(*this, lower, {layer}));
+  PAWL_TRY(const auto files, git_files(lower, changes));
+  for (const auto& [path, file] : files)
+    PAWL_OK(visit_one(path, git_file_of(lower, path), file, contents, visit));
+  return {};
+}
+
+}  // namespace pawl::workspace

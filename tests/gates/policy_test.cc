@@ -1,0 +1,226 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gates/policy/check.h"
+#include "gates/policy/npm.h"
+#include "gates/policy/watched.h"
+
+namespace pawl::gates {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+FileVersion text_of(std::string_view content) {
+  return {.size = static_cast<std::int64_t>(content.size()), .content = content};
+}
+
+FileChange added(std::string path, std::string_view content) {
+  FileChange change{.path = std::move(path), .after = text_of(content)};
+  std::int64_t line = 0;
+  for (std::size_t at = 0; at < content.size();) {
+    const auto end = std::min(content.find('\n', at), content.size());
+    change.added.push_back({.number = ++line, .text = content.substr(at, end - at)});
+    at = end + 1;
+  }
+  return change;
+}
+
+Signal judge(const Policy& policy, const std::vector<FileChange>& changes) {
+  PolicyCheck check(policy);
+  for (const auto& change : changes) check.see(change);
+  return check.signal();
+}
+
+std::string failing(const Policy& policy, const std::vector<FileChange>& changes) {
+  const Signal signal = judge(policy, changes);
+  EXPECT_EQ(signal.passed, !signal.details.contains("failing"));
+  return text_in(signal.details, "failing");
+}
+
+const std::string kToken = "ghp_" + std::string(36, 'A');
+
+TEST(PolicyCheck, CountsWhatChangedAndPassesWhenNoRuleSaysOtherwise) {
+  const Signal signal = judge({}, {added("src/a.c", "one\ntwo\n"),
+                                   {.path = "src/b.c", .before = text_of("x\n"), .lines_removed = 1}});
+  EXPECT_TRUE(signal.passed);
+  EXPECT_EQ(key_of(signal), "diff.policy");
+  EXPECT_EQ(signal.details, (Json{{"files", 2}, {"lines", 3}, {"bytes", 8}}));
+}
+
+TEST(PolicyCheck, CapsAreOfTheWholeAttemptOrOfAFile) {
+  const std::vector<FileChange> changes = {added("a", "one\ntwo\n"), added("b", "three\n")};
+  EXPECT_EQ(failing({.files_max = 1}, changes), "the attempt: files: 2, 1 are allowed");
+  EXPECT_EQ(failing({.lines_max = 2}, changes), "the attempt: lines: 3, 2 are allowed");
+  EXPECT_EQ(failing({.bytes_max = 10}, changes), "the attempt: bytes: 14, 10 are allowed");
+  EXPECT_EQ(failing({.file_bytes_max = 7}, changes), "a: file_bytes: 8 bytes, 7 are allowed");
+  EXPECT_EQ(failing({.files_max = 2, .lines_max = 3, .file_bytes_max = 8, .bytes_max = 14}, changes), "");
+}
+
+TEST(PolicyCheck, ForbiddenPathsAreNeitherChangedNorDeleted) {
+  const Policy policy{.forbidden_paths = {"legal/**"}};
+  EXPECT_EQ(
+      failing(policy, {added("legal/a/b", "x"), {.path = "legal/c", .before = text_of("x")}}),
+      "legal/a/b: forbidden_paths: is not to be changed\n    legal/c: forbidden_paths: is not to be deleted");
+}
+
+TEST(PolicyCheck, WatchedFilesAreToldAndFailWhereThePolicySaysSo) {
+  const std::vector<FileChange> changes = {added("deep/conftest.py", "x"), added("tools/gen", "x")};
+  const Signal told = judge({.watched_paths = {"tools/*"}}, changes);
+  EXPECT_TRUE(told.passed);
+  EXPECT_EQ(told.details["told"], 2);
+  EXPECT_EQ(told.details["telling"],
+            "deep/conftest.py: watched: steers pytest\n    tools/gen: watched: is one of watched_paths");
+  EXPECT_EQ(failing({.watched = Reaction::kFail}, changes), "deep/conftest.py: watched: steers pytest");
+  EXPECT_FALSE(judge({.watched = Reaction::kAllow}, changes).details.contains("told"));
+}
+
+TEST(PolicyCheck, AProgramThatStandsInForACommandIsWatched) {
+  FileChange shadow = added("bin/node", "x");
+  EXPECT_EQ(failing({.watched = Reaction::kFail}, {shadow}), "") << "a file that nobody can run";
+  shadow.after->is_executable = true;
+  EXPECT_THAT(failing({.watched = Reaction::kFail}, {shadow}), HasSubstr("would run instead of node"));
+}
+
+TEST(PolicyCheck, NewKindsOfFiles) {
+  const Policy all{.binaries = Reaction::kFail, .executables = Reaction::kFail, .symlinks = Reaction::kFail};
+  FileChange program = added("x", "\0\1");
+  program.after->is_binary = program.after->is_executable = true;
+  EXPECT_EQ(failing(all, {program}),
+            "x: binaries: 0 bytes that are no text\n    x: executables: can be run now");
+  program.before = program.after;
+  EXPECT_EQ(failing(all, {program}), "") << "it was both already";
+  const FileChange link{
+      .path = "l", .before = text_of("x"), .after = FileVersion{.is_link = true, .content = "to"}};
+  EXPECT_EQ(failing(all, {link}), "l: symlinks: leads to to");
+}
+
+TEST(PolicyCheck, SecretsAreNamedByFileAndLineAndNotShown) {
+  const std::string lines = "a\nb\nkey = '" + kToken + "'\n";
+  const std::string found = failing({}, {added("src/config.js", lines)});
+  EXPECT_EQ(found, "src/config.js:3: secrets: looks like a github_token");
+  EXPECT_EQ(failing({.secrets_except = {"src/*"}}, {added("src/config.js", lines)}), "");
+  EXPECT_THAT(failing({}, {added("a", "password = \"tR7zKq9vXw2LmN4pB8sYc1\"")}),
+              HasSubstr("a:1: secrets: a value as random"));
+}
+
+TEST(PolicyCheck, ASecretOfSeveralLinesOrBehindANulByteIsFound) {
+  const std::string key = std::string("-----BEGIN ") + "PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n";
+  EXPECT_EQ(failing({}, {added("k", "x\n" + key)}), "k:2: secrets: looks like a private_key");
+  const std::string hidden = std::string("a\n\0", 3) + kToken;
+  FileChange binary{.path = "b", .after = text_of(hidden)};
+  binary.after->is_binary = true;
+  EXPECT_EQ(failing({}, {binary}), "b:2: secrets: looks like a github_token");
+  EXPECT_EQ(failing({}, {{.path = "l", .after = FileVersion{.is_link = true, .content = kToken}}}),
+            "l: secrets: looks like a github_token");
+}
+
+TEST(PolicyCheck, WhatWasNotReadIsNoWayAround) {
+  EXPECT_THAT(failing({}, {{.path = "big", .after = FileVersion{.size = 1 << 30}, .unread = true}}),
+              HasSubstr("big: unread: is too large"));
+}
+
+TEST(PolicyCheck, WhatIsShownIsBoundedAndPrintable) {
+  std::vector<FileChange> changes;
+  for (int i = 0; i < 100; ++i)
+    changes.push_back(added("\x1b[31m" + std::string(2000, 'x') + std::to_string(i), kToken));
+  const Signal signal = judge({}, changes);
+  EXPECT_EQ(signal.details["failures"], 100);
+  const std::string shown = signal.details["failing"];
+  EXPECT_LT(shown.size(), 20U * 410);
+  EXPECT_THAT(shown, Not(HasSubstr("\x1b")));
+}
+
+TEST(Watched, KnowsFilesByNameInAnyFolder) {
+  EXPECT_EQ(steers("conftest.py"), "pytest");
+  EXPECT_EQ(steers("a/b/jest.config.ts"), "Jest");
+  EXPECT_EQ(steers(".cargo/config.toml"), "cargo");
+  EXPECT_EQ(steers("sub/.cargo/config"), "cargo");
+  EXPECT_EQ(steers(".github/workflows/ci.yml"), "CI");
+  EXPECT_EQ(steers("lib/evil.pth"), "every Python program");
+  EXPECT_EQ(steers("src/conftest.py.txt"), "");
+  EXPECT_EQ(steers("docs/github"), "");
+  EXPECT_EQ(shadows("node_modules/.bin/npm"), "npm");
+  EXPECT_EQ(shadows("bin/node2"), "");
+}
+
+std::vector<std::string> npm(const std::string& path, const std::string& after,
+                             const std::string& before = "") {
+  FileChange change{.path = path, .after = text_of(after)};
+  if (!before.empty()) change.before = text_of(before);
+  std::vector<std::string> out;
+  for (const auto& finding : npm_findings(change))
+    out.push_back(std::to_string(finding.line) + ": " + finding.words);
+  return out;
+}
+
+constexpr char kGit[] = "comes from git, where no integrity is kept";
+
+TEST(Npm, DependenciesComeFromTheRegistry) {
+  EXPECT_THAT(npm("package.json",
+                  "{\n\"coverage\": 0.5,\n\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"npm:@x/y@1\", "
+                  "\"c\": \"file:../c\",\n"
+                  "\"d\": \"github:x/y\",\n\"e\": \"x/y#main\",\n\"f\": \"git+ssh://git@h/x.git\",\n\"g\": "
+                  "\"https://h/x.tgz\"}}"),
+              ElementsAre("4: d " + std::string(kGit), "5: e " + std::string(kGit),
+                          "6: f " + std::string(kGit), "7: g comes from a URL, not from the registry"));
+  EXPECT_THAT(
+      npm("package.json", "{\"dependencies\": {\"d\": \"x/y\"}}", "{\"dependencies\": {\"d\": \"x/y\"}}"),
+      IsEmpty())
+      << "it was so before";
+  EXPECT_THAT(npm("src/other.json", "{\"dependencies\": {\"d\": \"x/y\"}}"), IsEmpty());
+}
+
+TEST(Npm, AnOverrideHoldsForOneParent) {
+  EXPECT_THAT(npm("a/package.json",
+                  "{\"overrides\": {\"x\": \"1.0.0\", \"p\": {\"x\": \"1.0.0\"}, \"q\": {\".\": \"2\"}},\n"
+                  "\"resolutions\": {\"y\": \"1\", \"p/y\": \"1\", \"@s/n\": \"1\"}}"),
+              ElementsAre("1: q is overridden for every package that needs it",
+                          "1: x is overridden for every package that needs it",
+                          "2: @s/n is overridden for every package that needs it",
+                          "2: y is overridden for every package that needs it"));
+}
+
+TEST(Npm, TheLockfileSaysWhenceAndWithWhichHash) {
+  const std::string good =
+      "\"node_modules/ok\": {\"version\": \"1.0.0\", \"resolved\": \"https://r/ok.tgz\", \"integrity\": "
+      "\"sha512-x\"},\n"
+      "\"node_modules/link\": {\"resolved\": \"packages/link\", \"link\": true},\n"
+      "\"node_modules/ok/node_modules/in\": {\"version\": \"1\", \"inBundle\": true},\n\"packages/link\": "
+      "{},\n";
+  const std::string bad =
+      "\"node_modules/a\": {\"resolved\": \"git+ssh://git@h/a.git#1\"},\n"
+      "\"node_modules/b\": {\"resolved\": \"https://r/b.tgz\"},\n"
+      "\"node_modules/c\": {\"resolved\": \"http://r/c.tgz\", \"integrity\": \"sha1-x\"},\n"
+      "\"node_modules/d\": {\"version\": \"1\"}\n";
+  const std::string start =
+      "{\"lockfileVersion\": 3, \"packages\": {\"\": {\"dependencies\": {\"z\": \"x/z\"}},\n";
+  EXPECT_THAT(npm("package-lock.json", start + good + bad + "}}"),
+              ElementsAre("1: z " + std::string(kGit), "6: node_modules/a " + std::string(kGit),
+                          "7: node_modules/b has no integrity", "8: node_modules/c is fetched without TLS",
+                          "8: node_modules/c has an integrity of a broken hash (sha1)",
+                          "9: node_modules/d says neither whence it comes nor its integrity"));
+  EXPECT_THAT(npm("package-lock.json", start + good + bad + "}}", start + good + bad + "}}"), IsEmpty());
+}
+
+TEST(Npm, TheOldLockfileIsReadToItsLeaves) {
+  EXPECT_THAT(npm("npm-shrinkwrap.json",
+                  "{\"dependencies\": {\"a\": {\"version\": \"1\", \"resolved\": \"https://r/a\", "
+                  "\"integrity\": \"sha512-x\",\n"
+                  "\"dependencies\": {\"b\": {\"version\": \"git+https://h/b.git\"},\n\"c\": {\"version\": "
+                  "\"1\", \"resolved\": \"https://r/c\"}}}}}"),
+              ElementsAre("2: b " + std::string(kGit), "3: c has no integrity"));
+}
+
+TEST(Npm, WhatCannotBeReadIsNamed) {
+  EXPECT_THAT(npm("package.json", "{\"a\": "), ElementsAre("0: is no JSON object that can be read"));
+  EXPECT_THAT(npm("package.json", std::string(1'000'000, '[')),
+              ElementsAre("0: is no JSON object that can be read"));
+  EXPECT_THAT(npm("package-lock.json", "[]"), ElementsAre("0: is no JSON object that can be read"));
+  EXPECT_THAT(npm("package-lock.json", "{\"packages\": 1, \"dependencies\": [1]}"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pawl::gates
