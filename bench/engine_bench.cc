@@ -145,7 +145,8 @@ void work(Database& database, store::Store& store, std::shared_ptr<executor::Pla
   executor::Options options{.folder = database.folder,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
                             .plans = std::move(plans)};
-  executor::Executor executor({store, sandboxes, objects, clock, random}, options, observer);
+  const secrets::Redactor redactor("", {});
+  executor::Executor executor({store, sandboxes, objects, clock, random, redactor}, options, observer);
   for (;;) {
     const auto turn = executor.run_one();
     PAWL_CHECK(turn);

@@ -161,6 +161,7 @@ def in_process():
     claim, verify = found["Claim"], found["VerifyLedger"]["bytes_per_second"] / 1e6
     probe, clone = found["Probe"]["probe_us"], found["Probe"]["clone_us"]
     opened, copied = found["WorkspaceOpen"]["real_time"], found["WorkspaceCopyOut"]["real_time"]
+    redact = found["Redact"]["bytes_per_second"] / 1e6
     bare = found["BareCommits"]["items_per_second"]
     alone, many = found["Engine/1"]["transitions_per_s"], found["Engine/64"]["transitions_per_s"]
     cpu = found["Engine/64"]["cpu_us_per_transition"]
@@ -173,6 +174,7 @@ def in_process():
         "claim_p50_us": (claim["p50_us"], "us", "< 200", claim["p50_us"] < 200),
         "claim_p99_us": (claim["p99_us"], "us", "< 2000", claim["p99_us"] < 2000),
         "verify_mb_per_s": (verify, "MB/s", ">= 500", verify >= 500),
+        "redact_mb_per_s": (redact, "MB/s", ">= 300", redact >= 300),
         "probe_us": (probe, "us", "", True),
         "probe_by_bare_clone": (probe / clone, "ratio", "<= 2.5", probe <= 2.5 * clone),
         "workspace_open_ms": (opened, "ms", "< 20", opened < 20),

@@ -71,6 +71,7 @@ Status work(Shared& shared, int worker) {
   PAWL_TRY(const auto first, state.store->run(shared.options.run_ids.front()));
   PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
   const auto objects = workspace::object_store(*state.workspaces);
+  PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
   os::SystemClock clock;
   os::SystemRandom random;
   Tiers tiers;
@@ -87,7 +88,8 @@ Status work(Shared& shared, int worker) {
   if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());
 #endif
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
-  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random}, options, narrator);
+  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random, *redactor}, options,
+                              narrator);
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   BackendCheck check(*backend);
   for (;;) {

@@ -16,6 +16,7 @@
 #include "os/random.h"
 #include "plan/plan.h"
 #include "sandbox/client.h"
+#include "secrets/redact.h"
 #include "store/store.h"
 #include "workspace/object_store.h"
 
@@ -28,6 +29,7 @@ struct World {
   workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;
+  const secrets::Redactor& redactor;  // of what is written down
 };
 
 // Tells a person what goes on. Called from the executor's thread; must be quick and must not fail.

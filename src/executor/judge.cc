@@ -98,6 +98,10 @@ Result<Attempt::Judged> Attempt::judged(const std::vector<gates::Signal>& extra,
   Judged out;
   PAWL_TRY(out.facts, attempt_facts(extra, lost));
   out.verdict = gates::decide(out.facts);
+  // From here on it is written down, hashed and shown: names of tests and messages come from the sandbox.
+  for (auto& signal : out.facts.signals) world_.redactor.redact_strings(signal.details);
+  out.verdict.summary =
+      std::string(utf8_prefix(world_.redactor.redact(out.verdict.summary), gates::kSummaryBytesMax));
   out.doctor = advice_of(StepRole::kDoctor);
   out.replan = advice_of(StepRole::kReplan);
   return out;
@@ -123,7 +127,8 @@ std::optional<store::Advice> Attempt::advice_of(StepRole role) const {
   std::string answer;
   if (succeeded(run->second) && !run->second.copy_out.empty()) {
     const auto files = world_.objects.files_of(run->second.copy_out, {kAnswerFile}, kAnswerBytesMax, 1);
-    if (files && !files->empty()) answer = read_all(*files->front().bytes).value_or("");
+    if (files && !files->empty())
+      answer = world_.redactor.redact(read_all(*files->front().bytes).value_or(""));
   }
   return read(run->second.run_id, answer);
 }

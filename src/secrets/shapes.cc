@@ -41,7 +41,7 @@ constexpr std::array kShapes = {
     Shape{"mailgun_key", R"(key-[a-f0-9]{3})", R"(\bkey-[a-f0-9]{32}\b)"},
     Shape{"new_relic_key", R"(NRAK-)", R"(\bNRAK-[A-Z0-9]{20,}\b)"},
     Shape{"npm_token", R"(npm_[A-Za-z0-9]{3})", R"(\bnpm_[A-Za-z0-9]{24,}\b)"},
-    Shape{"openai_key", R"(sk-[A-Za-z0-9_-]{3})", R"(\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,})"},
+    Shape{"openai_key", R"(sk-[A-Za-z0-9_-]{6})", R"(\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,})"},
     Shape{"password_in_url", R"(://[^/\s:@]+:[^/\s:@]+@)",
           R"(\b[a-z][a-z0-9+.-]+://[^/\s:@"'<>]+:[^/\s:@"'<>$]{3,}@)"},
     // Whole, in lines or escaped; or, where its end is missing, as far as lines look like base64.
@@ -65,12 +65,6 @@ RE2::Options options() {
   RE2::Options out;
   out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: what a program prints need not be UTF-8
   out.set_log_errors(false);
-  return out;
-}
-
-std::string any_hint() {
-  std::string out;
-  for (const auto& shape : kShapes) out += (out.empty() ? "" : "|") + std::string(shape.hint);
   return out;
 }
 
@@ -134,8 +128,14 @@ bool looks_random(std::string_view value) {
 
 }  // namespace
 
+std::string hint_pattern() {
+  std::string out;
+  for (const auto& shape : kShapes) out += (out.empty() ? "" : "|") + std::string(shape.hint);
+  return out;
+}
+
 std::vector<Found> find(std::string_view text) {
-  static const RE2 hint(any_hint(), options());
+  static const RE2 hint(hint_pattern(), options());
   if (!RE2::PartialMatch({text.data(), text.size()}, hint)) return {};
   static const Shapes shapes;
   return shapes.find(text);

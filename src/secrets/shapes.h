@@ -17,6 +17,10 @@ struct Found {
 // time of a few passes over it, whatever it holds (RE2). Thread-safe.
 std::vector<Found> find(std::string_view text);
 
+// An RE2 pattern that matches wherever find() would find something, and rarely elsewhere: for a first look at
+// much text. None but a private key goes beyond the line that it matches in.
+std::string hint_pattern();
+
 // The values of assignments to names like `password` that are as random as a secret is. Heuristic: for people
 // and verdicts, not for redaction. Thread-safe.
 std::vector<Found> find_random(std::string_view text);

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "os/clock.h"
+#include "secrets/redact.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -17,13 +19,16 @@ constexpr std::int64_t kKillPatienceMs =
 constexpr int kForgetTriesMax = 50;
 constexpr std::int64_t kForgetPauseMs = 2;
 
-// What a supervisor may know of our environment: nothing that a person keeps secret.
+// What a supervisor may know of our environment: of what a person keeps secret only what it is to redact.
 std::vector<std::string> supervisor_environment() {
+  const auto secret = secrets::secret_names(os::environment_value(secrets::kNamesVariable).value_or(""));
   std::vector<std::string> out;
   for (const auto& entry : os::environment()) {
     const std::string name = entry.substr(0, entry.find('='));
     const bool wanted = name == "PATH" || name == "LANG" || name == "TZ" || name == "HOME" ||
-                        name == "TMPDIR" || name.starts_with("PAWL_CRASH_") || name.ends_with("SAN_OPTIONS");
+                        name == "TMPDIR" || name.starts_with("PAWL_CRASH_") ||
+                        name.ends_with("SAN_OPTIONS") || name == secrets::kNamesVariable ||
+                        std::ranges::find(secret, name) != secret.end();
     if (wanted) out.push_back(entry);
   }
   return out;

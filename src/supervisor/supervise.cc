@@ -7,6 +7,7 @@
 #include "os/crash_point.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
+#include "secrets/redact.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -105,14 +106,21 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
            OutputFile::create_if(job.spec.network == sandbox::Network::kScoped, spool.path("network")));
   PAWL_TRY(auto trace, OutputFile::create_if(job.spec.enable_trace, spool.path("trace")));
 
+  PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
+  // One a stream: what comes from the other one in between is no part of a secret's text.
+  secrets::Redactor::Stream out(*redactor), err(*redactor);
   sandbox::Events events;
-  events.on_output = [&](sandbox::Stream, std::string_view bytes) { output.append(bytes); };
-  events.on_network = [&](std::string_view line) { network.append(std::string(line) + "\n"); };
-  events.on_trace = [&](std::string_view line) { trace.append(std::string(line) + "\n"); };
+  events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
+    output.append((stream == sandbox::Stream::kStdout ? out : err).take(bytes));
+  };
+  events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
+  events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
   events.held = {lock.fd()};
   auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");
   auto& run = execution.run;
+  output.append(out.finish());
+  output.append(err.finish());
 
   for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
   PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));

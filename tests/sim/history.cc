@@ -263,7 +263,8 @@ class History {
       return world_.dead_owners.contains(std::string(owner));
     };
     mine.real = std::make_unique<executor::Executor>(
-        executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice}, options, observer_);
+        executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice, redactor_}, options,
+        observer_);
   }
 
   // Between any two calls of an executor: nothing, most of the time.
@@ -403,6 +404,7 @@ class History {
   const std::set<std::int64_t>& without_;
   std::int64_t disturbances_ = 0;  // so far, with those that are left out
   World world_;
+  const secrets::Redactor redactor_{"", {}};
   Machine& machine_;
   SimStore store_;
   SimSandboxes sandboxes_;

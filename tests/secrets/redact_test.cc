@@ -1,0 +1,137 @@
+#include "secrets/redact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/hash.h"
+#include "os/file.h"
+#include "support/temp_folder.h"
+
+namespace pawl::secrets {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+const std::string kToken = "ghp_" + std::string(36, 'A');
+const std::string kKey = std::string("-----BEGIN ") +
+                         "PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nabcd==\n-----END PRIVATE KEY-----";
+const std::string kPassword = "p/ss w\"rd+1?";
+
+const Redactor& redactor() {
+  static const Redactor one(std::string(64, '0'), {{"DB_PASSWORD", kPassword}, {"SHORT", "ab"}});
+  return one;
+}
+
+// In pieces of `size` bytes.
+std::string streamed(const std::string& text, std::size_t size) {
+  Redactor::Stream stream(redactor());
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); at += size)
+    out += stream.take(std::string_view(text).substr(at, size));
+  return out + stream.finish();
+}
+
+TEST(Redactor, SaysWhatWasThereAndWhichOfThem) {
+  EXPECT_THAT(redactor().redact("token " + kToken + "!"),
+              MatchesRegex("token <redacted:github_token:[0-9a-f]{8}>!"));
+  EXPECT_EQ(redactor().redact(kToken), redactor().redact(kToken));
+  const Redactor other(std::string(64, '1'), {});
+  EXPECT_NE(redactor().redact(kToken), other.redact(kToken)) << "nobody without the key can try values";
+  EXPECT_EQ(redactor().redact("nothing here"), "nothing here");
+}
+
+TEST(Redactor, TwiceIsOnce) {
+  const std::string text = kToken + "\n" + kKey + "\n" + kPassword + " https://user:" + kToken + "@host\n";
+  const std::string once = redactor().redact(text);
+  EXPECT_EQ(redactor().redact(once), once);
+}
+
+TEST(Redactor, AKeyGoesWhole) {
+  EXPECT_THAT(redactor().redact("a\n" + kKey + "\nb"),
+              MatchesRegex("a\n<redacted:private_key:[0-9a-f]{8}>\nb"));
+  EXPECT_THAT(redactor().redact(kKey.substr(0, kKey.find("abcd"))), Not(HasSubstr("MIIE")))
+      << "its end is missing";
+}
+
+TEST(Redactor, ANamedValueIsFoundInEveryEncoding) {
+  for (const char* text : {
+           "p/ss w\"rd+1?",
+           "p/ss w\\\"rd+1?",         // JSON
+           "p%2Fss%20w%22rd%2B1%3F",  // encodeURIComponent
+           "p%2fss%20w%22rd%2b1%3f",
+           "702f7373207722726"
+           "42b313f",  // hexadecimal
+           "702F7373207722726"
+           "42B313F",
+           "cC9zcyB3InJkKzE/",      // base64, of it alone
+           "eHAvc3MgdyJyZCsxPw==",  // behind one byte
+           "eHhwL3NzIHcicmQrMT8=",  // behind two
+           "cC9zcyB3InJkKzE_",      // base64url
+       }) {
+    const std::string redacted = redactor().redact("say " + std::string(text) + " now");
+    EXPECT_THAT(redacted, HasSubstr("<redacted:env:DB_PASSWORD:")) << text;
+    // All of it, but for the digits that a neighbour shares.
+    EXPECT_LT(redacted.size(), 60U) << redacted;
+  }
+  EXPECT_EQ(redactor().redact("ab"), "ab") << "too short to be found without finding everything";
+}
+
+TEST(Redactor, ReadsJsonThrough) {
+  Json value = {{"a", {1, true, kToken, {{"b", kToken}}}}, {"c", "x"}};
+  redactor().redact_strings(value);
+  EXPECT_THAT(value.dump(), Not(HasSubstr(kToken)));
+  EXPECT_EQ(value["c"], "x");
+}
+
+TEST(RedactorStream, IsTheSameInPiecesOfAnySize) {
+  const std::string text = "first\n" + kToken + "\r" + kPassword + "\n\n" + kKey + "\nlast " + kToken;
+  for (std::size_t size = 1; size < 70; ++size)
+    EXPECT_EQ(streamed(text, size), redactor().redact(text)) << size;
+}
+
+TEST(RedactorStream, PassesWholeLinesOnAtOnce) {
+  Redactor::Stream stream(redactor());
+  EXPECT_EQ(stream.take("one\ntw"), "one\n");
+  EXPECT_EQ(stream.take("o\n"), "two\n");
+  EXPECT_EQ(stream.finish(), "");
+}
+
+TEST(RedactorStream, ALineWithoutAnEndIsBounded) {
+  const std::string noise(50'000, '.');
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += noise + kToken;
+  for (const std::size_t size : {1000U, 4096U, 65'536U, 300'000U})
+    EXPECT_THAT(streamed(text, size), Not(HasSubstr(kToken))) << size;
+  Redactor::Stream stream(redactor());
+  std::size_t passed = 0;
+  for (int i = 0; i < 100; ++i) passed += stream.take(noise).size();
+  EXPECT_GT(passed, 100 * noise.size() - (200U << 10U));
+}
+
+TEST(RedactorStream, AKeyThatNeverEndsHoldsNothingBackForEver) {
+  Redactor::Stream stream(redactor());
+  std::string out = stream.take(std::string("-----BEGIN ") + "PRIVATE KEY-----\n");
+  for (int i = 0; i < 5000; ++i) out += stream.take("an ordinary line that follows\n");
+  EXPECT_THAT(out, HasSubstr("an ordinary line"));
+}
+
+TEST(OpenRedactor, KeepsTheFoldersKeyAndReadsTheNames) {
+  testing::TempFolder temp;
+  setenv("PAWL_SECRETS", "FIRST, SECOND", 1);
+  setenv("SECOND", "tangerine", 1);
+  const auto first = open_redactor(temp / "pawl");
+  ASSERT_TRUE(first) << first.error().message;
+  const std::string redacted = (*first)->redact("a tangerine");
+  EXPECT_THAT(redacted, MatchesRegex("a <redacted:env:SECOND:[0-9a-f]{8}>"));
+  EXPECT_EQ((*open_redactor(temp / "pawl"))->redact("a tangerine"), redacted);
+  ASSERT_TRUE(os::write_atomically(temp / "pawl/keys/redaction.key", "short"));
+  EXPECT_THAT(open_redactor(temp / "pawl").error().message, HasSubstr("is no key"));
+  unsetenv("PAWL_SECRETS");
+}
+
+}  // namespace
+}  // namespace pawl::secrets
