@@ -65,6 +65,10 @@ class NoObjects final : public workspace::ObjectStore {
   Result<std::string> merge(const std::string&, const std::vector<std::string>&) override {
     return std::string();
   }
+  Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,
+                                  const std::vector<std::string>&) override {
+    return std::string();
+  }
   Result<std::vector<std::string>> overlap(const std::string&, const std::string&,
                                            std::size_t) const override {
     return std::vector<std::string>();

@@ -255,6 +255,15 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   sandbox::SandboxSpec spec;
   spec.base_image = planned.limits.base_image;
   spec.workspace = {.base_id = claim_->run.base_id, .layers = layers_of(step)};
+  if (!planned.reports.empty()) {
+    // A runner that appends to its report must not find one: what is in it would count as the step's.
+    std::vector<std::string> reports;
+    for (const auto& declared : planned.reports)
+      std::ranges::copy(declared.patterns, std::back_inserter(reports));
+    PAWL_TRY(auto emptied,
+             world_.objects.deletion_of(spec.workspace.base_id, spec.workspace.layers, reports));
+    if (!emptied.empty()) spec.workspace.layers.insert(spec.workspace.layers.begin(), std::move(emptied));
+  }
   const bool hook = step.role == StepRole::kDoctor || step.role == StepRole::kReplan;
   spec.cmd = hook ? hook_command(planned.argv) : planned.argv;
   spec.network =

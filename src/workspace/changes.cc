@@ -17,12 +17,6 @@ void erase_below(Changes& changes, const std::string& path) {
   while (at != changes.end() && at->first.starts_with(prefix)) at = changes.erase(at);
 }
 
-bool is_folder_in(const View& view, const std::string& path) {
-  const auto full = view.find(path);
-  struct stat status {};
-  return full && lstat(full->c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 void apply_entry(const View& base, const Entry& entry, const std::string& tree, Changes& changes) {
   const auto before = changes.find(entry.path);
   const bool hidden = before != changes.end() && before->second.entry.type != EntryType::kFolder;
@@ -32,7 +26,7 @@ void apply_entry(const View& base, const Entry& entry, const std::string& tree, 
     return;
   }
   changes[entry.path] = {.entry = entry, .tree = tree};
-  if (entry.type != EntryType::kFolder || !hidden || !is_folder_in(base, entry.path)) return;
+  if (entry.type != EntryType::kFolder || !hidden || !base.has_folder(entry.path)) return;
   for (const auto& name : base.names(entry.path)) {
     const std::string path = child(entry.path, name);
     changes[path] = {.entry = {.path = path, .type = EntryType::kDeleted}, .tree = tree};

@@ -60,6 +60,35 @@ Result<std::string> Workspaces::merge(const std::string& base_id, const std::vec
   return keep_changes(folder_, changes);
 }
 
+Result<std::string> Workspaces::deletion_of(const std::string& base_id,
+                                            const std::vector<std::string>& layers,
+                                            const std::vector<std::string>& patterns) const {
+  std::vector<std::string> trees;
+  for (const auto& layer : layers) trees.push_back(layer_tree(layer));
+  trees.push_back(base_tree(base_id));
+  const View view(std::move(trees));
+  Changes changes;
+  const auto remove = [&](const std::string& path) {
+    const auto full = *view.find(path);
+    changes[path] = {.entry = {.path = path, .type = EntryType::kDeleted},
+                     .tree = full.substr(0, full.size() - path.size() - 1)};
+  };
+  for (const auto& pattern : patterns) {
+    const auto wild = pattern.find_first_of("*?");
+    if (wild == std::string::npos) {
+      if (view.find(pattern)) remove(pattern);
+      continue;
+    }
+    const auto slash = pattern.rfind('/', wild);
+    const std::string folder = slash == std::string::npos ? "" : pattern.substr(0, slash);
+    if (!folder.empty() && !view.has_folder(folder)) continue;
+    view.each_file(folder, [&](const std::string& path) {
+      if (glob_matches(pattern, path)) remove(path);
+    });
+  }
+  return keep_changes(folder_, changes);
+}
+
 Result<std::vector<std::string>> Workspaces::overlap(const std::string& a, const std::string& b,
                                                      std::size_t most) const {
   std::vector<std::string> out;

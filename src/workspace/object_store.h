@@ -32,6 +32,8 @@ class ObjectStore {  // thread-safe
                                                          const std::string& base_layer,
                                                          const std::vector<std::string>& protect) = 0;
   virtual Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers) = 0;
+  virtual Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
+                                          const std::vector<std::string>& patterns) = 0;
   virtual Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                                    std::size_t most) const = 0;
   virtual Status each_change(const std::string& base_id, const std::string& base_layer,

@@ -158,6 +158,12 @@ std::optional<std::string> View::find(const std::string& path) const {
   return std::nullopt;
 }
 
+bool View::has_folder(const std::string& path) const {
+  const auto full = find(path);
+  struct stat status {};
+  return full && lstat(full->c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 std::set<std::string> View::names(const std::string& folder) const {
   std::set<std::string> seen, hidden;
   for (std::size_t i = 0; i < trees_.size(); ++i) {

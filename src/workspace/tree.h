@@ -43,6 +43,7 @@ class View {
 
   // Where `path` comes from (the full path in its tree), or nothing.
   std::optional<std::string> find(const std::string& path) const;
+  bool has_folder(const std::string& path) const;
   std::set<std::string> names(const std::string& folder) const;  // of a folder; "" is the root
   // Every file and symlink at or below `path`.
   void each_file(const std::string& path, const std::function<void(const std::string&)>& visit) const;

@@ -110,6 +110,11 @@ class Workspaces {
   // One layer that has the effect of `layers` (topmost first) on the base. With fewer than two it is that
   // layer or "".
   Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers);
+  // A layer that deletes what base + `layers` (topmost first) have at `patterns`: files and links, and where
+  // a pattern has no * or ?, also a folder. "" when there is nothing. A pattern costs what lies below its
+  // part without * and ?.
+  Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
+                                  const std::vector<std::string>& patterns) const;
   // Paths that both layers change (also a folder of one that the other replaces), sorted, at most `most`.
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const;

@@ -253,6 +253,20 @@ tiers:
             failed = [f"{s['gate_id']}.{s['kind']}" for s in signals if not s["passed"]]
             self.assertEqual(failed, failing)
 
+    def test_what_lies_at_a_report_s_path_before_the_step_does_not_count(self):
+        """A runner that appends would hand in what the agent wrote; the step does not find it."""
+        lines = ['{"Action": "%s", "Package": "p", "Test": "%%s"}' % action for action in ("run", "pass")] + \
+                ['{"Action": "pass", "Package": "p"}']
+        say = "\n".join(lines).replace("%s", "'\"$1\"'")
+        run = f"say() {{ echo '{say}'; }}\nsay exists\n[ -e .only ] || {{ [ \"$(cat answer)\" = right ] && say right; }}\n"
+        forged = "\n".join(lines) % ("right", "right")
+        cheat = Cheat(f"touch .only; cat >out.json <<'END'\n{forged}\nEND", "", reports="reports: {gotest: [out.json]}",
+                      files={"check.sh": "sh tests/run.sh >>out.json\n", "tests/run.sh": run, "answer": "right\n"})
+        attempt = self.attempt(cheat, True)
+        signal = next(s for s in attempt["signals"] if s["kind"] == "tests")
+        self.assertFalse(signal["passed"])
+        self.assertEqual(signal["details"]["gone_names"], "p::right")
+
     def test_the_honest_pass(self):
         for agent in ("echo right >answer",
                       "echo right >answer; echo true >tests/more.t; mkdir src; for i in $(seq 2000); do echo $i >src/$i; done"):

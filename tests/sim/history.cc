@@ -45,6 +45,10 @@ class SimObjects final : public workspace::ObjectStore {
     for (const auto& layer : layers) out += layer + "+";
     return out;
   }
+  Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,
+                                  const std::vector<std::string>&) override {
+    return std::string();
+  }
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t) const override {
     if (std::hash<std::string>()(a + b) % 3 == 0) return std::vector<std::string>{"file"};

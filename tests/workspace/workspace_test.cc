@@ -320,6 +320,25 @@ TEST_F(WorkspaceTest, CopyOutKeepsWhatMatches) {
   EXPECT_TRUE(os::exists(upper + "/c.xml")) << "upper stays";
 }
 
+TEST_F(WorkspaceTest, DeletesWhatPatternsName) {
+  const auto below = layer(
+      "mkdir -p out/deep && echo x > out/a.xml && ln -s a.xml out/b.xml && echo x > out/deep/c.xml && echo x "
+      "> out/d.txt");
+  const auto deleted = [&](const std::vector<std::string>& patterns) {
+    const auto id = workspaces_->deletion_of(base_.base_id, {below}, patterns);
+    EXPECT_TRUE(id) << id.error().message;
+    return id->empty() ? std::vector<std::string>() : paths_of(*id);
+  };
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(deleted({"out/*.xml", "text"}), (Paths{"out/a.xml", "out/b.xml", "text"}));
+  EXPECT_EQ(deleted({"out/**"}), (Paths{"out/a.xml", "out/b.xml", "out/d.txt", "out/deep/c.xml"}));
+  EXPECT_EQ(deleted({"**/c.xml"}), Paths{"out/deep/c.xml"});
+  EXPECT_EQ(deleted({"out/deep"}), Paths{"out/deep"}) << "a folder where a report should be";
+  EXPECT_EQ(deleted({"nothing", "none/*.xml", "text/*"}), Paths{});
+  const auto id = *workspaces_->deletion_of(base_.base_id, {below}, {"out/a.xml", "text"});
+  EXPECT_EQ(changes(id, below), (Paths{"out/a.xml: 2 > - -1", "text: 14 > - -3"}));
+}
+
 TEST_F(WorkspaceTest, TellsWhatALayerDoesToEachFile) {
   const auto id = layer(
       "printf 'one\\n2\\nthree\\r\\nfour' > text && rm doomed && printf 'a\\0b' > new && chmod -x tool && ln "

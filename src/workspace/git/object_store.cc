@@ -47,6 +47,11 @@ class DiskObjects final : public ObjectStore {
     return kept_.merge(base_id, layers);
   }
 
+  Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
+                                  const std::vector<std::string>& patterns) override {
+    return kept_.deletion_of(base_id, layers, patterns);
+  }
+
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const override {
     return kept_.overlap(a, b, most);
