@@ -72,6 +72,7 @@ void add_status(const Command& program);
 void add_inspect(const Command& program);
 void add_why(const Command& program);
 void add_stats(const Command& program);
+void add_cost(const Command& program);
 void add_logs(const Command& program);
 void add_diff(const Command& program);
 void add_apply(const Command& program);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The commands, as a person and as a script use them: output, exit codes, evidence."""
 
+import csv
+import io
 import json
 import os
 import pty
@@ -10,10 +12,60 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from pawl_runs import MEND, WithRun
 from pawl_testing import PAWL, plan
+
+
+class Cost(WithRun):
+    DIMENSIONS = {"workflow", "isolation", "gate", "phase", "model", "day"}
+
+    def test_every_step_is_counted_and_each_table_adds_up(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        cost = self.pawl_json("cost", "last")
+        rows = self.rows(self.root / "source/.pawl/cost/sandbox.jsonl")
+        self.assertEqual((cost["steps"], cost["lost_steps"]), (len(rows), 0))
+        self.assertEqual(set(cost["by"]), self.DIMENSIONS)
+        for dimension, table in cost["by"].items():
+            for key in ("steps", "lost_steps", "sandbox_milliseconds", "microvm_milliseconds"):
+                self.assertEqual(sum(line[key] for line in table.values()), cost[key], dimension)
+        self.assertEqual((cost["completed_phases"], cost["passed_attempts"]), (1, 1))
+        self.assertEqual(cost["sandbox_milliseconds_per_passed_attempt"], cost["sandbox_milliseconds"])
+        self.assertEqual({k: v["steps"] for k, v in cost["by"]["gate"].items()}, {"agent": 2, "check": 3})
+        self.assertEqual(set(cost["by"]["model"]), {"small", "large"})
+        self.assertEqual(cost["by"]["isolation"].keys(), {"shared_kernel"})
+        self.assertEqual(self.pawl_json("cost"), cost, "there is one run")
+
+    def test_a_person_and_a_spreadsheet_read_the_same(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        cost = self.pawl_json("cost")
+        lines = list(csv.DictReader(io.StringIO(self.pawl("cost", "--csv").stdout)))
+        read = {(line["dimension"], line["key"]): int(line["sandbox_milliseconds"]) for line in lines}
+        self.assertEqual(read["total", ""], cost["sandbox_milliseconds"])
+        self.assertEqual(read["gate", "agent"], cost["by"]["gate"]["agent"]["sandbox_milliseconds"])
+        plain, drawn = self.pawl("cost").stdout, self.pawl("cost", "--plot").stdout
+        self.assertIn(f"{cost['steps']} step(s), 0 of them lost", plain)
+        self.assertEqual(re.sub(r"  [█▏▎▍▌▋▊▉]+", "", drawn), plain)
+        self.assertIn("  " + "█" * 40 + "\n", drawn)
+
+    def test_a_step_that_a_crash_lost_is_counted_with_its_time(self):
+        self.make_simple(agent="[ -e /plan/quick ] || sleep 30")
+        run = self.start("run", "plan.yaml")
+        self.wait_until(self.supervisors, "the agent runs")
+        time.sleep(0.5)
+        self.kill_all(run)
+        self.assertEqual(self.pawl_json("cost")["steps"], 0, "nobody knows yet what it cost")
+        resumed = self.start("resume", "last")
+        self.wait_until(self.supervisors, "the agent runs again")
+        self.wait_until(lambda: self.pawl_json("cost")["lost_steps"] == 1, "the lost step is given up")
+        cost = self.pawl_json("cost")
+        self.assertGreaterEqual(cost["sandbox_milliseconds"], 500)
+        self.assertEqual(cost["by"]["gate"]["agent"]["lost_steps"], 1)
+        self.kill_all(resumed)
 
 
 class MainJob(WithRun):
