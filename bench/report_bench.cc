@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "gates/test_report.h"
+#include "gates/report.h"
 #include "os/file.h"
 
 namespace {
@@ -38,8 +38,8 @@ void ReadReport(benchmark::State& state) {
   write_report(path);
   for (auto _ : state) {
     const auto source = os::file_source(path, gates::kReportBytesMax);
-    const auto tests = gates::read_tests("junit", *source);
-    PAWL_CHECK(tests && tests->size() == kTests);
+    const auto report = gates::read_report("junit", *source);
+    PAWL_CHECK(report && report->tests.size() == kTests);
   }
   unlink(path);
 }

@@ -30,6 +30,10 @@ struct Policy {
   Reaction symlinks = Reaction::kTell;     // new or changed ones
   Reaction secrets = Reaction::kFail;      // in added lines
   Reaction npm_lockfile = Reaction::kFail;
+  // What a gate's trace has and base's has not, where the gate requires `trace`.
+  Reaction trace_shells = Reaction::kFail;
+  Reaction trace_executables = Reaction::kFail;
+  Reaction trace_endpoints = Reaction::kFail;
 };
 
 struct FileVersion {

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "executor/start_run.h"
+#include "gates/gates.h"
 #include "os/file.h"
 #include "plan/policy.h"
 
@@ -20,7 +23,7 @@ std::vector<plan::Problem> read_policy(const std::string& shown, PlanFile& out) 
   const auto& policy = *out.parsed.plan->policy;
   const auto problem = [&](const std::string& message) {
     return std::vector<plan::Problem>{
-        {.file = shown, .line = policy.line, .column = policy.column, .message = "policy: " + message}};
+        {.file = shown, .line = policy.at.line, .column = policy.at.column, .message = "policy: " + message}};
   };
   const std::string folder = os::folder_of(out.file);
   const auto path =
@@ -42,6 +45,47 @@ std::vector<plan::Problem> read_policy(const std::string& shown, PlanFile& out) 
   return plan::parse_policy(out.policy_text, policy.file).problems;
 }
 
+// Whether a step of the gate gives what a kind of signal is read from.
+bool gives(const plan::Plan& plan, const plan::Gate& gate, std::string_view evidence) {
+  if (evidence.empty()) return true;
+  if (evidence == "policy") return plan.policy.has_value();
+  return std::ranges::any_of(gate.steps, [&](const plan::Step& step) {
+    if (evidence == "trace") return step.trace;
+    return std::ranges::any_of(
+        step.reports, [&](const auto& declared) { return gates::family_of(declared.format) == evidence; });
+  });
+}
+
+std::string formats_of(std::string_view family) {
+  std::string out;
+  for (const auto format : gates::report_formats())
+    if (gates::family_of(format) == family) out += (out.empty() ? "" : ", ") + std::string(format);
+  return out;
+}
+
+// Signals that no step gives anything for could never be there.
+void check_evidence(const std::string& shown, plan::Parsed& parsed) {
+  for (const auto& [name, gate] : parsed.plan->gates)
+    for (const auto& kind : gate.signals) {
+      const auto evidence = gates::evidence_of(kind);
+      if (gives(*parsed.plan, gate, evidence)) continue;
+      plan::Problem problem{
+          .file = shown, .line = gate.signals_at.line, .column = gate.signals_at.column, .message = ""};
+      if (evidence == gates::kTestsFamily) {
+        problem.message = "gate " + name +
+                          ": no step has reports of tests, so `tests` is judged by exit codes alone and a "
+                          "deleted test goes unseen";
+        parsed.warnings.push_back(std::move(problem));
+        continue;
+      }
+      problem.message = "gate " + name + ": `" + kind + "` needs " +
+                        (evidence == "policy"  ? "the plan's `policy: {file: ...}`"
+                         : evidence == "trace" ? "a step with `trace: true`"
+                                               : "a step with `reports` of one of " + formats_of(evidence));
+      parsed.problems.push_back(std::move(problem));
+    }
+}
+
 }  // namespace
 
 Result<PlanFile> read_plan(const std::string& path) {
@@ -55,8 +99,9 @@ Result<PlanFile> read_plan(const std::string& path) {
   }
   PAWL_TRY(out.text, std::move(text));
   out.parsed = plan::parse(out.text, path);
-  if (!out.parsed.plan || !out.parsed.plan->policy) return out;
-  out.parsed.problems = read_policy(path, out);
+  if (!out.parsed.plan) return out;
+  if (out.parsed.plan->policy) out.parsed.problems = read_policy(path, out);
+  check_evidence(path, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10;  // more than a summary of 4096 bytes can show
 constexpr std::size_t kReportFilesMax = 1000;            // Surefire writes one file a class
+constexpr std::uint64_t kTraceBytesMax = 64 << 20;       // more than a trace or a network log has
 
 std::string content_of(const Context& context) {
   Json files = Json::array();
@@ -27,8 +28,6 @@ const plan::Phase* phase_of(const plan::Plan& plan, const store::PhaseRow& row) 
   const auto& phase = plan.tiers[tier].phases[index];
   return phase.id == row.phase_id ? &phase : nullptr;
 }
-
-Json inventory_json(const std::vector<std::string>& names) { return Json(names); }
 
 }  // namespace
 
@@ -79,7 +78,7 @@ Status Attempt::after_agent() {
 }
 
 // Without a policy only the paths are looked at: what steers a build or a test runner is told in any case.
-Result<gates::Signal> Attempt::policy_signal(const std::string& layer) const {
+Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   Policy policy{.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow};
   if (plan_->policy) {
     const auto text = world_.objects.blob_tail(plan_->policy->blake3, kPolicyBytesMax);
@@ -87,7 +86,7 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) const {
     auto parsed = plan::parse_policy(*text, plan_->policy->file);
     if (!parsed.policy || blake3_hex(*text) != plan_->policy->blake3)
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
-    policy = *std::move(parsed.policy);
+    policy = policy_ = *std::move(parsed.policy);
   }
   gates::PolicyCheck check(policy);
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_layer_, layer, plan_->policy.has_value(),
@@ -95,7 +94,10 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) const {
                                        check.see(change);
                                        return {};
                                      }));
-  return check.signal();
+  auto signal = check.signal();
+  signal.collector = "diff";
+  signal.read = layer;
+  return signal;
 }
 
 std::string Attempt::inventory_key(const plan::Gate& gate) const {
@@ -103,30 +105,24 @@ std::string Attempt::inventory_key(const plan::Gate& gate) const {
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) {
     Json reports = Json::object();
     for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
-    steps.push_back({{"name", step.name}, {"argv", step.argv}, {"reports", std::move(reports)}});
+    steps.push_back(
+        {{"name", step.name}, {"argv", step.argv}, {"reports", std::move(reports)}, {"trace", step.trace}});
   }
-  return blake3_hex(canonical({{"base_id", claim_->run.base_id},
+  return blake3_hex(canonical({{"kinds", gate.signals},
+                               {"base_id", claim_->run.base_id},
                                {"plan_content", claim_->run.plan_content},
                                {"steps", std::move(steps)}}));
 }
 
-Result<std::optional<std::vector<std::string>>> Attempt::inventory_from_baseline(const std::string& gate_id) {
+Result<std::optional<gates::Inventories>> Attempt::inventories_from_baseline(const plan::Gate& gate) {
   std::vector<gates::StepFacts> facts;
   for (const auto& step : steps_) {
-    if (step.role != StepRole::kBaseline || step.gate_id != gate_id) continue;
+    if (step.role != StepRole::kBaseline || step.gate_id != gate.name) continue;
     const auto run = results_.find(step.index);
     if (run == results_.end()) return std::nullopt;
     facts.push_back(facts_of(step, run->second));
   }
-  // On base a broken report takes no name with it; the gate itself will need a good one.
-  const auto tests = gates::all_tests(facts);
-  std::vector<std::string> names;
-  if (!tests) return names;
-  // What base skips, nobody loses by going on to skip it.
-  for (const auto& test : *tests)
-    if (test.status != gates::TestStatus::kSkipped) names.push_back(test.name);
-  std::ranges::sort(names);
-  return names;
+  return gates::inventories_of(gate.signals, facts);
 }
 
 Status Attempt::load_inventories() {
@@ -137,13 +133,13 @@ Status Attempt::load_inventories() {
     PAWL_TRY(const auto stored, world_.store.inventory(key));
     if (stored) {
       PAWL_TRY(const Json json, parse_json(*stored));
-      inventories_[name] = json.get<std::vector<std::string>>();
+      inventories_[name] = json.get<gates::Inventories>();
       continue;
     }
-    PAWL_TRY(auto names, inventory_from_baseline(name));
-    if (!names) continue;
-    PAWL_OK(world_.store.put_inventory(key, canonical(inventory_json(*names))));
-    inventories_[name] = *std::move(names);
+    PAWL_TRY(auto inventories, inventories_from_baseline(gate));
+    if (!inventories) continue;
+    PAWL_OK(world_.store.put_inventory(key, canonical(Json(*inventories))));
+    inventories_[name] = *std::move(inventories);
   }
   return {};
 }
@@ -154,14 +150,35 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.outcome = sandbox::name(run.outcome);
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
-  facts.reports_declared = !step.step->reports.empty();
+  facts.declared = evidence_of(*step.step);
+  facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
     auto tail = world_.objects.blob_tail(run.logs, kOutputTailBytesMax);
     if (tail) facts.output_tail = valid_utf8(*tail);
   }
   facts.reports = reports_of(step, run);
+  if (step.step->trace) add_trace(run, facts);
   return facts;
+}
+
+// A step without a trace is one whose trace could not be had, or that gc took.
+void Attempt::add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+  to.trace_log = run.trace;
+  to.network_log = run.network_log;
+  gates::TraceFacts facts;
+  const auto read = [&](const std::string& id, const auto& add) -> Status {
+    PAWL_TRY(auto bytes, world_.objects.blob_tail(id, kTraceBytesMax));
+    MemorySource source(std::move(bytes));
+    return add(source, facts);
+  };
+  Status status =
+      run.trace.empty() ? fail(ErrorKind::kNotFound, "none was made") : read(run.trace, gates::add_trace);
+  if (status && !run.network_log.empty()) status = read(run.network_log, gates::add_network_log);
+  if (status)
+    to.trace = std::move(facts);
+  else
+    to.trace_problem = status.error().message;
 }
 
 std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
@@ -169,17 +186,31 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
   std::vector<gates::ReportFacts> out;
   if (run.copy_out.empty()) return out;
   for (const auto& declared : step.step->reports) {
+    const auto add = [&](const std::string& path, Result<gates::Report> report) {
+      out.push_back({.path = path,
+                     .format = declared.format,
+                     .family = std::string(gates::family_of(declared.format)),
+                     .report = std::move(report)});
+    };
     auto files =
-        world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax);
-    if (!files) continue;
-    for (auto& file : *files)
-      out.push_back({.path = std::move(file.path), .tests = gates::read_tests(declared.format, *file.bytes)});
+        world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax + 1);
+    if (!files) {
+      add(declared.patterns.front(), std::unexpected(std::move(files).error()));
+      continue;
+    }
+    if (files->size() > kReportFilesMax)
+      add(declared.patterns.front(),
+          fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
+    for (auto& file : *files) add(file.path, gates::read_report(declared.format, *file.bytes));
   }
   return out;
 }
 
 std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) const {
-  gates::GateFacts facts{.gate_id = gate_id, .required = plan_->gates.at(gate_id).signals};
+  gates::GateFacts facts{.gate_id = gate_id,
+                         .required = plan_->gates.at(gate_id).signals,
+                         .policy = policy_,
+                         .policy_signal = policy_signal_};
   facts.finished = false;
   bool over = false;
   for (const auto& step : steps_) {
@@ -193,7 +224,7 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
   }
   if (!over) return std::nullopt;
   if (const auto inventory = inventories_.find(gate_id); inventory != inventories_.end())
-    facts.inventory = inventory->second;
+    facts.base = inventory->second;
   return facts;
 }
 

@@ -60,12 +60,13 @@ class Attempt {
  private:
   Attempt(World world, const store::Claim& claim, const plan::Plan& plan);
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
-  Result<gates::Signal> policy_signal(const std::string& layer) const;
+  Result<gates::Signal> policy_signal(const std::string& layer);
   Status load_inventories();
-  Result<std::optional<std::vector<std::string>>> inventory_from_baseline(const std::string& gate_id);
+  Result<std::optional<gates::Inventories>> inventories_from_baseline(const plan::Gate& gate);
   std::string inventory_key(const plan::Gate& gate) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
+  void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   std::optional<gates::GateFacts> gate_facts(const std::string& gate_id) const;
   void evaluate_gates();
   std::vector<std::string> agent_environment(bool with_feedback) const;
@@ -97,7 +98,8 @@ class Attempt {
   std::string gate_layer_;   // the agent's layer without protected paths
   std::vector<std::string> protected_changes_;
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
-  std::map<std::string, std::vector<std::string>> inventories_;
+  Policy policy_;                               // of the plan, else the default one
+  std::map<std::string, gates::Inventories> inventories_;
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;
   std::set<std::int64_t> given_up_;  // hooks without an answer

@@ -220,7 +220,9 @@ class Session {
     return {.kind = "merge",
             .gate_id = "parallel",
             .passed = false,
-            .details = {{"overlaps_phase", other.phase_id}, {"paths", paths}}};
+            .details = {{"overlaps_phase", other.phase_id}, {"paths", paths}},
+            .collector = "diff",
+            .read = attempt_.accepted_layer()};
   }
 
   store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const {

@@ -20,19 +20,23 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
 // Whether the verdict asks how a step of this role ended.
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
-gates::Signal agent_signal(const sandbox::SandboxRun& run) {
+gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts) {
   return {.kind = "agent",
           .gate_id = std::string(kAgentGate),
           .passed = succeeded(run),
-          .details = {{"outcome", sandbox::name(run.outcome)}, {"exit_code", run.exit_code}}};
+          .details = {{"outcome", sandbox::name(run.outcome)}, {"exit_code", run.exit_code}},
+          .collector = "exit code",
+          .read = gates::digest_of({facts})};
 }
 
-gates::Signal protect_signal(const std::vector<std::string>& changes) {
+gates::Signal protect_signal(const std::vector<std::string>& changes, const std::string& layer) {
   return {
       .kind = "policy",
       .gate_id = "protect",
       .passed = changes.empty(),
-      .details = {{"protected_paths_changed", changes.size()}, {"paths", joined(changes, kPathsNamedMax)}}};
+      .details = {{"protected_paths_changed", changes.size()}, {"paths", joined(changes, kPathsNamedMax)}},
+      .collector = "diff",
+      .read = layer};
 }
 
 gates::Signal lost_signal(const LostStep& lost) {
@@ -41,7 +45,8 @@ gates::Signal lost_signal(const LostStep& lost) {
           .gate_id = lost.gate_id,
           .passed = false,
           .missing = lost.escalate,
-          .details = {{"outcome", lost.outcome}}};
+          .details = {{"outcome", lost.outcome}},
+          .collector = "recovery"};
 }
 
 }  // namespace
@@ -52,8 +57,9 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   facts.attempts_used = claim_->phase.attempts_used;
   facts.max_attempts = claim_->phase.max_attempts;
   if (const auto agent = results_.find(0); agent != results_.end())
-    facts.signals.push_back(agent_signal(agent->second));
-  if (agent_seen_ && !plan_->protect.empty()) facts.signals.push_back(protect_signal(protected_changes_));
+    facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second)));
+  if (agent_seen_ && !plan_->protect.empty())
+    facts.signals.push_back(protect_signal(protected_changes_, results_.at(0).layer));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   for (const auto& name : phase_->gates) {
     const auto signals = gate_signals_.find(name);

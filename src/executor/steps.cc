@@ -2,11 +2,23 @@
 
 #include <algorithm>
 
+#include "gates/gates.h"
+
 namespace pawl::executor {
 
+std::set<std::string, std::less<>> evidence_of(const plan::Step& step) {
+  std::set<std::string, std::less<>> out;
+  if (step.trace) out.insert("trace");
+  for (const auto& declared : step.reports) out.emplace(gates::family_of(declared.format));
+  return out;
+}
+
 bool needs_inventory(const plan::Gate& gate) {
-  const bool tests = std::ranges::find(gate.signals, "tests") != gate.signals.end();
-  return tests && std::ranges::any_of(gate.steps, [](const auto& step) { return !step.reports.empty(); });
+  return std::ranges::any_of(gate.signals, [&](const auto& kind) {
+    return gates::compares_with_base(kind) && std::ranges::any_of(gate.steps, [&](const auto& step) {
+             return evidence_of(step).contains(gates::evidence_of(kind));
+           });
+  });
 }
 
 std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase,

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "gates/gates.h"
 #include "plan/plan.h"
 #include "sandbox/spec.h"
 
@@ -31,10 +33,12 @@ struct PlannedStep {
 };
 
 // All steps the attempt could need: the agent, then for each gate its baseline (when it requires tests and
-// declares reports) and its steps; then the plan's hooks.
+// compares something with base) and its steps; then the plan's hooks.
 std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase,
                                        std::int64_t attempt);
 bool needs_inventory(const plan::Gate& gate);
+// What a step gives signals: families of its reports, "trace".
+std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
 // <phase>.<gate>.<step>.attempt<N>; a baseline's step is "<step>@base".
 std::string step_name(const PlannedStep& step);
@@ -45,7 +49,7 @@ using Results = std::map<std::int64_t, sandbox::SandboxRun>;  // by step_index
 struct Progress {
   const Results& results;
   // Gates (by name) whose inventory is known: their baseline is not run (again).
-  const std::map<std::string, std::vector<std::string>>& inventories;
+  const std::map<std::string, gates::Inventories>& inventories;
   bool refused = false;  // what the agent changed decides already: the gates are not run
   // Whether a gate all of whose steps ran passed.
   const std::map<std::string, bool>& gate_passed;

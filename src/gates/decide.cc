@@ -76,9 +76,9 @@ std::string failing_tests(const std::vector<StepFacts>& steps) {
   std::string out;
   std::size_t count = 0;
   for (const auto& step : steps) {
-    for (const auto& [path, tests] : step.reports) {
-      if (!tests) continue;
-      for (const auto& test : *tests) {
+    for (const auto& file : step.reports) {
+      if (!file.report) continue;
+      for (const auto& test : file.report->tests) {
         if (test.status != TestStatus::kFailed || ++count > kTestsShown) continue;
         out += "  " + test.name + (test.message.empty() ? "" : ": " + test.message) + "\n";
       }

@@ -5,14 +5,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "gates/test_report.h"
+#include "base/policy.h"
+#include "gates/reading/trace.h"
+#include "gates/report.h"
 
 namespace pawl::gates {
 
@@ -20,19 +24,35 @@ constexpr std::size_t kSummaryBytesMax = 4096;  // what a prompt can carry witho
 constexpr std::int64_t kSameFailureMax =
     3;  // the same failing signals this often in a row: no attempt will help
 
+// What a signal's details may say: strings, integers and booleans.
+struct Detail {
+  enum class Type { kText, kInteger, kBoolean };
+  std::string_view key;
+  Type type;
+};
+
 struct Signal {
-  std::string kind;  // build | install | tests | policy | agent | merge
+  std::string kind;  // a file of signals/ or signals/attempt/
   std::string gate_id;
   bool passed = false;
-  bool missing = false;  // the evidence was not there: never passes, escalates
-  Json details;          // object of strings, integers and booleans
+  bool missing = false;   // the evidence was not there: never passes, escalates
+  Json details;           // keys of details_of(kind)
+  std::string collector;  // what it was read by: "exit code", "tests: junit", "diff", ...
+  std::string read;       // BLAKE3 of what was read: docs/signals.md says of which bytes
 };
 Json to_json(const Signal& signal);
 std::string key_of(const Signal& signal);  // "validate.tests": what failing_signals holds
 
+// The registry. Of a name that is no kind: nothing, "" or false.
+std::vector<std::string_view> signal_kinds();
+const std::vector<Detail>& details_of(std::string_view kind);
+// What a step of the gate must give for it: a family of reports (report.h), "trace", "policy", or "".
+std::string_view evidence_of(std::string_view kind);
+bool compares_with_base(std::string_view kind);
+
 struct ReportFacts {
-  std::string path;
-  Result<Tests> tests;
+  std::string path, format, family;
+  Result<Report> report;
 };
 
 // How a step ended, as far as a gate cares. Words are those of SandboxRun.
@@ -41,14 +61,20 @@ struct StepFacts {
   std::string outcome;  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
   std::int64_t exit_code = -1;
   std::string reason;
-  std::vector<ReportFacts> reports;  // that THIS step made
-  bool reports_declared = false;
-  std::string output_tail;  // valid UTF-8, the end of its output
+  std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
+  std::vector<ReportFacts> reports;              // that THIS step made
+  std::optional<TraceFacts> trace;               // of a step with a trace that could be read
+  std::string trace_problem;                     // why it could not
+  std::string copy_out, trace_log, network_log;  // ids of what was read, by content
+  std::string output_tail;                       // valid UTF-8, the end of its output
 };
 
-// The tests of all reports that parse, as if they were of one: a name that two of them have is two tests.
-// kExhausted: more than kReportTestsMax.
-Result<Tests> all_tests(const std::vector<StepFacts>& steps);
+// BLAKE3 of what a verdict on these steps rests on.
+std::string digest_of(const std::vector<StepFacts>& steps);
+
+// Names that base has, sorted, by kind: what a gate is compared with.
+using Inventories = std::map<std::string, std::vector<std::string>>;
+Inventories inventories_of(const std::vector<std::string>& required, const std::vector<StepFacts>& on_base);
 
 struct GateFacts {
   std::string gate_id;
@@ -56,13 +82,13 @@ struct GateFacts {
   std::vector<StepFacts>
       steps;             // those that ran, in order; a gate stops at its first step that did not exit 0
   bool finished = true;  // every step of the gate ran
-  std::optional<std::vector<std::string>>
-      inventory;  // names of the tests of base, sorted; absent: none was taken
+  Inventories base;      // absent: none was taken
+  Policy policy;         // what it minds in a trace
+  std::optional<Signal> policy_signal;  // of the attempt, when the plan has a policy
 };
 
 // One signal a required kind, in the order of `required`. A step named like the kind decides it (install,
-// build); else all steps do. tests: exit 0, reports parse and agree with the exit code, and no name of the
-// inventory is missing or newly skipped (named in details). Exit 0 without a declared report: missing.
+// build); else all steps do. What a kind needs besides is said in its file. REQUIRES: kinds of signals/.
 std::vector<Signal> evaluate(const GateFacts& facts);
 
 struct AttemptFacts {

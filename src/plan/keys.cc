@@ -46,8 +46,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"override", with_sandbox({"run"})},
       {"reports",
        {
-#define PAWL_FORMAT(name) #name,
-#include "test_formats.inc"
+#define PAWL_FORMAT(family, name) #name,
+#include "report_formats.inc"
 #undef PAWL_FORMAT
        }},
       {"retry", {"non_retryable", "timeout_retryable", "oom_retryable"}},
@@ -58,7 +58,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"policy", {"file", "blake3"}},
       {"policy_file",
        {"version", "limits", "forbidden_paths", "watched", "watched_paths", "binaries", "executables",
-        "symlinks", "secrets", "secrets_except", "npm_lockfile"}},
+        "symlinks", "secrets", "secrets_except", "npm_lockfile", "trace"}},
+      {"policy_trace", {"shells", "executables", "endpoints"}},
       {"policy_limits", {"files", "lines", "file_bytes", "bytes"}},
       {"budget", {"usd", "tokens", "sandbox_seconds"}},
       {"doctor", with_sandbox({"run", "after_failures", "network", "egress", "trace"})},
@@ -66,6 +67,17 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"backoff", {"initial_seconds", "max_seconds"}},
   };
   return keys;
+}
+
+const std::vector<std::string>& signal_words() {
+  static const std::vector<std::string> words = {
+#define PAWL_SIGNAL(name) #name,
+#define PAWL_ATTEMPT_SIGNAL(name)
+#include "signal_kinds.inc"
+#undef PAWL_SIGNAL
+#undef PAWL_ATTEMPT_SIGNAL
+  };
+  return words;
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {

@@ -12,4 +12,7 @@ namespace pawl::plan {
 // budget, doctor, replan, resume.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
+// The kinds of signals that a gate can require: files of gates/signals.
+const std::vector<std::string>& signal_words();
+
 }  // namespace pawl::plan

@@ -80,9 +80,7 @@ void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
   const Mapping policy(node, "policy", "policy", problems);
   if (!policy.valid()) return;
   auto& out = plan.policy.emplace();
-  const YAML::Mark mark = top.key_node("policy").Mark();
-  out.line = mark.line + 1;
-  out.column = mark.column + 1;
+  out.at = place_of(top.key_node("policy"));
   if (const auto file = policy.require("file", problems); file.IsDefined())
     out.file = read_string(file, "file", problems).value_or("");
   const auto hash = policy.get("blake3");

@@ -12,6 +12,11 @@
 
 namespace pawl::plan {
 
+// In the plan, from 1; 0: it is not there.
+struct Place {
+  std::int64_t line = 0, column = 0;
+};
+
 enum class Network { kNone, kScoped };
 enum class OnFailure { kStop, kContinue };
 enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
@@ -61,7 +66,8 @@ struct Gate {
   std::string name;
   std::vector<Step> steps;                              // never empty
   std::map<std::int64_t, std::vector<Step>> overrides;  // all steps of attempts that have other ones
-  std::vector<std::string> signals;                     // required kinds: build, install, tests
+  std::vector<std::string> signals;                     // required kinds, of gates/signals
+  Place signals_at;
   RetryPolicy retry;
 
   const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
@@ -106,9 +112,9 @@ struct Budget {
 
 // Rules on what attempts change (docs/policy.md), in a file that is not the source's.
 struct PolicyFile {
-  std::string file;                   // as written; relative to the plan's folder
-  std::string blake3;                 // of its content; "" where the plan does not say it yet
-  std::int64_t line = 0, column = 0;  // of `policy` in the plan
+  std::string file;    // as written; relative to the plan's folder
+  std::string blake3;  // of its content; "" where the plan does not say it yet
+  Place at;            // of `policy` in the plan
 };
 
 struct Plan {

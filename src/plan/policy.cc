@@ -40,6 +40,15 @@ void read_reaction(const Mapping& top, const char* key, Reaction& to, Problems& 
   if (word) to = *word == "allow" ? Reaction::kAllow : *word == "tell" ? Reaction::kTell : Reaction::kFail;
 }
 
+void read_trace(const Mapping& top, Policy& policy, Problems& problems) {
+  const auto node = top.get("trace");
+  if (!node.IsDefined()) return;
+  const Mapping trace(node, "trace", "policy_trace", problems);
+  read_reaction(trace, "shells", policy.trace_shells, problems);
+  read_reaction(trace, "executables", policy.trace_executables, problems);
+  read_reaction(trace, "endpoints", policy.trace_endpoints, problems);
+}
+
 Policy read_policy(const YAML::Node& root, Problems& problems) {
   Policy policy;
   const Mapping top(root, "the policy", "policy_file", problems);
@@ -56,6 +65,7 @@ Policy read_policy(const YAML::Node& root, Problems& problems) {
   read_reaction(top, "symlinks", policy.symlinks, problems);
   read_reaction(top, "secrets", policy.secrets, problems);
   read_reaction(top, "npm_lockfile", policy.npm_lockfile, problems);
+  read_trace(top, policy, problems);
   return policy;
 }
 

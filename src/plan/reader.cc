@@ -44,6 +44,11 @@ Problem Problems::make(const YAML::Mark& mark, const std::string& message) const
   return {.file = file_, .line = mark.line + 1, .column = mark.column + 1, .message = message};
 }
 
+Place place_of(const YAML::Node& node) {
+  const YAML::Mark mark = node.Mark();
+  return {.line = mark.line + 1, .column = mark.column + 1};
+}
+
 std::vector<Problem> Problems::take_errors() {
   std::ranges::stable_sort(errors_, {},
                            [](const Problem& problem) { return std::pair(problem.line, problem.column); });

@@ -47,6 +47,8 @@ auto read_yaml(std::string_view text, Problems& problems, const Read& read)
   }
 }
 
+Place place_of(const YAML::Node& node);
+
 // What a node is, in words for people.
 std::string type_of(const YAML::Node& node);
 

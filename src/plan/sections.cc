@@ -73,41 +73,29 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
 }
 
 void read_signals(const Mapping& mapping, Gate& gate, Problems& problems) {
-  static const std::vector<std::string> kKinds = {"build", "install", "tests",
-                                                  "trace", "policy",  "cve_delta"};
   const auto node = mapping.get("signals");
   if (!node.IsDefined()) {
     gate.signals = {"build"};  // exit code 0: the least that a gate can require
     return;
   }
+  gate.signals_at = place_of(node);
   if (!node.IsSequence() || node.size() == 0) {
     problems.add(node, "signals: expected a list of kinds, found " +
                            (node.IsSequence() ? "an empty one" : type_of(node)));
     return;
   }
   for (const auto& item : node) {
-    const auto kind = read_word(item, "signals", kKinds, problems);
+    const auto kind = read_word(item, "signals", signal_words(), problems);
     if (!kind) continue;
-    if (*kind == "trace" || *kind == "policy" || *kind == "cve_delta") {
-      problems.add(item, "signal `" + *kind + "`: not available yet");
-    } else if (std::ranges::find(gate.signals, *kind) != gate.signals.end()) {
+    if (std::ranges::find(gate.signals, *kind) != gate.signals.end()) {
       problems.add(item, "signals: '" + *kind + "' is there twice");
     } else {
       gate.signals.push_back(*kind);
     }
   }
-  const bool reports =
-      std::ranges::any_of(gate.steps, [](const Step& step) { return !step.reports.empty(); });
-  if (std::ranges::find(gate.signals, "tests") != gate.signals.end() && !reports)
-    problems.warn(
-        node,
-        "gate " + gate.name +
-            ": no step has reports, so `tests` is judged by exit codes alone and a deleted test goes unseen");
 }
 
 void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) {
-  static const std::vector<std::string> kKinds = {"build", "install", "tests",
-                                                  "trace", "policy",  "cve_delta"};
   const auto node = mapping.get("retry");
   if (!node.IsDefined()) return;
   const Mapping policy(node, "retry", "retry", problems);
@@ -116,7 +104,7 @@ void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) 
       problems.add(kinds, "non_retryable: expected a list of kinds, found " + type_of(kinds));
     if (kinds.IsSequence())
       for (const auto& item : kinds)
-        if (const auto kind = read_word(item, "non_retryable", kKinds, problems))
+        if (const auto kind = read_word(item, "non_retryable", signal_words(), problems))
           retry.non_retryable.push_back(*kind);
   }
   if (const auto flag = policy.get("timeout_retryable"); flag.IsDefined())

@@ -119,7 +119,7 @@ CHEATS = {
     "nests the report too deeply": report("yes '<testsuite>' | head -100000 >out.xml", "nested too deeply"),
     "writes too many tests": report(
         "(echo '<testsuite>'; yes '<testcase name=\"a\"/>' | head -200001; echo '</testsuite>') >out.xml",
-        "more tests than the limit"),
+        "more tests or findings than the limit"),
     "writes a report of 2 GB": report("truncate -s 2G out.xml", "not a good junit report"),
     "writes a report of 150 MB": report("(echo '<testsuite>'; yes '<!-- x -->' | head -c 150000000) >out.xml",
                                         "larger than the limit"),

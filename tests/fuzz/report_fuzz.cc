@@ -1,4 +1,4 @@
-// libFuzzer's target for every reader of test reports; PAWL_FUZZ_FORMAT says which. See scripts/fuzz.
+// libFuzzer's target for every reader of reports; PAWL_FUZZ_FORMAT says which. See scripts/fuzz.
 #include <cstdint>
 #include <cstdlib>
 #include <set>
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "gates/test_report.h"
+#include "gates/report.h"
 
 namespace {
 
@@ -30,14 +30,25 @@ class SmallPieces final : public ByteSource {
 
 std::string format;
 
-void check(const gates::Tests& tests) {
+void check_name(const std::string& name, std::set<std::string_view>& names) {
+  PAWL_CHECK(names.insert(name).second);
+  PAWL_CHECK(name.size() <= gates::kNameBytesMax + 16);
+  PAWL_CHECK(valid_utf8(name) == name);
+}
+
+void check(const gates::Report& report) {
   std::set<std::string_view> names;
-  for (const auto& test : tests) {
-    PAWL_CHECK(names.insert(test.name).second);
-    PAWL_CHECK(test.name.size() <= gates::kTestNameBytesMax + 16);
-    PAWL_CHECK(valid_utf8(test.name) == test.name && valid_utf8(test.message) == test.message);
+  for (const auto& test : report.tests) {
+    check_name(test.name, names);
+    PAWL_CHECK(valid_utf8(test.message) == test.message);
     PAWL_CHECK(test.message.empty() || test.status == gates::TestStatus::kFailed);
   }
+  for (const auto& finding : report.findings) check_name(finding.name, names);
+  PAWL_CHECK(report.tests.empty() || report.findings.empty());
+}
+
+bool same_finding(const gates::Finding& a, const gates::Finding& b) {
+  return a.name == b.name && a.severity == b.severity;
 }
 
 bool same(const gates::TestCase& a, const gates::TestCase& b) {
@@ -58,12 +69,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   MemorySource whole{std::string(text)};
   SmallPieces pieces(text);
-  const auto one = gates::read_tests(format, whole), other = gates::read_tests(format, pieces);
+  const auto one = gates::read_report(format, whole), other = gates::read_report(format, pieces);
   PAWL_CHECK(one || one.error().kind != ErrorKind::kNotFound);
   PAWL_CHECK(one.has_value() == other.has_value());
   if (!one) return 0;
   check(*one);
-  PAWL_CHECK(std::ranges::equal(*one, *other, same));
+  PAWL_CHECK(std::ranges::equal(one->tests, other->tests, same));
+  PAWL_CHECK(std::ranges::equal(one->findings, other->findings, same_finding));
   return 0;
 }
 // NOLINTEND(readability-identifier-naming)

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+
 namespace pawl::gates {
 namespace {
 
@@ -10,19 +15,44 @@ StepFacts step(std::string name, std::int64_t exit_code = 0, std::string outcome
   return {.step_name = std::move(name), .outcome = std::move(outcome), .exit_code = exit_code};
 }
 
+void add_report(StepFacts& to, const std::string& format, const std::string& text) {
+  const std::string family(family_of(format));
+  to.declared.insert(family);
+  MemorySource bytes(text);
+  to.reports.push_back(
+      {.path = "r", .format = format, .family = family, .report = read_report(format, bytes)});
+}
+
+// Every signal says only what its kind's catalogue has, and where it comes from.
+std::vector<Signal> judged(const GateFacts& facts) {
+  auto signals = evaluate(facts);
+  for (const auto& signal : signals) {
+    EXPECT_FALSE(signal.collector.empty());
+    EXPECT_EQ(signal.read, digest_of(facts.steps));
+    for (const auto& [key, value] : signal.details.items()) {
+      const auto& known = details_of(signal.kind);
+      const auto found = std::ranges::find(known, key, &Detail::key);
+      EXPECT_NE(found, known.end()) << signal.kind << " says " << key;
+      if (found == known.end()) continue;
+      EXPECT_TRUE(found->type == Detail::Type::kText      ? value.is_string()
+                  : found->type == Detail::Type::kInteger ? value.is_number_integer()
+                                                          : value.is_boolean())
+          << signal.kind << "." << key << " is " << value;
+    }
+  }
+  return signals;
+}
+
 StepFacts reporting(const std::string& xml, std::int64_t exit_code = 0) {
   StepFacts out = step("unit", exit_code);
-  out.reports_declared = true;
-  MemorySource bytes(xml);
-  out.reports.push_back({.path = "r.xml", .tests = read_tests("junit", bytes)});
+  add_report(out, "junit", xml);
   return out;
 }
 
 Signal tests_of(StepFacts facts, std::optional<std::vector<std::string>> inventory = std::nullopt) {
-  return evaluate({.gate_id = "g",
-                   .required = {"tests"},
-                   .steps = {std::move(facts)},
-                   .inventory = std::move(inventory)})
+  Inventories base;
+  if (inventory) base["tests"] = *std::move(inventory);
+  return judged({.gate_id = "g", .required = {"tests"}, .steps = {std::move(facts)}, .base = std::move(base)})
       .at(0);
 }
 
@@ -31,7 +61,7 @@ constexpr const char* kTwo =
 
 TEST(Evaluate, BuildIsExitZeroOfEveryStepThatRan) {
   const auto build = [](std::vector<StepFacts> steps, bool finished = true) {
-    return evaluate({.gate_id = "g", .required = {"build"}, .steps = std::move(steps), .finished = finished})
+    return judged({.gate_id = "g", .required = {"build"}, .steps = std::move(steps), .finished = finished})
         .at(0);
   };
   EXPECT_TRUE(build({step("x"), step("y")}).passed);
@@ -52,16 +82,14 @@ TEST(Evaluate, TestsNeedAReportThatAgrees) {
   EXPECT_FALSE(broken.passed);
   EXPECT_TRUE(broken.missing);
   StepFacts none = step("unit");
-  none.reports_declared = true;
+  none.declared.insert("tests");
   EXPECT_TRUE(tests_of(none).missing);
 }
 
 TEST(Evaluate, WhatAReportSaysOfItselfIsBounded) {
   StepFacts json = step("unit");
-  json.reports_declared = true;
-  MemorySource bytes("{\"testResults\": [\"" +
-                     std::string(5'000'000, 'x'));  // the parser quotes what it read last
-  json.reports.push_back({.path = "r.json", .tests = read_tests("jest", bytes)});
+  // The parser quotes what it read last.
+  add_report(json, "jest", "{\"testResults\": [\"" + std::string(5'000'000, 'x'));
   const auto signal = tests_of(json);
   EXPECT_TRUE(signal.missing);
   EXPECT_LE(signal.details["problem"].get<std::string>().size(), 512U);
@@ -90,6 +118,133 @@ TEST(Evaluate, NoTestOfBaseMayGoByName) {
                                 inventory);
   EXPECT_FALSE(skipped.passed);
   EXPECT_EQ(skipped.details["newly_skipped_names"], "c::b");
+}
+
+TEST(Evaluate, NewTestsAreTold) {
+  const auto signal = tests_of(reporting(kTwo), std::vector<std::string>{"c::a"});
+  EXPECT_TRUE(signal.passed);
+  EXPECT_EQ(signal.details["new_names"], "c::b");
+}
+
+constexpr const char* kOneMatch =
+    R"({"matches": [{"vulnerability": {"id": "CVE-1", "severity": "High"}, "artifact": {"name": "zlib", "version": "1"}}]})";
+
+TEST(Evaluate, NoVulnerabilityMayBeNew) {
+  const auto judge = [](const std::string& report, Inventories base) {
+    StepFacts scan = step("scan");
+    add_report(scan, "grype", report);
+    return judged({.gate_id = "g", .required = {"cve_delta"}, .steps = {scan}, .base = std::move(base)})
+        .at(0);
+  };
+  EXPECT_TRUE(judge(kOneMatch, {{"cve_delta", {"zlib::CVE-1"}}}).passed);
+  EXPECT_TRUE(judge(R"({"matches": []})", {{"cve_delta", {"zlib::CVE-1"}}}).passed);
+  const auto fresh = judge(kOneMatch, {{"cve_delta", {"zlib::CVE-0"}}});
+  EXPECT_FALSE(fresh.passed);
+  EXPECT_FALSE(fresh.missing);
+  EXPECT_EQ(fresh.details["new_names"], "zlib::CVE-1");
+  EXPECT_EQ(fresh.details["new_high_or_critical"], 1);
+  EXPECT_EQ(fresh.details["fixed"], 1);
+  EXPECT_EQ(fresh.collector, "vulnerabilities: grype");
+  EXPECT_TRUE(judge("{}", {{"cve_delta", {}}}).missing);
+  EXPECT_TRUE(judge(kOneMatch, {}).missing) << "nothing to compare with";
+}
+
+TEST(Evaluate, TheSameFindingTwiceIsTwo) {
+  StepFacts scan = step("scan");
+  add_report(scan, "grype", kOneMatch);
+  add_report(scan, "grype", kOneMatch);
+  const auto signal = judged({.gate_id = "g",
+                              .required = {"cve_delta"},
+                              .steps = {scan},
+                              .base = {{"cve_delta", {"zlib::CVE-1"}}}})
+                          .at(0);
+  EXPECT_EQ(signal.details["new_names"], "zlib::CVE-1#2");
+}
+
+Signal trace_of(TraceFacts facts, const Policy& policy = {}) {
+  StepFacts unit = step("unit");
+  unit.declared.insert("trace");
+  unit.trace = std::move(facts);
+  return judged({.gate_id = "g",
+                 .required = {"trace"},
+                 .steps = {unit},
+                 .base = {{"trace", {"reaches registry:443", "runs /bin/make"}}},
+                 .policy = policy})
+      .at(0);
+}
+
+TEST(Evaluate, WhatATraceHasBeyondBaseFailsAsThePolicySays) {
+  EXPECT_TRUE(trace_of({.executables = {"/bin/make"}, .endpoints = {"registry:443"}}).passed);
+  const auto shell = trace_of({.executables = {"/bin/make", "/bin/sh", "/bin/nc"}});
+  EXPECT_FALSE(shell.passed);
+  EXPECT_EQ(shell.details["new_shells_names"], "/bin/sh");
+  EXPECT_EQ(shell.details["new_executables_names"], "/bin/nc");
+  EXPECT_EQ(trace_of({.endpoints = {"evil:80"}}).details["new_endpoints_names"], "evil:80");
+  const Policy lenient{.trace_shells = Reaction::kTell,
+                       .trace_executables = Reaction::kAllow,
+                       .trace_endpoints = Reaction::kFail};
+  const auto told = trace_of({.executables = {"/bin/sh", "/bin/nc"}}, lenient);
+  EXPECT_TRUE(told.passed);
+  EXPECT_EQ(told.details["new_shells"], 1);
+  EXPECT_FALSE(told.details.contains("new_executables"));
+  const auto cut = trace_of({.executables = {"/bin/make"}, .cut = true});
+  EXPECT_TRUE(cut.passed) << "how much the evidence tells fails nothing";
+  EXPECT_EQ(cut.details["complete"], false);
+}
+
+TEST(Evaluate, ATraceThatCouldNotBeHadIsMissing) {
+  StepFacts unit = step("unit");
+  unit.declared.insert("trace");
+  unit.trace_problem = "none was made";
+  const auto signal =
+      judged({.gate_id = "g", .required = {"trace"}, .steps = {unit}, .base = {{"trace", {}}}}).at(0);
+  EXPECT_TRUE(signal.missing);
+  EXPECT_FALSE(signal.passed);
+}
+
+TEST(Evaluate, APolicyIsRepeated) {
+  const auto judge = [](std::optional<Signal> found) {
+    return judged({.gate_id = "g",
+                   .required = {"policy"},
+                   .steps = {step("x")},
+                   .policy_signal = std::move(found)})
+        .at(0);
+  };
+  EXPECT_TRUE(judge(Signal{.kind = "policy", .passed = true, .details = {{"files", 1}}}).passed);
+  EXPECT_FALSE(judge(Signal{.kind = "policy", .details = {{"failing", "x"}}}).passed);
+  EXPECT_TRUE(judge(std::nullopt).missing);
+}
+
+// What a model thinks of itself is no fact.
+TEST(Signals, NoDetailIsAnOpinion) {
+  constexpr std::string_view kOpinions[] = {"confidence", "self",  "opinion", "belief", "certain",
+                                            "score",      "model", "claim",   "assess"};
+  ASSERT_GE(signal_kinds().size(), 9U);
+  for (const auto kind : signal_kinds()) {
+    EXPECT_FALSE(details_of(kind).empty()) << kind;
+    std::set<std::string_view> keys;
+    for (const auto& detail : details_of(kind)) {
+      EXPECT_TRUE(keys.insert(detail.key).second) << kind << "." << detail.key << " is there twice";
+      for (const auto opinion : kOpinions)
+        EXPECT_EQ(detail.key.find(opinion), std::string_view::npos) << kind << "." << detail.key;
+    }
+  }
+}
+
+TEST(Signals, TheDocsHaveTheCatalogue) {
+  std::ifstream docs(PAWL_SOURCE_DIR "/docs/signals.md");
+  std::set<std::string> told, known;
+  for (std::string line; std::getline(docs, line);) {
+    std::smatch row;
+    if (std::regex_match(line, row, std::regex(R"(\| (\w+) \| (\w+) \| (text|integer|boolean) \| .+ \|)")))
+      told.insert(row.str(1) + " " + row.str(2) + " " + row.str(3));
+  }
+  constexpr const char* kTypes[] = {"text", "integer", "boolean"};
+  for (const auto kind : signal_kinds())
+    for (const auto& detail : details_of(kind))
+      known.insert(std::string(kind) + " " + std::string(detail.key) + " " +
+                   kTypes[static_cast<int>(detail.type)]);
+  EXPECT_EQ(told, known);
 }
 
 AttemptFacts failing(const std::string& kind = "build") {

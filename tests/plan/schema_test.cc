@@ -25,6 +25,7 @@ TEST(Schema, HasEveryKeyOfTheParserAndNoOther) {
     Json place = mapping == "plan"            ? plan
                  : mapping == "policy_file"   ? policy
                  : mapping == "policy_limits" ? policy["properties"]["limits"]
+                 : mapping == "policy_trace"  ? policy["properties"]["trace"]
                                               : plan["$defs"][mapping];
     if (mapping == "resume") place = place["oneOf"][1];
     std::set<std::string> in_schema;

@@ -1,11 +1,12 @@
-// What a file of this folder gives: NAME.cc defines `pawl::gates::formats::NAME`. CMakeLists.txt lists the
-// files, so nothing else names them.
+// What a file of these folders gives: FAMILY/NAME.cc defines `pawl::gates::formats::NAME`, a function of its
+// family's type. CMakeLists.txt lists the files, so nothing else names them.
 #pragma once
 
-#include "gates/test_report.h"
+#include "gates/report.h"
 
 namespace pawl::gates::formats {
 
-using Read = Result<Tests>(ByteSource& report);
+using ReadTests = Result<Tests>(ByteSource& report);
+using ReadFindings = Result<Findings>(ByteSource& report);
 
 }  // namespace pawl::gates::formats

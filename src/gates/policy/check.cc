@@ -156,7 +156,8 @@ Signal policy_missing(const std::string& why) {
           .gate_id = kGate,
           .passed = false,
           .missing = true,
-          .details = {{"problem", printable(why.substr(0, kFindingBytesMax))}}};
+          .details = {{"problem", printable(why.substr(0, kFindingBytesMax))}},
+          .collector = "diff"};
 }
 
 }  // namespace pawl::gates

@@ -1,5 +1,8 @@
 #include "gates/reading/collector.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -11,41 +14,71 @@ constexpr std::size_t kMessageBytesMax = 512;
 std::string bounded_name(std::string_view group, std::string_view name) {
   std::string out =
       valid_utf8(group.empty() ? std::string(name) : std::string(group) + "::" + std::string(name));
-  if (out.size() > kTestNameBytesMax)
-    out = std::string(utf8_prefix(out, kTestNameBytesMax - kHashHexSize - 1)) + "#" + blake3_hex(out);
+  if (out.size() > kNameBytesMax)
+    out = std::string(utf8_prefix(out, kNameBytesMax - kHashHexSize - 1)) + "#" + blake3_hex(out);
   return out;
 }
 
 }  // namespace
 
-Status TestCollector::add(std::string_view group, std::string_view name, TestStatus status,
-                          std::string_view message) {
-  if (static_cast<std::int64_t>(tests_.size()) >= kReportTestsMax)
-    return fail(ErrorKind::kExhausted, "more tests than the limit of " + std::to_string(kReportTestsMax));
-  tests_.push_back({.name = bounded_name(group, name), .status = status});
-  auto& test = tests_.back();
+template <class Item>
+Status Collector<Item>::add(std::string_view group, std::string_view name) {
+  if (static_cast<std::int64_t>(items_.size()) >= kReportItemsMax)
+    return fail(ErrorKind::kExhausted,
+                "more tests or findings than the limit of " + std::to_string(kReportItemsMax));
+  items_.push_back({.name = bounded_name(group, name)});
+  auto& item = items_.back();
   // What "#2" is made of may itself be a name: count that one, too, until one is free.
-  for (auto* seen = &times_[test.name]; ++*seen > 1;) {
-    const std::string next = test.name + "#" + std::to_string(*seen);
+  for (auto* seen = &times_[item.name]; ++*seen > 1;) {
+    const std::string next = item.name + "#" + std::to_string(*seen);
     if (times_.contains(next)) continue;
-    test.name = next;
-    times_[test.name] = 1;
+    item.name = next;
+    times_[item.name] = 1;
     break;
   }
+  return {};
+}
+template class Collector<TestCase>;
+template class Collector<Finding>;
+
+Status TestCollector::add(std::string_view group, std::string_view name, TestStatus status,
+                          std::string_view message) {
+  PAWL_OK(Collector::add(group, name));
+  last().status = status;
   if (status == TestStatus::kFailed) fail_last(message);
   return {};
 }
 
 void TestCollector::fail_last(std::string_view message) {
-  auto& test = tests_.back();
+  auto& test = last();
   test.status = TestStatus::kFailed;
   if (test.message.empty())
     test.message =
         std::string(utf8_prefix(valid_utf8(message.substr(0, kMessageBytesMax)), kMessageBytesMax));
 }
 
+Status FindingCollector::add(std::string_view group, std::string_view name, Severity severity) {
+  PAWL_OK(Collector::add(group, name));
+  last().severity = severity;
+  return {};
+}
+
+Severity severity_of(std::string_view word) {
+  constexpr std::pair<std::string_view, Severity> kWords[] = {
+      {"negligible", Severity::kLow},   {"info", Severity::kLow},      {"low", Severity::kLow},
+      {"moderate", Severity::kMedium},  {"medium", Severity::kMedium}, {"high", Severity::kHigh},
+      {"critical", Severity::kCritical}};
+  const auto same = [&](const auto& known) {
+    return std::ranges::equal(word, known.first,
+                              [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
+  };
+  const auto* found = std::ranges::find_if(kWords, same);
+  return found == std::end(kWords) ? Severity::kUnknown : found->second;
+}
+
 std::string_view inside_workspace(std::string_view path) {
-  constexpr std::string_view kWorkspace = "/workspace/";
+  constexpr std::string_view kScheme = "file://", kWorkspace = "/workspace/";
+  if (path.starts_with(kScheme)) path.remove_prefix(kScheme.size());
   if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
   return path;
 }

@@ -1,28 +1,44 @@
-// Tests as readers find them, with the bounds of test_report.h.
+// Tests and findings as readers find them, with the bounds of report.h.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
 
-#include "gates/test_report.h"
+#include "gates/report.h"
 
 namespace pawl::gates {
 
-class TestCollector {
+// Items whose names differ.
+template <class Item>
+class Collector {
  public:
   // kExhausted: one too many. `group` may be "". Neither needs to be valid UTF-8.
-  Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
-  TestCase& last() { return tests_.back(); }  // REQUIRES: one was added
-  void fail_last(std::string_view message);
-  std::size_t size() const { return tests_.size(); }
-  Tests take() { return std::move(tests_); }
+  Status add(std::string_view group, std::string_view name);
+  Item& last() { return items_.back(); }  // REQUIRES: one was added
+  std::size_t size() const { return items_.size(); }
+  std::deque<Item> take() { return std::move(items_); }
 
  private:
-  Tests tests_;
-  // Views of the names in tests_. Ordered: names that collide in a hash are easily made.
+  std::deque<Item> items_;
+  // Views of the names in items_. Ordered: names that collide in a hash are easily made.
   std::map<std::string_view, int> times_;
 };
+
+class TestCollector : public Collector<TestCase> {
+ public:
+  Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
+  void fail_last(std::string_view message);
+};
+
+class FindingCollector : public Collector<Finding> {
+ public:
+  Status add(std::string_view group, std::string_view name, Severity severity);
+};
+
+// "low", "Medium", "MODERATE", ...; kUnknown for another word.
+Severity severity_of(std::string_view word);
 
 // "/workspace/src/a.test.js" -> "src/a.test.js": a name must not depend on where the workspace lies.
 std::string_view inside_workspace(std::string_view path);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "gates/test_report.h"
+#include "gates/report.h"
 
 namespace pawl::gates {
 namespace {
@@ -64,49 +64,94 @@ struct Stop : std::exception {
 
 class Items {
  public:
-  Items(const std::vector<std::string_view>& keys,
+  Items(const std::vector<std::string_view>& paths,
         const std::function<Status(std::string_view, const Json&)>& take)
-      : keys_(keys), take_(take) {}
+      : paths_(paths), take_(take) {}
 
   // The library's word on what it found; false: not kept.
   bool on(int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
     if (depth > kReportDepthMax) throw Stop({.kind = ErrorKind::kExhausted, .message = "nested too deeply"});
-    if (event == Event::key && depth == 1) {
-      key_ = value.get<std::string>();
-      wanted_ = std::ranges::find(keys_, key_) != keys_.end();
-      return wanted_;
-    }
-    if (!wanted_ && depth > 0) return false;
-    if (++values_ > kValuesOfItemMax)
-      throw Stop({.kind = ErrorKind::kExhausted, .message = "an item of more values than the limit"});
-    if (event == Event::array_start && depth == 1) found.push_back(key_);
     if (event == Event::array_start && depth == 0) throw Stop({.message = "an array, and not an object"});
-    const bool item_ended =
-        depth == 2 && event != Event::object_start && event != Event::array_start && event != Event::key;
-    if (!item_ended) return true;
-    values_ = 0;
-    if (auto taken = take_(key_, value); !taken) throw Stop(std::move(taken).error());
+    if (items_depth_ > 0 && depth >= items_depth_) return inside(depth, event, value);
+    items_depth_ = 0;
+    switch (event) {
+      case Event::key:
+        return enter(depth, value.get_ref<const std::string&>());
+      case Event::array_start:
+      case Event::object_start:
+        return depth == 0 || open(depth, event == Event::object_start);
+      case Event::array_end:
+      case Event::object_end:
+        return depth == 0;  // what was on the way is not needed any more
+      case Event::value:
+        return false;
+    }
     return false;
   }
 
   std::vector<std::string> found;
 
  private:
-  const std::vector<std::string_view>& keys_;
+  // A key on the way: whether it leads to one of the paths.
+  bool enter(int depth, const std::string& key) {
+    constexpr std::size_t kKeyMax = 64;  // those of the paths are shorter
+    while (!keys_.empty() && keys_.back().depth >= depth) keys_.pop_back();
+    const bool of_a_path = key.size() <= kKeyMax && key.find('.') == std::string::npos;
+    const std::string path = (keys_.empty() ? "" : keys_.back().path + ".") + (of_a_path ? key : "?");
+    const bool leads = std::ranges::any_of(paths_, [&](std::string_view wanted) {
+      return wanted.starts_with(path) && (wanted.size() == path.size() || wanted[path.size()] == '.');
+    });
+    keys_.push_back({depth, leads, path});
+    return leads;
+  }
+
+  bool open(int depth, bool members) {
+    while (!keys_.empty() && keys_.back().depth > depth) keys_.pop_back();
+    if (keys_.empty() || !keys_.back().leads) return true;
+    if (keys_.back().depth == depth) found.push_back(keys_.back().path);
+    if (std::ranges::find(paths_, keys_.back().path) == paths_.end()) return true;
+    path_ = keys_.back().path;
+    items_depth_ = depth + 1;
+    members_ = members;
+    return true;
+  }
+
+  bool inside(int depth, Json::parse_event_t event, const Json& value) {
+    using Event = Json::parse_event_t;
+    if (++values_ > kValuesOfItemMax)
+      throw Stop({.kind = ErrorKind::kExhausted, .message = "an item of more values than the limit"});
+    const bool ended = depth == items_depth_ && event != Event::object_start && event != Event::array_start &&
+                       event != Event::key;
+    if (!ended) return true;
+    // The library keeps the keys of plain ones, so that their number had no bound.
+    if (members_ && !value.is_structured()) throw Stop({.message = path_ + ": a member that is no object"});
+    values_ = 0;
+    if (auto taken = take_(path_, value); !taken) throw Stop(std::move(taken).error());
+    return false;
+  }
+
+  struct Key {
+    int depth;
+    bool leads;  // to one of the paths
+    std::string path;
+  };
+  const std::vector<std::string_view>& paths_;
   const std::function<Status(std::string_view, const Json&)>& take_;
-  std::string key_;
-  bool wanted_ = false;  // what is below the key
+  std::vector<Key> keys_;  // those that enclose what is read
+  std::string path_;       // whose items are read
+  int items_depth_ = 0;    // of them; 0: none are read
+  bool members_ = false;   // they are those of an object
   std::int64_t values_ = 0;
 };
 
 }  // namespace
 
 Result<std::vector<std::string>> for_each_json_item(
-    ByteSource& source, const std::vector<std::string_view>& keys,
-    const std::function<Status(std::string_view key, const Json& item)>& take) {
+    ByteSource& source, const std::vector<std::string_view>& paths,
+    const std::function<Status(std::string_view path, const Json& item)>& take) {
   Bytes bytes(source);
-  Items items(keys, take);
+  Items items(paths, take);
   try {
     const Json top = Json::parse(
         Iterator(&bytes), Iterator(),

@@ -11,12 +11,13 @@
 
 namespace pawl::gates {
 
-// Calls `take(key, item)` for each item of the arrays that the top object has below one of `keys`; what is
-// below another key is skipped. The first failure of `take` ends the reading. Returns the keys of the object
-// that were there with an array. kInvalid: not JSON, or no object. kExhausted: nested too deeply, or an item
-// of more than a million values.
+// Calls `take(path, item)` for each item of the arrays and members of the objects at one of `paths`: keys
+// below the top object, joined by dots; an array on the way is passed through ("runs.results" is the results
+// of all runs). What is elsewhere is skipped. The first failure of `take` ends the reading. Returns the paths
+// that were there with an array or object, as often as they were. kInvalid: not JSON, or no object.
+// kExhausted: nested too deeply, or an item of more than a million values.
 Result<std::vector<std::string>> for_each_json_item(
-    ByteSource& source, const std::vector<std::string_view>& keys,
-    const std::function<Status(std::string_view key, const Json& item)>& take);
+    ByteSource& source, const std::vector<std::string_view>& paths,
+    const std::function<Status(std::string_view path, const Json& item)>& take);
 
 }  // namespace pawl::gates

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "gates/test_report.h"
+#include "gates/report.h"
 
 namespace pawl::gates {
 namespace {

@@ -112,9 +112,9 @@ class Reader {
 
   Status add(std::size_t depth, std::string_view rest, bool failed) {
     PAWL_OK(reach(depth));
-    if (++points_ > kReportTestsMax) return fail(ErrorKind::kExhausted, "more tests than the limit");
+    if (++points_ > kReportItemsMax) return fail(ErrorKind::kExhausted, "more tests than the limit");
     auto [name, directive] = description(rest, levels_[depth].own + 1);
-    if (name.size() > kTestNameBytesMax * 2) name.resize(kTestNameBytesMax * 2);
+    if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
     TestStatus status = failed ? TestStatus::kFailed : TestStatus::kPassed;
     if (starts_word(directive, "skip") || (failed && starts_word(directive, "todo")))
       status = TestStatus::kSkipped;
@@ -134,7 +134,7 @@ class Reader {
     for (auto& point : below.points) {
       std::string name = parent + "::" + point.name;
       // Of many levels a name would grow with each: cut where the collector would.
-      if (name.size() > kTestNameBytesMax * 2) name.resize(kTestNameBytesMax * 2);
+      if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
       levels_[depth].points.push_back({.name = std::move(name), .status = point.status});
     }
     return {};

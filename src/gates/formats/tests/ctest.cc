@@ -28,7 +28,7 @@ class Handler final : public XmlHandler {
   }
 
   void text(std::string_view piece) override {
-    if (in_name_ && name_.size() <= 2 * kTestNameBytesMax) name_ += piece;
+    if (in_name_ && name_.size() <= 2 * kNameBytesMax) name_ += piece;
   }
 
   Result<Tests> result() {

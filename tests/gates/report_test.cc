@@ -1,6 +1,6 @@
 // Test reports as the runners document them, and as an attacker writes them. What the real runners write is
 // in tests/cli/runners_test.py.
-#include "gates/test_report.h"
+#include "gates/report.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,20 @@ namespace {
 
 Result<Tests> read(std::string_view format, std::string text) {
   MemorySource bytes(std::move(text));
-  return read_tests(format, bytes);
+  PAWL_TRY(auto report, read_report(format, bytes));
+  return std::move(report.tests);
+}
+
+// "name high | name unknown", or why not.
+std::string found(std::string_view format, std::string text) {
+  constexpr const char* kWords[] = {"unknown", "low", "medium", "high", "critical"};
+  MemorySource bytes(std::move(text));
+  const auto report = read_report(format, bytes);
+  if (!report) return report.error().message;
+  std::string out;
+  for (const auto& finding : report->findings)
+    out += (out.empty() ? "" : " | ") + finding.name + " " + kWords[static_cast<int>(finding.severity)];
+  return out;
 }
 
 // "+a -b ~c": passed, failed, skipped; or why not.
@@ -64,9 +77,9 @@ TEST(Junit, RefusesWhatAnAttackerWrites) {
   const auto long_name =
       read("junit", "<testsuite><testcase name='" + std::string(100'000, 'x') + "'/></testsuite>");
   ASSERT_TRUE(long_name);
-  EXPECT_LE(long_name->at(0).name.size(), kTestNameBytesMax + 80);
+  EXPECT_LE(long_name->at(0).name.size(), kNameBytesMax + 80);
   std::string many = "<testsuite>";
-  for (std::int64_t i = 0; i <= kReportTestsMax; ++i) many += "<testcase name='t'/>";
+  for (std::int64_t i = 0; i <= kReportItemsMax; ++i) many += "<testcase name='t'/>";
   const auto too_many = read("junit", many + "</testsuite>");
   ASSERT_FALSE(too_many);
   EXPECT_EQ(too_many.error().kind, ErrorKind::kExhausted);
@@ -183,6 +196,110 @@ TEST(Ctest, TestsHaveAStatus) {
     <Test Status="notrun"><Name>three</Name></Test></Testing></Site>)"),
             "+one | -two & more | ~three");
   EXPECT_FALSE(read("ctest", "<Site/>"));
+}
+
+// OASIS SARIF 2.1.0.
+TEST(Sarif, AResultIsKnownAgainWhenLinesMove) {
+  const auto result = [](const std::string& more) {
+    return R"({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x", "rules": [{"id": "r"}]}},
+      "results": [{"ruleId": "r1", "level": "error", "message": {"text": "m"}, "locations": [{"physicalLocation":
+        {"artifactLocation": {"uri": "file:///workspace/src/a.c"}, "region": {"startLine": 3}}}])" +
+           more + "}]}]}";
+  };
+  EXPECT_EQ(found("sarif", result("")), "src/a.c::r1: m high");
+  EXPECT_EQ(
+      found("sarif", result(R"(, "partialFingerprints": {"primaryLocationLineHash": "39fa2ee980eb94b0:1"})")),
+      "src/a.c::r1: primaryLocationLineHash 39fa2ee980eb94b0:1 high");
+  EXPECT_EQ(found("sarif", result(R"(, "suppressions": [{"kind": "inSource"}])")), "src/a.c::r1: m high")
+      << "who writes the code can write the comment";
+  EXPECT_EQ(found("sarif", result(R"(, "kind": "pass")")), "");
+}
+
+TEST(Sarif, RunsAreOne) {
+  EXPECT_EQ(found("sarif", R"({"runs": [{"results": [{"ruleIndex": 4, "message": {"id": "m1"}}]},
+                                        {"results": []},
+                                        {"results": [{"rule": {"id": "r"}, "message": {"text": "m"}, "level": "note"}]}]})"),
+            "rule 4: m1 medium | r: m low");
+  EXPECT_EQ(found("sarif", R"({"runs": [{"tool": {"results": [{"ruleId": "inner"}]}}]})"),
+            "not a good sarif report: no run in it has results");
+  EXPECT_EQ(found("sarif", R"({"runs.results": [{"ruleId": "x"}], "runs": []})"),
+            "not a good sarif report: no run in it has results")
+      << "a key with a dot is not two";
+  EXPECT_EQ(found("sarif", R"({"runs": [{"invocations": [{"executionSuccessful": false}], "results": []}]})"),
+            "not a good sarif report: it says of its own run that it did not succeed");
+}
+
+TEST(Grype, MatchesArePackagesWithAVulnerability) {
+  EXPECT_EQ(found("grype", R"({"matches": [
+      {"vulnerability": {"id": "CVE-2023-45853", "severity": "Critical", "fix": {"versions": [], "state": "wont-fix"}},
+       "relatedVulnerabilities": [], "matchDetails": [{"type": "exact-direct-match"}],
+       "artifact": {"name": "zlib1g", "version": "1:1.2.13", "type": "deb", "purl": "pkg:deb/debian/zlib1g@1"}},
+      {"vulnerability": {"id": "GHSA-xvch-5gv4-984h", "severity": "Negligible"}, "artifact": {"name": "minimist"}}],
+      "source": {"type": "directory", "target": "."}, "distro": {"name": ""}, "descriptor": {"name": "grype"}})"),
+            "zlib1g::CVE-2023-45853 critical | minimist::GHSA-xvch-5gv4-984h low");
+  EXPECT_EQ(found("grype", R"({"matches": []})"), "");
+  EXPECT_EQ(found("grype", R"({"matches": [{"vulnerability": {}}]})"),
+            "not a good grype report: a match without a vulnerability or an artifact");
+  EXPECT_EQ(found("grype", "{}"), "not a good grype report: matches is not in it, once");
+  EXPECT_EQ(found("grype", R"({"matches": [], "matches": []})"),
+            "not a good grype report: matches is not in it, once");
+}
+
+TEST(Osv, SeverityIsTheWorseOfAdvisoryAndGroup) {
+  EXPECT_EQ(
+      found("osv", R"({"results": [{"source": {"path": "/workspace/package-lock.json", "type": "lockfile"},
+      "packages": [{"package": {"name": "minimist", "version": "0.0.8", "ecosystem": "npm"},
+        "vulnerabilities": [{"id": "GHSA-vh95-rmgr-6w4m", "database_specific": {"severity": "MODERATE"}},
+                            {"id": "GHSA-xvch-5gv4-984h", "database_specific": {"severity": "CRITICAL"}}],
+        "groups": [{"ids": ["GHSA-vh95-rmgr-6w4m"], "aliases": ["CVE-2020-7598"], "max_severity": "7.5"},
+                   {"ids": ["GHSA-xvch-5gv4-984h"], "max_severity": ""}]}]}]})"),
+      "npm/minimist::GHSA-vh95-rmgr-6w4m high | npm/minimist::GHSA-xvch-5gv4-984h critical");
+  EXPECT_EQ(found("osv", R"({"results": []})"), "");
+  EXPECT_EQ(found("osv", R"({"packages": []})"), "not a good osv report: no results in it");
+}
+
+TEST(NpmAudit, AnAdvisoryIsToldOnce) {
+  EXPECT_EQ(found("npm_audit", R"({"auditReportVersion": 2, "vulnerabilities": {
+      "minimist": {"name": "minimist", "severity": "critical", "isDirect": false, "effects": ["mkdirp"],
+        "via": [{"source": 1097677, "name": "minimist", "dependency": "minimist", "title": "Prototype Pollution",
+                 "url": "https://example.org/advisories/GHSA-1", "severity": "critical", "range": "<0.2.4"}]},
+      "mkdirp": {"name": "mkdirp", "severity": "critical", "via": ["minimist"], "effects": []}},
+      "metadata": {"vulnerabilities": {"critical": 2, "total": 2}}})"),
+            "minimist::https://example.org/advisories/GHSA-1 critical");
+  EXPECT_EQ(found("npm_audit", R"({"vulnerabilities": {}})"), "");
+  EXPECT_EQ(found("npm_audit", R"({"message": "405 Method Not Allowed", "error": {"summary": ""}})"),
+            "not a good npm_audit report: vulnerabilities is not in it, once");
+  EXPECT_EQ(found("npm_audit", R"({"vulnerabilities": {"a": 1}})"),
+            "not a good npm_audit report: vulnerabilities: a member that is no object");
+}
+
+// cyclonedx.org/docs/1.5/json
+TEST(Cyclonedx, AComponentIsItsPackageUrl) {
+  EXPECT_EQ(found("cyclonedx", R"({"bomFormat": "CycloneDX", "specVersion": "1.5",
+      "vulnerabilities": [{"bom-ref": "v1", "id": "CVE-1", "source": {"name": "NVD"},
+          "ratings": [{"severity": "medium"}, {"score": 9.8, "severity": "critical", "method": "CVSSv31"}],
+          "affects": [{"ref": "c1"}, {"ref": "pkg:npm/b@2.0.0"}, {"ref": "pkg:npm/%40s/c@3.0.0?x=y"}]},
+        {"id": "CVE-2", "affects": []}],
+      "components": [{"bom-ref": "c1", "type": "library", "name": "a", "version": "1", "purl": "pkg:npm/a@1.0.0"}]})"),
+            "pkg:npm/a::CVE-1 critical | pkg:npm/b::CVE-1 critical | pkg:npm/%40s/c::CVE-1 critical | CVE-2 "
+            "unknown");
+  EXPECT_EQ(found("cyclonedx", R"({"bomFormat": "CycloneDX", "components": []})"),
+            "not a good cyclonedx report: vulnerabilities is not in it, once");
+}
+
+TEST(Findings, AreBounded) {
+  std::string many = R"({"matches": [)";
+  for (std::int64_t i = 0; i <= kReportItemsMax; ++i)
+    many += R"({"vulnerability": {"id": "a"}, "artifact": {"name": "b"}},)";
+  many.back() = ']';
+  EXPECT_EQ(found("grype", many + "}"),
+            "not a good grype report: more tests or findings than the limit of 200000");
+  std::string deep = R"({"runs": [{"results": [)";
+  for (int i = 0; i < 100'000; ++i) deep += R"({"a":[)";
+  EXPECT_EQ(found("sarif", deep), "not a good sarif report: nested too deeply");
+  std::string keys = "{";
+  for (int i = 0; i < 60; ++i) keys += "\"" + std::string(100'000, 'k') + "\":{";
+  EXPECT_EQ(found("osv", keys).substr(0, 20), "not a good osv repor");
 }
 
 TEST(Formats, AnUnknownOneIsAnError) { EXPECT_EQ(read("junit5", "").error().kind, ErrorKind::kNotFound); }

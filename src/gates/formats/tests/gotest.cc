@@ -37,7 +37,7 @@ class Reader {
     const std::string action = text_in(event, "Action"), name = text_in(event, "Package"),
                       test = text_in(event, "Test");
     if (name.empty() || action == "output") return {};
-    if (packages_.size() >= static_cast<std::size_t>(kReportTestsMax) || open_ >= kReportTestsMax)
+    if (packages_.size() >= static_cast<std::size_t>(kReportItemsMax) || open_ >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more packages or open tests than the limit");
     auto& package = packages_[name];
     const bool ended = action == "pass" || action == "fail" || action == "skip";

@@ -1,0 +1,161 @@
+#include "gates/common.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gates/reading/collector.h"
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::size_t kNamesShown = 5;
+constexpr std::size_t kProblemBytesMax = 512;  // what is wrong with a report can quote megabytes of it
+
+bool exited_zero(const StepFacts& step) { return step.outcome == "exited" && step.exit_code == 0; }
+
+// The steps that decide a kind: the one named like it, else all.
+std::vector<const StepFacts*> deciding(const GateFacts& facts, std::string_view kind) {
+  std::vector<const StepFacts*> all;
+  for (const auto& step : facts.steps) {
+    if (step.step_name == kind) return {&step};
+    all.push_back(&step);
+  }
+  return all;
+}
+
+Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view family) {
+  TestCollector tests;
+  FindingCollector findings;
+  for (const auto& step : steps)
+    for (const auto& file : step.reports) {
+      if (file.family != family || !file.report) continue;
+      for (const auto& test : file.report->tests)
+        PAWL_OK(tests.add("", test.name, test.status, test.message));
+      for (const auto& finding : file.report->findings)
+        PAWL_OK(findings.add("", finding.name, finding.severity));
+    }
+  return Report{.tests = tests.take(), .findings = findings.take()};
+}
+
+}  // namespace
+
+Signal exit_signal(const GateFacts& facts, std::string_view kind) {
+  Signal signal{.kind = std::string(kind), .gate_id = facts.gate_id, .details = Json::object()};
+  const auto steps = deciding(facts, kind);
+  const auto bad = std::ranges::find_if(steps, [](const auto* step) { return !exited_zero(*step); });
+  const StepFacts* last = bad != steps.end() ? *bad : (steps.empty() ? nullptr : steps.back());
+  // One step named like the kind decides by itself, wherever the gate stopped after it.
+  const bool all_ran = facts.finished || (steps.size() == 1 && steps.front()->step_name == kind);
+  signal.passed = bad == steps.end() && !steps.empty() && all_ran;
+  signal.missing = steps.empty();
+  if (last != nullptr) {
+    signal.details["step"] = last->step_name;
+    signal.details["outcome"] = last->outcome;
+    signal.details["exit_code"] = last->exit_code;
+  }
+  return signal;
+}
+
+std::vector<Detail> with_exit(std::vector<Detail> more) {
+  more.insert(more.begin(), {{"step", Detail::Type::kText},
+                             {"outcome", Detail::Type::kText},
+                             {"exit_code", Detail::Type::kInteger}});
+  return more;
+}
+
+std::string shown(const std::vector<std::string>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i) out += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kNamesShown) out += fmt::format(", and {} more", names.size() - kNamesShown);
+  return out;
+}
+
+std::vector<std::string> beyond(const std::vector<std::string>& after,
+                                const std::vector<std::string>& before) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(after, std::back_inserter(out),
+                       [&](const auto& name) { return !std::ranges::binary_search(before, name); });
+  return out;
+}
+
+Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family) {
+  Reports out;
+  for (const auto& step : steps) {
+    out.declared = out.declared || step.declared.contains(family);
+    for (const auto& file : step.reports) {
+      if (file.family != family) continue;
+      if (file.report)
+        ++out.parsed;
+      else if (out.problem.empty())
+        out.problem = printable((file.path + ": " + file.report.error().message).substr(0, kProblemBytesMax));
+    }
+  }
+  auto all = merged(steps, family);
+  if (all)
+    out.all = *std::move(all);
+  else
+    out.problem = all.error().message;
+  return out;
+}
+
+bool lacks_reports(const Reports& reports, Signal& signal) {
+  if (reports.parsed > 0 && reports.problem.empty()) return false;
+  signal.passed = false;
+  signal.missing = true;
+  signal.details["problem"] = reports.problem.empty() ? "no report was written" : reports.problem;
+  return true;
+}
+
+std::vector<Detail> delta_details() {
+  using enum Detail::Type;
+  return with_exit({{"reports", kInteger},
+                    {"before", kInteger},
+                    {"after", kInteger},
+                    {"fixed", kInteger},
+                    {"new", kInteger},
+                    {"new_names", kText},
+                    {"new_high_or_critical", kInteger},
+                    {"problem", kText}});
+}
+
+std::vector<std::string> findings_on_base(const std::vector<StepFacts>& steps, std::string_view family) {
+  std::vector<std::string> names;
+  for (const auto& finding : all_reports(steps, family).all.findings) names.push_back(finding.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+Signal delta_signal(const GateFacts& facts, std::string_view kind, std::string_view family,
+                    const std::vector<std::string>* base) {
+  Signal signal = exit_signal(facts, kind);
+  const Reports reports = all_reports(facts.steps, family);
+  signal.details["reports"] = reports.parsed;
+  if (!signal.passed || lacks_reports(reports, signal)) return signal;
+  if (base == nullptr) {
+    signal.passed = false;
+    signal.missing = true;
+    signal.details["problem"] = "nothing is known of base";
+    return signal;
+  }
+  std::vector<std::string> names, fresh;
+  std::int64_t grave = 0;
+  for (const auto& finding : reports.all.findings) {
+    names.push_back(finding.name);
+    if (std::ranges::binary_search(*base, finding.name)) continue;
+    fresh.push_back(finding.name);
+    grave += finding.severity >= Severity::kHigh ? 1 : 0;
+  }
+  std::ranges::sort(names);
+  signal.details["before"] = base->size();
+  signal.details["after"] = names.size();
+  signal.details["fixed"] = beyond(*base, names).size();
+  signal.details["new"] = fresh.size();
+  if (fresh.empty()) return signal;
+  signal.passed = false;
+  signal.details["new_names"] = shown(fresh);
+  signal.details["new_high_or_critical"] = grave;
+  return signal;
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,42 @@
+// What several kinds of signals share. A detail of this room.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gates/gates.h"
+
+namespace pawl::gates {
+
+// Passed when the deciding steps exited with 0: the one named like the kind, else all.
+Signal exit_signal(const GateFacts& facts, std::string_view kind);
+// The details of exit_signal() and `more`.
+std::vector<Detail> with_exit(std::vector<Detail> more);
+
+// The first few, and how many more.
+std::string shown(const std::vector<std::string>& names);
+
+// `after` without `before`. REQUIRES: `before` is sorted.
+std::vector<std::string> beyond(const std::vector<std::string>& after,
+                                const std::vector<std::string>& before);
+
+// What the reports of a family say, as one: a name that two of them have is two.
+struct Reports {
+  Report all;
+  bool declared = false;
+  std::int64_t parsed = 0;
+  std::string problem;  // of the first that does not parse
+};
+Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
+
+// Whether evidence that was promised can't be used; then the signal says so, and is missing.
+bool lacks_reports(const Reports& reports, Signal& signal);
+
+// After may have no finding that base does not have: signals of the family's reports, by name.
+Signal delta_signal(const GateFacts& facts, std::string_view kind, std::string_view family,
+                    const std::vector<std::string>* base);
+std::vector<Detail> delta_details();
+std::vector<std::string> findings_on_base(const std::vector<StepFacts>& steps, std::string_view family);
+
+}  // namespace pawl::gates

@@ -1,0 +1,95 @@
+// CycloneDX 1.4 and later as JSON, with its `vulnerabilities`. One is named "component::id"; a component by
+// its package URL without the version.
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "gates/formats/format.h"
+#include "gates/reading/collector.h"
+#include "gates/reading/json_items.h"
+
+namespace pawl::gates::formats {
+namespace {
+
+// "pkg:npm/minimist@1.2.0?x#y" -> "pkg:npm/minimist" (github.com/package-url/purl-spec: a scope's @ is %40).
+std::string without_version(std::string name) {
+  if (!name.starts_with("pkg:")) return name;
+  return name.substr(0, name.find_first_of("@?#"));
+}
+
+class Reader {
+ public:
+  Status take(std::string_view path, const Json& item) {
+    if (!item.is_object()) return fail(ErrorKind::kInvalid, "an item that is no object");
+    if (path == "vulnerabilities") return add_vulnerability(item);
+    return add_component(item);
+  }
+
+  // What affects a component is known by a reference, and the components may come after.
+  Result<Findings> result() {
+    for (const auto& [component, id, severity] : vulnerabilities_) {
+      const auto known = components_.find(component);
+      PAWL_OK(findings_.add(known == components_.end() ? without_version(component) : known->second, id,
+                            severity));
+    }
+    return findings_.take();
+  }
+
+ private:
+  struct Vulnerability {
+    std::string component, id;
+    Severity severity;
+  };
+
+  static Status bounded(std::size_t count) {
+    if (static_cast<std::int64_t>(count) < kReportItemsMax) return {};
+    return fail(ErrorKind::kExhausted, "more components or vulnerabilities than the limit");
+  }
+
+  Status add_component(const Json& component) {
+    PAWL_OK(bounded(components_.size()));
+    std::string name = text_in(component, "purl");
+    if (name.empty()) name = text_in(component, "group") + "/" + text_in(component, "name");
+    components_[text_in(component, "bom-ref")] = without_version(std::move(name));
+    return {};
+  }
+
+  Status add_vulnerability(const Json& item) {
+    Severity severity = Severity::kUnknown;
+    if (const auto ratings = item.find("ratings"); ratings != item.end() && ratings->is_array())
+      for (const auto& rating : *ratings)
+        severity = std::max(severity, severity_of(text_in(rating, "severity")));
+    const std::string id = text_in(item, "id");
+    const auto affects = item.find("affects");
+    const bool some = affects != item.end() && affects->is_array() && !affects->empty();
+    if (!some) return add(Vulnerability{"", id, severity});
+    for (const auto& affected : *affects) PAWL_OK(add({text_in(affected, "ref"), id, severity}));
+    return {};
+  }
+
+  Status add(Vulnerability vulnerability) {
+    PAWL_OK(bounded(vulnerabilities_.size()));
+    vulnerabilities_.push_back(std::move(vulnerability));
+    return {};
+  }
+
+  std::map<std::string, std::string> components_;  // names by reference
+  std::vector<Vulnerability> vulnerabilities_;
+  FindingCollector findings_;
+};
+
+}  // namespace
+
+Result<Findings> cyclonedx(ByteSource& report) {
+  Reader reader;
+  PAWL_TRY(const auto found, for_each_json_item(report, {"components", "vulnerabilities"},
+                                                [&](std::string_view path, const Json& item) {
+                                                  return reader.take(path, item);
+                                                }));
+  // A list of components alone says nothing of what is wrong with them.
+  if (std::ranges::count(found, "vulnerabilities") != 1)
+    return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
+  return reader.result();
+}
+
+}  // namespace pawl::gates::formats

@@ -1,0 +1,29 @@
+// `npm audit --json`, of npm 7 and later (auditReportVersion 2). An advisory is named "package::its URL".
+#include "base/json.h"
+#include "gates/formats/format.h"
+#include "gates/reading/collector.h"
+#include "gates/reading/json_items.h"
+
+namespace pawl::gates::formats {
+
+Result<Findings> npm_audit(ByteSource& report) {
+  FindingCollector findings;
+  const auto take = [&](std::string_view, const Json& package) -> Status {
+    const auto via = package.find("via");
+    if (via == package.end() || !via->is_array())
+      return fail(ErrorKind::kInvalid, "a vulnerability without `via`");
+    for (const auto& advisory : *via) {
+      if (advisory.is_string()) continue;  // another package of the report, through which this one has it
+      std::string id = text_in(advisory, "url");
+      if (id.empty()) id = std::to_string(integer_in(advisory, "source"));
+      PAWL_OK(findings.add(text_in(advisory, "name"), id, severity_of(text_in(advisory, "severity"))));
+    }
+    return {};
+  };
+  PAWL_TRY(const auto found, for_each_json_item(report, {"vulnerabilities"}, take));
+  // What npm writes when it could not ask has an `error` in its place.
+  if (found.size() != 1) return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
+  return findings.take();
+}
+
+}  // namespace pawl::gates::formats

@@ -1,0 +1,70 @@
+#include "gates/report.h"
+
+#include <algorithm>
+
+#include "gates/formats/format.h"
+
+namespace pawl::gates {
+namespace formats {
+#define PAWL_FORMAT_tests(name) ReadTests name;
+#define PAWL_FORMAT_analysis(name) ReadFindings name;
+#define PAWL_FORMAT_vulnerabilities(name) ReadFindings name;
+#define PAWL_FORMAT(family, name) PAWL_FORMAT_##family(name)
+#include "report_formats.inc"
+#undef PAWL_FORMAT
+}  // namespace formats
+
+namespace {
+
+Result<Report> as_report(Result<Tests> tests) {
+  if (!tests) return std::unexpected(std::move(tests).error());
+  return Report{.tests = *std::move(tests)};
+}
+
+Result<Report> as_report(Result<Findings> findings) {
+  if (!findings) return std::unexpected(std::move(findings).error());
+  return Report{.findings = *std::move(findings)};
+}
+
+struct Format {
+  std::string_view family, name;
+  Result<Report> (*read)(ByteSource&);
+};
+
+constexpr Format kFormats[] = {
+#define PAWL_FORMAT(family, name) \
+  {#family, #name, [](ByteSource& report) { return as_report(formats::name(report)); }},
+#include "report_formats.inc"
+#undef PAWL_FORMAT
+};
+
+const Format* find_format(std::string_view name) {
+  const auto* found = std::ranges::find(kFormats, name, &Format::name);
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+}  // namespace
+
+std::vector<std::string_view> report_formats() {
+  std::vector<std::string_view> out;
+  for (const auto& format : kFormats) out.push_back(format.name);
+  std::ranges::sort(out);
+  return out;
+}
+
+std::string_view family_of(std::string_view format) {
+  const auto* found = find_format(format);
+  return found == nullptr ? "" : found->family;
+}
+
+Result<Report> read_report(std::string_view format, ByteSource& report) {
+  const auto* found = find_format(format);
+  if (found == nullptr)
+    return fail(ErrorKind::kNotFound, "there is no report format \"" + std::string(format) + "\"");
+  auto out = found->read(report);
+  if (!out)
+    return std::unexpected(std::move(out).error().in("not a good " + std::string(format) + " report"));
+  return out;
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,14 @@
+// How the agent's own step ended.
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+
+const Kind& agent() {
+  static const Kind kind = {
+      .evidence = "",
+      .details = {{"outcome", Detail::Type::kText}, {"exit_code", Detail::Type::kInteger}},
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals

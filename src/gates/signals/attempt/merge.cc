@@ -1,0 +1,14 @@
+// Phases that ran at once changed the same paths: the later one starts again from what the earlier one made.
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+
+const Kind& merge() {
+  static const Kind kind = {
+      .evidence = "",
+      .details = {{"overlaps_phase", Detail::Type::kText}, {"paths", Detail::Type::kText}},
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals

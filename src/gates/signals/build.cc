@@ -1,0 +1,17 @@
+// The work builds: exit code 0 of the steps that decide it.
+#include "gates/common.h"
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+
+const Kind& build() {
+  static const Kind kind = {
+      .evidence = "",
+      .details = with_exit({}),
+      .judge = [](const GateFacts& facts,
+                  const std::vector<std::string>*) { return exit_signal(facts, "build"); },
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals

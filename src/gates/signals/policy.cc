@@ -1,0 +1,39 @@
+// What the attempt changed is within the plan's policy and its protected paths. Judged once, before any gate
+// (policy/check.h); a gate that requires it repeats what was found.
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+namespace {
+
+Signal judge(const GateFacts& facts, const std::vector<std::string>*) {
+  Signal signal{.kind = "policy", .gate_id = facts.gate_id, .missing = true};
+  signal.details = {{"problem", "the plan has no policy"}};
+  if (!facts.policy_signal) return signal;
+  signal.passed = facts.policy_signal->passed;
+  signal.missing = facts.policy_signal->missing;
+  signal.details = facts.policy_signal->details;
+  return signal;
+}
+
+}  // namespace
+
+const Kind& policy() {
+  using enum Detail::Type;
+  static const Kind kind = {
+      .evidence = "policy",
+      .details = {{"files", kInteger},
+                  {"lines", kInteger},
+                  {"bytes", kInteger},
+                  {"failures", kInteger},
+                  {"failing", kText},
+                  {"told", kInteger},
+                  {"telling", kText},
+                  {"protected_paths_changed", kInteger},
+                  {"paths", kText},
+                  {"problem", kText}},
+      .judge = judge,
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals

@@ -1,0 +1,20 @@
+// Static analysis finds nothing that it does not find on base.
+#include "gates/common.h"
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+
+const Kind& sarif_delta() {
+  static const Kind kind = {
+      .evidence = kAnalysisFamily,
+      .details = delta_details(),
+      .judge =
+          [](const GateFacts& facts, const std::vector<std::string>* base) {
+            return delta_signal(facts, "sarif_delta", kAnalysisFamily, base);
+          },
+      .on_base = [](const std::vector<StepFacts>& steps) { return findings_on_base(steps, kAnalysisFamily); },
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals

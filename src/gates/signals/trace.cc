@@ -1,0 +1,98 @@
+// The steps run no program and reach for no endpoint that they do not on base, as far as the policy minds.
+#include "gates/reading/trace.h"
+
+#include <algorithm>
+
+#include "gates/common.h"
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+namespace {
+
+constexpr std::string_view kRuns = "runs ", kReaches = "reaches ";  // how names of base begin
+
+TraceFacts all_of(const std::vector<StepFacts>& steps) {
+  TraceFacts out;
+  for (const auto& step : steps) {
+    if (!step.trace) continue;
+    out.executables.insert(step.trace->executables.begin(), step.trace->executables.end());
+    out.endpoints.insert(step.trace->endpoints.begin(), step.trace->endpoints.end());
+    out.cut = out.cut || step.trace->cut;
+  }
+  return out;
+}
+
+std::vector<std::string> fresh(const std::set<std::string>& now, std::string_view prefix,
+                               const std::vector<std::string>& base) {
+  std::vector<std::string> out;
+  for (const auto& name : now)
+    if (!std::ranges::binary_search(base, std::string(prefix) + name)) out.push_back(name);
+  return out;
+}
+
+void report(Signal& signal, const char* key, const std::vector<std::string>& names, Reaction reaction) {
+  if (names.empty() || reaction == Reaction::kAllow) return;
+  signal.details[key] = names.size();
+  signal.details[std::string(key) + "_names"] = shown(names);
+  if (reaction == Reaction::kFail) signal.passed = false;
+}
+
+Signal missing(Signal signal, const std::string& why) {
+  signal.passed = false;
+  signal.missing = true;
+  signal.details["problem"] = why;
+  return signal;
+}
+
+Signal judge(const GateFacts& facts, const std::vector<std::string>* base) {
+  Signal signal = exit_signal(facts, "trace");
+  if (!signal.passed) return signal;
+  for (const auto& step : facts.steps)
+    if (step.declared.contains("trace") && !step.trace)
+      return missing(std::move(signal), "no trace of " + step.step_name + ": " + step.trace_problem);
+  if (base == nullptr) return missing(std::move(signal), "nothing is known of base");
+  const TraceFacts now = all_of(facts.steps);
+  signal.details["executables"] = now.executables.size();
+  signal.details["endpoints"] = now.endpoints.size();
+  // How much the evidence tells is told, and fails nothing by itself.
+  signal.details["complete"] = !now.cut;
+  auto programs = fresh(now.executables, kRuns, *base);
+  const auto others = std::ranges::stable_partition(programs, is_shell);
+  report(signal, "new_shells", {programs.begin(), others.begin()}, facts.policy.trace_shells);
+  report(signal, "new_executables", {others.begin(), others.end()}, facts.policy.trace_executables);
+  report(signal, "new_endpoints", fresh(now.endpoints, kReaches, *base), facts.policy.trace_endpoints);
+  return signal;
+}
+
+std::vector<std::string> on_base(const std::vector<StepFacts>& steps) {
+  const TraceFacts now = all_of(steps);
+  std::vector<std::string> out;
+  for (const auto& path : now.executables) out.push_back(std::string(kRuns) + path);
+  for (const auto& endpoint : now.endpoints) out.push_back(std::string(kReaches) + endpoint);
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+const Kind& trace() {
+  using enum Detail::Type;
+  static const Kind kind = {
+      .evidence = "trace",
+      .details = with_exit({{"executables", kInteger},
+                            {"endpoints", kInteger},
+                            {"complete", kBoolean},
+                            {"new_shells", kInteger},
+                            {"new_shells_names", kText},
+                            {"new_executables", kInteger},
+                            {"new_executables_names", kText},
+                            {"new_endpoints", kInteger},
+                            {"new_endpoints_names", kText},
+                            {"problem", kText}}),
+      .judge = judge,
+      .on_base = on_base,
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals
