@@ -188,7 +188,8 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
     end.accepted_layer = gate_layer_;
     return end;
   }
-  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(evidence()));
+  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(evidence()),
+                                    os::random_word(world_.random));
   auto consequence = consequence_of(hook_facts(now));
   end.action = consequence.action;
   end.goal = std::move(consequence.goal);

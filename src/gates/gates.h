@@ -115,9 +115,10 @@ struct Verdict {
 // Design, section 7. failed_retryable means that an attempt is left; exhausted attempts escalate.
 Verdict decide(const AttemptFacts& facts);
 
-// What the next agent reads as PAWL_FEEDBACK: {failing_signals, summary, evidence: [paths], attempt,
-// verdict}.
-Json feedback_of(const Verdict& verdict, std::int64_t attempt,
-                 const std::vector<std::string>& evidence_paths);
+// What the next agent reads as PAWL_FEEDBACK: {failing_signals, summary, fence, evidence: [paths], attempt,
+// verdict}. The summary stands between two lines that have `fence` in them, a word that nobody could know
+// when the steps ran: what they printed can't end it and go on as if Pawl, or a person, were speaking.
+Json feedback_of(const Verdict& verdict, std::int64_t attempt, const std::vector<std::string>& evidence_paths,
+                 const std::string& fence);
 
 }  // namespace pawl::gates

@@ -24,6 +24,12 @@ std::int64_t random_below(Random& random, std::int64_t bound) {
   return static_cast<std::int64_t>(value % static_cast<std::uint64_t>(bound));  // uneven by less than 2^-30
 }
 
+std::string random_word(Random& random) {
+  std::array<unsigned char, 16> bytes{};
+  random.fill(bytes);
+  return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
 std::string uuid7(WallTime now, Random& random) {
   std::array<unsigned char, 16> bytes{};
   random.fill(bytes);
