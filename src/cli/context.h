@@ -75,6 +75,7 @@ void add_stats(const Command& program);
 void add_cost(const Command& program);
 void add_logs(const Command& program);
 void add_diff(const Command& program);
+void add_gate(const Command& program);
 void add_apply(const Command& program);
 void add_verify(const Command& program);
 void add_check(const Command& program);

@@ -138,7 +138,7 @@ Status Attempt::load_inventories() {
     }
     PAWL_TRY(auto inventories, inventories_from_baseline(gate));
     if (!inventories) continue;
-    PAWL_OK(world_.store.put_inventory(key, canonical(Json(*inventories))));
+    new_inventories_.emplace_back(key, canonical(Json(*inventories)));
     inventories_[name] = *std::move(inventories);
   }
   return {};
@@ -239,10 +239,22 @@ void Attempt::evaluate_gates() {
   }
 }
 
-Result<const PlannedStep*> Attempt::next() {
+Status Attempt::look() {
   PAWL_OK(after_agent());
   PAWL_OK(load_inventories());
   evaluate_gates();
+  return {};
+}
+
+Result<const PlannedStep*> Attempt::next_of_gates() {
+  PAWL_OK(look());
+  const std::span all(steps_);
+  return next_step(all.subspan(1),  // the agent is the first
+                   {.results = results_, .inventories = inventories_, .gate_passed = gate_passed_});
+}
+
+Result<const PlannedStep*> Attempt::next() {
+  PAWL_OK(look());
   const auto* step = next_step(
       steps_, {.results = results_,
                .inventories = inventories_,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -35,8 +36,10 @@ class Attempt {
   // REQUIRES: claim and plan outlive it.
   static Result<Attempt> load(World world, const store::Claim& claim, const plan::Plan& plan);
 
-  // The next step, or nullptr when the attempt can be judged. Takes inventories as they become known.
+  // The next step, or nullptr when the attempt can be judged.
   Result<const PlannedStep*> next();
+  // The next step of its gates alone, whatever became of the agent; nullptr when they are over.
+  Result<const PlannedStep*> next_of_gates();
   const PlannedStep* step_at(std::int64_t index) const;
 
   const plan::Phase& phase() const { return *phase_; }
@@ -46,11 +49,23 @@ class Attempt {
   // question and the evidence of this one, a gate nothing.
   Result<Context> context_of(const PlannedStep& step) const;
 
+  // What baselines found of base since the last call: for the store, by key.
+  std::vector<std::pair<std::string, std::string>> take_inventories() {
+    return std::exchange(new_inventories_, {});
+  }
+
   void record(std::int64_t step_index, sandbox::SandboxRun run) { results_[step_index] = std::move(run); }
   // A hook's step that was lost for good: an answer that is none.
   void give_up(const PlannedStep& hook) { given_up_.insert(hook.index); }
   // Bytes of the layer that the phase would add: the agent's, without protected paths.
   const std::string& accepted_layer() const { return gate_layer_; }
+
+  // What a gate says that is over, as it is written down.
+  struct GateEnd {
+    bool passed = false;
+    std::vector<gates::Signal> signals;
+  };
+  GateEnd gate_end(const std::string& gate_id) const;
 
   // `extra`: signals from outside the gates (a merge that overlaps). `lost`: the attempt ended without a
   // result.
@@ -62,6 +77,7 @@ class Attempt {
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
   Status load_inventories();
+  Status look();  // at what the results so far say
   Result<std::optional<gates::Inventories>> inventories_from_baseline(const plan::Gate& gate);
   std::string inventory_key(const plan::Gate& gate) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -100,6 +116,7 @@ class Attempt {
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one
   std::map<std::string, gates::Inventories> inventories_;
+  std::vector<std::pair<std::string, std::string>> new_inventories_;
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;
   std::set<std::int64_t> given_up_;  // hooks without an answer

@@ -36,6 +36,8 @@ class Session {
     PAWL_OK(settle_open_step());
     while (!lost_ && !out_of_budget_) {
       PAWL_TRY(const PlannedStep* step, attempt_.next());
+      for (const auto& [key, names] : attempt_.take_inventories())
+        PAWL_OK(world_.store.put_inventory(key, names));
       if (step == nullptr) break;
       PAWL_OK(run_step(*step, 1 + executions_before(*step)));
     }

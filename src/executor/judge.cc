@@ -87,6 +87,12 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   return facts;
 }
 
+Attempt::GateEnd Attempt::gate_end(const std::string& gate_id) const {
+  GateEnd end{.passed = gate_passed_.at(gate_id), .signals = gate_signals_.at(gate_id)};
+  for (auto& signal : end.signals) world_.redactor.redact_strings(signal.details);
+  return end;
+}
+
 Evidence Attempt::evidence() const {
   Evidence out{.base_layers = claim_->attempt.base_layers};
   if (const auto agent = results_.find(0); agent != results_.end()) out.agent_layer = agent->second.layer;

@@ -54,7 +54,7 @@ std::string label_of(const std::string& phase_id, const PlannedStep& step, std::
   return phase_id + "." + step.gate_id + "." + step_name(step) + ".attempt" + std::to_string(attempt);
 }
 
-const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progress& progress) {
+const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress) {
   const auto result = [&](const PlannedStep& step) {
     const auto found = progress.results.find(step.index);
     return found == progress.results.end() ? nullptr : &found->second;

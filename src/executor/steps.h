@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,6 @@ struct Progress {
 };
 
 // The next step of the agent or a gate, or nothing: the attempt can be judged.
-const PlannedStep* next_step(const std::vector<PlannedStep>& steps, const Progress& progress);
+const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress);
 
 }  // namespace pawl::executor

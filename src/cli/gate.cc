@@ -1,0 +1,230 @@
+// One gate of an attempt once more, beside what it said then.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/context.h"
+#include "executor/gate_again.h"
+#include "executor/start_run.h"
+#include "os/process.h"
+#include "plan/parse.h"
+#include "sandbox/backend.h"
+#include "workspace/object_store.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kTailBytesMax = 4096;  // of a failing step's output: a screen
+
+struct GateOptions {
+  StateOptions state;
+  std::string run, phase, gate;
+  std::int64_t attempt = 0;  // 0: see attempt_of()
+};
+
+std::unexpected<Error> unknown(const std::string& what, const std::string& name,
+                               const std::vector<std::string>& known) {
+  std::string message = what + " " + name;
+  if (const auto near = plan::nearest(name, known)) {
+    message += "; did you mean '" + *near + "'?";
+  } else {
+    message += "; it has";
+    for (const auto& one : known) message += (&one == known.data() ? " " : ", ") + one;
+  }
+  return fail(ErrorKind::kNotFound, std::move(message));
+}
+
+Result<store::PhaseRow> phase_of(store::Store& store, const std::string& run_id,
+                                 const std::string& phase_id) {
+  PAWL_TRY(const auto phases, store.phases(run_id));
+  std::vector<std::string> known;
+  for (const auto& phase : phases) {
+    if (phase.phase_id == phase_id) return phase;
+    known.push_back(phase.phase_id);
+  }
+  return unknown("run " + run_id + " has no phase", phase_id, known);
+}
+
+// The attempt that was asked for; else the newest whose agent's step is done. That is the accepted one when
+// there is one: nothing is tried after it.
+Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain& to) {
+  const std::string &run_id = to.run.run_id, &phase_id = to.phase.phase_id;
+  PAWL_TRY(const auto attempts, store.attempts(run_id, phase_id));
+  PAWL_TRY(const auto steps, store.steps(run_id, phase_id));
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    if (number != 0 && attempt->number != number) continue;
+    const auto agent = std::ranges::find_if(steps, [&](const auto& step) {
+      return step.attempt_id == attempt->attempt_id && step.step_index == 0 &&
+             step.state == store::StepState::kDone;
+    });
+    if (agent != steps.end()) {
+      to.attempt = *attempt;
+      to.agent = *agent;
+      return {};
+    }
+    if (number != 0)
+      return fail(ErrorKind::kInvalid, fmt::format("the agent of attempt {} of {} has not finished: there is "
+                                                   "nothing to judge; see `pawl inspect {} {}`",
+                                                   number, phase_id, run_id, phase_id));
+  }
+  if (number == 0 || attempts.empty())
+    return fail(ErrorKind::kNotFound,
+                "phase " + phase_id + " of run " + run_id +
+                    " has no attempt whose agent finished (what a fork shares, its first run has)");
+  std::vector<std::string> known;
+  for (const auto& attempt : attempts) known.push_back(std::to_string(attempt.number));
+  return unknown("phase " + phase_id + " of run " + run_id + " has no attempt", std::to_string(number),
+                 known);
+}
+
+// Everything that the gate starts from is there.
+Status check_there(const State& state, const executor::GateAgain& what) {
+  PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, what.run));
+  const std::string& layer = what.attempt.agent_layer;
+  if (!layer.empty() && !state.workspaces->manifest(layer))
+    return fail(ErrorKind::kNotFound, "the work of " + what.attempt.attempt_id +
+                                          " is gone: `pawl gc` takes it from runs that ended");
+  return {};
+}
+
+Json recorded_signals(const executor::GateAgain& what) {
+  Json out = Json::array();
+  const auto all = parse_json(what.attempt.signals);
+  if (!all || !all->is_array()) return out;
+  for (const auto& signal : *all)
+    if (text_in(signal, "gate_id") == what.gate_id) out.push_back(signal);
+  return out;
+}
+
+// A trace has times and pids in it, so that what was read is never the same twice.
+Json without_provenance(Json signals) {
+  for (auto& signal : signals) signal.erase("provenance");
+  return signals;
+}
+
+std::string word_of(const Json& signal) {
+  if (signal.value("missing", false)) return "missing";
+  return signal.value("passed", false) ? "passed" : "failed";
+}
+
+std::string kind_of(const Json& signal) { return text_in(signal, "kind"); }
+
+const Json* signal_of(const Json& signals, const std::string& kind) {
+  const auto found = std::ranges::find(signals, kind, kind_of);
+  return found == signals.end() ? nullptr : &*found;
+}
+
+// "tests: failures 1, then 0".
+void print_differences(const Json& now, const Json& then) {
+  const Json none = Json::object();
+  const Json &after = now.value("details", none), &before = then.value("details", none);
+  Json keys = after;
+  keys.update(before);
+  for (const auto& [key, unused] : keys.items()) {
+    const Json a = after.value(key, Json()), b = before.value(key, Json());
+    if (a != b)
+      fmt::print("  {}: {} {}, then {}\n", kind_of(now), key, a.is_null() ? "-" : canonical(a),
+                 b.is_null() ? "-" : canonical(b));
+  }
+}
+
+void print(const Json& out) {
+  const Json &signals = out["signals"], &recorded = out["recorded"];
+  fmt::print("gate {} of {}, attempt {}\n", text_in(out, "gate_id"), text_in(out, "phase_id"),
+             integer_in(out, "attempt"));
+  std::size_t width = 6;
+  for (const auto& signal : signals) width = std::max(width, kind_of(signal).size());
+  fmt::print("{:<{}}  {:<8}{}\n", "signal", width, "now", "then");
+  for (const auto& signal : signals) {
+    const Json* then = signal_of(recorded, kind_of(signal));
+    fmt::print("{:<{}}  {:<8}{}\n", kind_of(signal), width, word_of(signal),
+               then == nullptr ? "-" : word_of(*then));
+  }
+  if (recorded.empty())
+    return fmt::print("nothing is recorded: it did not run in that attempt, or no verdict is there yet\n");
+  if (out.value("same", false)) return fmt::print("the same as was recorded then\n");
+  fmt::print("DIFFERENT from what was recorded then:\n");
+  for (const auto& signal : signals)
+    if (const Json* then = signal_of(recorded, kind_of(signal))) print_differences(signal, *then);
+}
+
+void print_step(const State& state, const std::string& label, const sandbox::SandboxRun& run) {
+  fmt::print(stderr, "{} {}{} in {}{}\n", label, sandbox::name(run.outcome),
+             run.outcome == sandbox::Outcome::kExited ? fmt::format(" {}", run.exit_code) : "",
+             duration_text(run.duration_ms), run.reason.empty() ? "" : ": " + run.reason);
+  if (succeeded(run) || run.logs.empty()) return;
+  std::string tail = os::read_tail(state.workspaces->blob_path(run.logs), kTailBytesMax).value_or("");
+  fmt::print(stderr, "{}{}", tail, tail.ends_with('\n') ? "" : "\n");
+}
+
+Result<executor::GateAgain> what_is_asked(const State& state, const GateOptions& options,
+                                          const plan::Plan& plan, const store::RunRow& run) {
+  executor::GateAgain what{.run = run, .gate_id = options.gate};
+  PAWL_TRY(what.phase, phase_of(*state.store, run.run_id, options.phase));
+  const auto* phase = plan.find_phase(options.phase);
+  const auto gates = phase == nullptr ? std::vector<std::string>() : phase->gates;
+  if (std::ranges::find(gates, options.gate) == gates.end())
+    return unknown("phase " + options.phase + " has no gate", options.gate, gates);
+  PAWL_OK(add_attempt(*state.store, options.attempt, what));
+  PAWL_OK(check_there(state, what));
+  return what;
+}
+
+Result<bool> gate(const GateOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto plan, executor::plan_of(run));
+  PAWL_TRY(const auto what, what_is_asked(state, options, plan, run));
+  PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
+  PAWL_OK(backend->usable());
+  PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend));
+  const auto objects = workspace::object_store(*state.workspaces);
+  PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
+  os::SystemClock clock;
+  os::SystemRandom random;
+  os::catch_interrupts();
+  PAWL_TRY(const auto end,
+           executor::run_gate_again(
+               {*state.store, *sandboxes, *objects, clock, random, *redactor}, plan, what, os::interrupted,
+               [&](const std::string& label, const auto& step) { print_step(state, label, step); }));
+  Json signals = Json::array();
+  for (const auto& signal : end.signals) signals.push_back(gates::to_json(signal));
+  Json out{{"run_id", run_id},        {"phase_id", options.phase},
+           {"gate_id", options.gate}, {"attempt", what.attempt.number},
+           {"passed", end.passed},    {"recorded", recorded_signals(what)}};
+  out["same"] = without_provenance(out["recorded"]) == without_provenance(signals);
+  out["signals"] = std::move(signals);
+  if (options.state.json)
+    print_json(out);
+  else
+    print(out);
+  return end.passed;
+}
+
+}  // namespace
+
+void add_gate(const Command& program) {
+  const Command command = program.add("gate", "Run a gate again on what an attempt left, and change nothing");
+  auto options = std::make_shared<GateOptions>();
+  command.required("RUN", options->run, kRunHelp);
+  command.required("PHASE", options->phase, "The phase");
+  command.required("GATE", options->gate, "One of its gates");
+  command.option("--attempt", options->attempt,
+                 "Its number (else the accepted one, else the newest whose agent finished)", {.least = 1});
+  add_state_options(command, options->state);
+  command.footer(
+      "The gate's steps run in clean sandboxes on what they ran on then: the base, the accepted phases, and "
+      "what the agent\nchanged, without protected paths. Its signals are printed beside those that were "
+      "recorded. Nothing is written down: no\nstate, no ledger row, no cost. It takes time in sandboxes that "
+      "no budget counts. Ctrl-C ends the sandboxes.\nExit codes: 0 the gate passes, 1 it fails, 130 "
+      "interrupted.\n\n"
+      "Example:\n  pawl gate last fix check --attempt 2");
+  command.on_run([=] {
+    const auto passed = gate(*options);
+    if (!passed) return report(passed.error());
+    return *passed ? kDone : kGeneral;
+  });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,48 @@
+#include "executor/gate_again.h"
+
+namespace pawl::executor {
+namespace {
+
+// Of no row: nobody else knows its id, so it ends with us, however it ends.
+Result<sandbox::SandboxRun> run_alone(const World& world, const sandbox::SandboxSpec& spec,
+                                      const Context& context, const std::function<bool()>& stop) {
+  const std::string id = os::uuid7(world.clock.wall(), world.random);
+  auto run = [&]() -> Result<sandbox::SandboxRun> {
+    PAWL_OK(world.sandboxes.start(id, spec, context));
+    PAWL_OK(world.sandboxes.wait(id, stop));
+    return world.sandboxes.collect(id, sandbox::spec_hash(spec));
+  }();
+  if (!run) static_cast<void>(world.sandboxes.abandon(id));
+  world.sandboxes.forget(id);
+  return run;
+}
+
+// The plan as if the phase had no other gate.
+plan::Plan with_one_gate(plan::Plan plan, const GateAgain& what) {
+  for (auto& tier : plan.tiers)
+    for (auto& phase : tier.phases)
+      if (phase.id == what.phase.phase_id) phase.gates = {what.gate_id};
+  return plan;
+}
+
+}  // namespace
+
+Result<Attempt::GateEnd> run_gate_again(const World& world, const plan::Plan& plan, const GateAgain& what,
+                                        const std::function<bool()>& stop, const StepEnded& ended) {
+  const plan::Plan narrow = with_one_gate(plan, what);
+  const store::Claim claim{
+      .run = what.run, .phase = what.phase, .attempt = what.attempt, .steps = {what.agent}};
+  PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow));
+  for (;;) {
+    PAWL_TRY(const PlannedStep* step, attempt.next_of_gates());
+    if (step == nullptr) return attempt.gate_end(what.gate_id);
+    if (stop()) return fail(ErrorKind::kCancelled, "interrupted");
+    PAWL_TRY(const auto context, attempt.context_of(*step));
+    PAWL_TRY(const auto spec, attempt.spec_of(*step, context));
+    PAWL_TRY(auto run, run_alone(world, spec, context, stop));
+    ended(spec.label, run);
+    attempt.record(step->index, std::move(run));
+  }
+}
+
+}  // namespace pawl::executor
