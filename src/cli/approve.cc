@@ -52,6 +52,7 @@ Status approve(const ApproveOptions& options) {
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto run, state.store->run(run_id));
   const auto objects = workspace::object_store(*state.workspaces);
+  PAWL_TRY(const auto hold, state.workspaces->hold());
   PAWL_TRY(const auto work, newest_work(state, *objects, run, options.phase));
   const auto overlaps = [&](const std::string& a, const std::string& b) {
     return may_overlap(*objects, a, b);

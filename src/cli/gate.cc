@@ -175,6 +175,7 @@ Result<bool> gate(const GateOptions& options) {
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_TRY(const auto plan, executor::plan_of(run));
+  PAWL_TRY(const auto hold, state.workspaces->hold());
   PAWL_TRY(const auto what, what_is_asked(state, options, plan, run));
   PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
   PAWL_OK(backend->usable());

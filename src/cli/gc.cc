@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "sandbox/backend.h"
 #include "sandbox/spec.h"
+#include "supervisor/supervisor.h"
 
 namespace pawl::cli {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 struct GcOptions {
   StateOptions state;
   std::string older_than = "7d";
+  bool dry_run = false;
 };
 
 // "7d", "12h", "30m", "0d".
@@ -50,51 +52,111 @@ Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vecto
       if (step.run.empty()) continue;
       PAWL_TRY(const Json json, parse_json(step.run));
       PAWL_TRY(const auto result, sandbox::run_from_json(json));
-      for (const auto& id : {result.logs, result.network_log, result.trace, result.layer, result.copy_out})
-        keep.push_back(id);
+      for (const auto& id : sandbox::objects_of(result)) keep.push_back(id);
     }
   }
   return {};
 }
 
 // Folders of steps that no open marker names: their results are recorded, or they were given up.
-Status sweep_steps(const State& state) {
-  PAWL_TRY(const auto open, state.store->open_steps());
-  PAWL_TRY(const auto backend, sandbox::make_backend("namespace"));
-  for (const auto* place : {"spool", "work"}) {
-    const std::string folder = os::join(state.folder, place);
-    const auto names = os::list_folder(folder);
+Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
+  std::vector<std::pair<std::string, std::string>> found;  // folder, name
+  for (const auto* place : {"work", "spool"}) {
+    const auto names = os::list_folder(os::join(state.folder, place));
     if (!names) continue;
-    for (const auto& name : *names) {
-      if (std::ranges::find(open, name, &store::StepRow::sandbox_run_id) != open.end()) continue;
-      const auto lock_path = os::join(os::join(os::join(state.folder, "spool"), name), "lock");
-      if (os::exists(lock_path)) {
-        // Somebody may be between writing a spool and committing its marker, or still ending: not ours to
-        // take.
-        const auto lock = os::FileLock::try_lock(lock_path);
-        if (!lock || !*lock) continue;
-      }
-      backend->clean_up(name);
-      PAWL_OK(os::remove_tree(os::join(folder, name)));
-    }
+    for (const auto& name : *names) found.emplace_back(os::join(state.folder, place), name);
   }
-  return {};
+  // After the folders were listed: a marker is there before its step's folder.
+  PAWL_TRY(const auto open, state.store->open_steps());
+  std::vector<std::string> out;
+  for (const auto& [folder, name] : found) {
+    if (std::ranges::find(open, name, &store::StepRow::sandbox_run_id) != open.end()) continue;
+    const auto lock_path = os::join(os::join(os::join(state.folder, "spool"), name), "lock");
+    if (os::exists(lock_path)) {
+      // Its supervisor may be still ending.
+      const auto lock = os::FileLock::try_lock(lock_path);
+      if (!lock || !*lock) continue;
+    }
+    out.push_back(os::join(folder, name));
+  }
+  return out;
 }
 
-Result<std::int64_t> gc(const GcOptions& options) {
-  PAWL_TRY(const std::int64_t age_ms, milliseconds_of(options.older_than));
-  PAWL_TRY(const State state, open_state(options.state));
-  const std::string limit = rfc3339(os::SystemClock().wall().plus_ms(-age_ms));
-  PAWL_OK(sweep_steps(state));
+struct Found {
+  std::int64_t old_runs = 0;
+  std::vector<std::string> steps;
+  workspace::Garbage garbage;
+
+  std::vector<std::string> paths() const {
+    std::vector<std::string> out = steps;
+    for (const auto* more : {&garbage.bases, &garbage.layers, &garbage.blobs, &garbage.temporaries})
+      out.insert(out.end(), more->begin(), more->end());
+    return out;
+  }
+};
+
+Result<Found> look(const State& state, const std::string& limit) {
+  Found out;
+  PAWL_TRY(out.steps, leftovers_of_steps(state));
+  // Before the rows: what a spool does not name any more, a row does.
+  PAWL_TRY(auto keep, supervisor::objects_in_use(state.folder));
   constexpr std::size_t kRunsMax = 1'000'000;
   PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
-  std::vector<std::string> keep;
   for (const auto& run : runs) {
     const bool old =
         run.state != store::RunState::kExecuting && !run.ended_at.empty() && run.ended_at <= limit;
-    if (!old) PAWL_OK(keep_objects_of(*state.store, run, keep));
+    if (old)
+      ++out.old_runs;
+    else
+      PAWL_OK(keep_objects_of(*state.store, run, keep));
   }
-  return state.workspaces->collect_garbage(keep);
+  PAWL_TRY(out.garbage, state.workspaces->garbage(keep));
+  return out;
+}
+
+// Out of sight while nobody else may use the objects, which takes moments; then, however long it takes, away.
+Result<std::int64_t> take_away(const State& state, const std::string& limit, Found& found) {
+  std::string aside;
+  {
+    PAWL_TRY(const auto alone, state.workspaces->hold_alone());
+    PAWL_TRY(found, look(state, limit));
+    PAWL_TRY(aside, state.workspaces->put_aside(found.paths()));
+  }
+  PAWL_TRY(const auto backend, sandbox::make_backend("namespace"));
+  for (const auto& step : found.steps) backend->clean_up(step.substr(step.rfind('/') + 1));
+  const std::int64_t bytes = workspace::bytes_on_disk(aside);
+  PAWL_OK(os::remove_tree(aside));
+  return bytes;
+}
+
+Result<Json> gc(const GcOptions& options) {
+  PAWL_TRY(const std::int64_t age_ms, milliseconds_of(options.older_than));
+  PAWL_TRY(const State state, open_state(options.state));
+  const std::string limit = rfc3339(os::SystemClock().wall().plus_ms(-age_ms));
+  Found found;
+  std::int64_t bytes = 0;
+  if (options.dry_run) {
+    PAWL_TRY(found, look(state, limit));
+    for (const auto& path : found.paths()) bytes += workspace::bytes_on_disk(path);
+  } else {
+    PAWL_TRY(bytes, take_away(state, limit, found));
+  }
+  return Json{{"dry_run", options.dry_run},
+              {"older_than", options.older_than},
+              {"old_runs", found.old_runs},
+              {"freed_bytes", bytes},
+              {"bases", found.garbage.bases.size()},
+              {"layers", found.garbage.layers.size()},
+              {"blobs", found.garbage.blobs.size()},
+              {"steps", found.steps.size()},
+              {"temporaries", found.garbage.temporaries.size()}};
+}
+
+void print(const Json& done) {
+  const auto count = [&](const char* key) { return integer_in(done, key); };
+  fmt::print("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, {} temporary folder(s)\n",
+             done.value("dry_run", false) ? "would free" : "freed", count("freed_bytes") / 1024,
+             count("bases"), count("layers"), count("blobs"), count("steps"), count("temporaries"));
 }
 
 }  // namespace
@@ -103,23 +165,25 @@ void add_gc(const Command& program) {
   const Command command = program.add("gc", "Remove workspaces, logs and layers of old runs");
   auto options = std::make_shared<GcOptions>();
   command.option("--older-than", options->older_than, "Runs that ended longer ago than this: 7d, 12h, 30m");
+  command.flag("--dry-run", options->dry_run, "Only say what would be removed");
   add_state_options(command, options->state);
   command.footer(
-      "State, ledger and cost are never removed: an old run still verifies, but its logs and its diff are "
-      "gone.\n\n"
-      "Example:\n  pawl gc --older-than 30d");
+      "Goes: bases, layers and logs that only runs that old name, or nobody, and what crashes left of steps. "
+      "State, ledger,\ncost and heads are never removed: an old run still verifies, but its logs and its "
+      "diff "
+      "are gone. Safe beside runs;\nexit code 14 when the objects are in use for too long.\n\n"
+      "Example:\n  pawl gc --older-than 30d --dry-run");
   command.on_run([options] {
-    const auto freed = gc(*options);
-    if (!freed) {
-      report(freed.error());
-      return freed.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral;
+    const auto done = gc(*options);
+    if (!done) {
+      const int code = report(done.error());
+      return done.error().kind == ErrorKind::kInvalid ? kUsage : code;
     }
-    if (options->state.json) {
-      print_json({{"freed_bytes", *freed}});
-    } else {
-      fmt::print("freed {} KiB\n", *freed / 1024);
-    }
-    return kDone;
+    if (options->state.json)
+      print_json(*done);
+    else
+      print(*done);
+    return static_cast<int>(kDone);
   });
 }
 

@@ -34,7 +34,9 @@ Status end_steps(const State& state, const std::string& run_id,
 Status act(const OperatorOptions& options, Verb verb, const char* past, bool ends_steps) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  workspace::Hold hold;  // what was found to be there is there when the run is open again
   if (verb == &store::Store::operator_retry) {
+    PAWL_TRY(hold, state.workspaces->hold());
     PAWL_TRY(const auto run, state.store->run(run_id));
     PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, run));
   }

@@ -50,7 +50,7 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan
     PAWL_TRY(auto run, sandbox::run_from_json(json));
     attempt.results_[row.step_index] = std::move(run);
   }
-  PAWL_TRY(attempt.base_layer_, world.objects.merge(claim.run.base_id, claim.attempt.base_layers));
+  PAWL_OK(attempt.merge_base());
   // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
   PAWL_OK(attempt.after_agent());
   return attempt;
@@ -62,19 +62,37 @@ const PlannedStep* Attempt::step_at(std::int64_t index) const {
              : nullptr;
 }
 
-Status Attempt::after_agent() {
-  const auto agent = results_.find(0);
-  if (agent_seen_ || agent == results_.end()) return {};
-  agent_seen_ = true;
-  gate_layer_ = agent->second.layer;
-  PAWL_TRY(auto policy, policy_signal(gate_layer_));
-  if (plan_->policy || policy.details.contains("told")) policy_signal_ = std::move(policy);
+Status Attempt::merge_base() {
+  PAWL_TRY(base_layer_, world_.objects.merge(claim_->run.base_id, claim_->attempt.base_layers));
+  return {};
+}
+
+Status Attempt::renew_layers() {
+  const auto gone = [this](const std::string& layer) {
+    return !layer.empty() && !world_.objects.has_layer(layer);
+  };
+  if (gone(base_layer_)) PAWL_OK(merge_base());
+  if (gone(gate_layer_)) PAWL_OK(filter_agent_layer());
+  return {};
+}
+
+Status Attempt::filter_agent_layer() {
+  gate_layer_ = results_.at(0).layer;
   if (gate_layer_.empty() || plan_->protect.empty()) return {};
   PAWL_TRY(auto filtered,
            world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_layer_, plan_->protect));
   gate_layer_ = filtered.layer_id;
   protected_changes_ = std::move(filtered.protected_changes);
   return {};
+}
+
+Status Attempt::after_agent() {
+  const auto agent = results_.find(0);
+  if (agent_seen_ || agent == results_.end()) return {};
+  agent_seen_ = true;
+  PAWL_TRY(auto policy, policy_signal(agent->second.layer));
+  if (plan_->policy || policy.details.contains("told")) policy_signal_ = std::move(policy);
+  return filter_agent_layer();
 }
 
 // Without a policy only the paths are looked at: what steers a build or a test runner is told in any case.

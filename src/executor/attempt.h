@@ -33,8 +33,12 @@ struct LostStep {
 
 class Attempt {
  public:
-  // REQUIRES: claim and plan outlive it.
+  // REQUIRES: claim and plan outlive it; the objects are held.
   static Result<Attempt> load(World world, const store::Claim& claim, const plan::Plan& plan);
+
+  // Makes again what gc took of what no row names: layers that others are merged or filtered to. REQUIRES,
+  // like all that follows until a step is started or the attempt's end is recorded: the objects are held.
+  Status renew_layers();
 
   // The next step, or nullptr when the attempt can be judged.
   Result<const PlannedStep*> next();
@@ -74,6 +78,8 @@ class Attempt {
 
  private:
   Attempt(World world, const store::Claim& claim, const plan::Plan& plan);
+  Status merge_base();
+  Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
   Status load_inventories();

@@ -35,6 +35,7 @@ class Session {
       if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
     PAWL_OK(settle_open_step());
     while (!lost_ && !out_of_budget_) {
+      PAWL_OK(hold_objects());
       PAWL_TRY(const PlannedStep* step, attempt_.next());
       for (const auto& [key, names] : attempt_.take_inventories())
         PAWL_OK(world_.store.put_inventory(key, names));
@@ -46,6 +47,13 @@ class Session {
   }
 
  private:
+  // Until a step or a row names what the attempt counts on. Not while a step runs: gc would wait for it.
+  Status hold_objects() {
+    if (hold_) return {};
+    PAWL_TRY(hold_, world_.objects.hold());
+    return attempt_.renew_layers();
+  }
+
   WallTime now() const { return world_.clock.wall(); }
 
   // Of a step whose lost executions are settled: the budget was used up before the next one.
@@ -94,6 +102,7 @@ class Session {
   // Runs one step, again and again as the resume policy says while its results get lost.
   Status run_step(const PlannedStep& step, std::int64_t execution) {
     PAWL_OK(still_wanted());
+    PAWL_OK(hold_objects());
     store::StepStart start = {.sandbox_run_id = os::uuid7(now(), world_.random),
                               .step_index = step.index,
                               .gate_id = step.gate_id,
@@ -120,6 +129,7 @@ class Session {
     if (out_of_budget_) return {};
     observer_.step_started(claim_, start);
     if (!planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
+    hold_.reset();  // the step names what it works on
     return wait_and_take(step, start);
   }
 
@@ -195,6 +205,7 @@ class Session {
   }
 
   Result<Turn> finish() {
+    PAWL_OK(hold_objects());
     PAWL_TRY(auto end, attempt_.judge({}, lost_));
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return may_overlap(world_.objects, a, b);
@@ -291,12 +302,20 @@ class Session {
   std::optional<store::StepEnd> result_;         // of the last step, not yet recorded
   std::optional<store::ResumeDecision> resume_;  // that closes a lost step, not yet recorded
   std::optional<LostStep> lost_;
+  std::optional<workspace::Hold> hold_;
   std::string unforgotten_;
   MonoTime last_heartbeat_, last_look_;
   bool lease_lost_ = false;
   bool out_of_budget_ = false;  // the phase is given back as it is
 };
 
+}  // namespace
+
+namespace {
+Result<Attempt> load_attempt(const World& world, const store::Claim& claim, const plan::Plan& plan) {
+  PAWL_TRY(const auto hold, world.objects.hold());
+  return Attempt::load(world, claim, plan);
+}
 }  // namespace
 
 bool owner_is_dead(std::string_view owner) {
@@ -352,7 +371,7 @@ Result<Turn> Executor::run_one() {
   observer_.claimed(claim);
   auto turn = [&]() -> Result<Turn> {
     PAWL_TRY(const auto* plan, plan_for(claim.run));
-    PAWL_TRY(auto attempt, Attempt::load(world_, claim, *plan));
+    PAWL_TRY(auto attempt, load_attempt(world_, claim, *plan));
     return Session(world_, options_, observer_, claim, std::move(attempt)).run();
   }();
   if (turn) return turn;

@@ -84,6 +84,7 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                               os::Random& random, const RunInput& input) {
   PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
+  PAWL_TRY(const auto hold, workspaces.hold());
   PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
                                                   : workspaces.snapshot_directory(source));
   store::NewRun run;
@@ -97,6 +98,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
 
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input) {
+  PAWL_TRY(const auto hold, workspaces.hold());
   PAWL_TRY(const auto from, store.run(input.fork.from.run_id));
   PAWL_OK(check_not_collected(store, workspaces, from));
   store::NewRun run{.run = {.source_path = from.source_path,

@@ -307,13 +307,17 @@ Result<std::optional<FileLock>> FileLock::try_lock(const std::string& path) {
   return fail_errno(errno, "lock", path);
 }
 
-Result<FileLock> FileLock::lock(const std::string& path) {
+Result<FileLock> FileLock::wait_for(const std::string& path, int how) {
   PAWL_TRY(UniqueFd fd, open_lock(path));
-  while (flock(fd.get(), LOCK_EX) != 0) {
+  while (flock(fd.get(), how) != 0) {
     if (errno != EINTR) return fail_errno(errno, "lock", path);
   }
   return FileLock(std::move(fd));
 }
+
+Result<FileLock> FileLock::lock(const std::string& path) { return wait_for(path, LOCK_EX); }
+
+Result<FileLock> FileLock::lock_shared(const std::string& path) { return wait_for(path, LOCK_SH); }
 
 std::string join(std::string_view folder, std::string_view name) {
   std::string out(folder);

@@ -76,18 +76,22 @@ bool is_folder(const std::string& path);  // stat(2): follows symlinks
 Result<std::vector<std::string>> list_folder(const std::string& path);
 Result<std::string> absolute_path(const std::string& path);  // realpath(3)
 
-// An exclusive flock(2) on a file, created when absent. Released when destroyed, or when the process dies:
-// that is how a supervisor proves that it lives. The descriptor is close-on-exec.
+// A flock(2) on a file, created when absent; exclusive unless it says otherwise. Released when destroyed, or
+// when the process dies: that is how a supervisor proves that it lives. The descriptor is close-on-exec.
 class FileLock {
  public:
   // Empty when somebody else holds it.
   static Result<std::optional<FileLock>> try_lock(const std::string& path);
   // Waits for it.
   static Result<FileLock> lock(const std::string& path);
+  // Waits for it, and has it together with others who share it. With a stream of them, who wants it alone may
+  // wait for long.
+  static Result<FileLock> lock_shared(const std::string& path);
   int fd() const { return fd_.get(); }
 
  private:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  static Result<FileLock> wait_for(const std::string& path, int how);
   UniqueFd fd_;
 };
 

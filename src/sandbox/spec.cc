@@ -188,6 +188,10 @@ Result<Outcome> outcome_from_name(std::string_view name) {
   return static_cast<Outcome>(found - kOutcomes.begin());
 }
 
+std::vector<std::string> objects_of(const SandboxRun& run) {
+  return {run.logs, run.network_log, run.trace, run.layer, run.copy_out};
+}
+
 bool succeeded(const SandboxRun& run) { return run.outcome == Outcome::kExited && run.exit_code == 0; }
 
 Json to_json(const SandboxRun& run) {

@@ -95,6 +95,8 @@ struct SandboxRun {
       refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100
 };
 
+std::vector<std::string> objects_of(const SandboxRun& run);  // ids of all that is kept of it
+
 // exited with 0.
 bool succeeded(const SandboxRun& run);
 Json to_json(const SandboxRun& run);

@@ -201,6 +201,18 @@ std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::str
   return std::make_unique<Client>(std::move(folder), std::move(executable), std::move(backend));
 }
 
+Result<std::vector<std::string>> objects_in_use(const std::string& folder) {
+  std::vector<std::string> out;
+  const auto steps = os::list_folder(os::join(folder, "spool"));
+  if (!steps && steps.error().kind == ErrorKind::kNotFound) return out;
+  PAWL_OK(steps);
+  for (const auto& step : *steps) {
+    PAWL_TRY(const auto used, Spool(spool_folder(folder, step)).objects());
+    out.insert(out.end(), used.begin(), used.end());
+  }
+  return out;
+}
+
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id) {
   return os::join(os::join(folder, "spool"), sandbox_run_id);
 }

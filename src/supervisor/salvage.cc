@@ -61,6 +61,7 @@ Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
   sandbox::Salvage out;
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;
   if (out.exit_code == 0) {
+    PAWL_TRY(const auto hold, workspaces.hold());
     PAWL_TRY(out.run, run_of(spool, job, backend, lower, copied, workspaces));
     // What it left is a layer now: whoever comes after a crash of ours adopts this.
     PAWL_OK(spool.write_result(spec_hash(job.spec), out.run));

@@ -43,14 +43,43 @@ Status Spool::write_result(const std::string& spec_hash, const sandbox::SandboxR
   return os::write_durably("spool.result", path("result.json"), canonical(json), 0600);
 }
 
-Result<sandbox::SandboxRun> Spool::read_result(const std::string& spec_hash) const {
+Result<Spool::SpooledResult> Spool::read_any_result() const {
   PAWL_TRY(const std::string text, os::read_file(path("result.json"), kSpoolFileBytesMax));
   auto json = parse_json(text);
   if (!json || !json->is_object() || !json->contains("run"))
     return fail(ErrorKind::kCorrupt, path("result.json") + ": not a spooled result");
-  if (json->value("spec_hash", "") != spec_hash)
+  PAWL_TRY(auto run, sandbox::run_from_json((*json)["run"]));
+  return SpooledResult{.spec_hash = text_in(*json, "spec_hash"), .run = std::move(run)};
+}
+
+Result<sandbox::SandboxRun> Spool::read_result(const std::string& spec_hash) const {
+  PAWL_TRY(auto result, read_any_result());
+  if (result.spec_hash != spec_hash)
     return fail(ErrorKind::kCorrupt, path("result.json") + ": the result of another spec");
-  return sandbox::run_from_json((*json)["run"]);
+  return std::move(result.run);
+}
+
+Result<std::vector<std::string>> Spool::objects() const {
+  // What is not there or can't be read by anybody has nothing that anybody could take.
+  const auto means_nothing = [](const Error& error) {
+    return error.kind == ErrorKind::kNotFound || error.kind == ErrorKind::kCorrupt ||
+           error.kind == ErrorKind::kInvalid;
+  };
+  std::vector<std::string> out;
+  if (const auto job = read_job()) {
+    out = job->spec.workspace.layers;
+    out.push_back(job->spec.workspace.base_id);
+    for (const auto& item : job->spec.copy_in) out.push_back(item.content);
+  } else if (!means_nothing(job.error())) {
+    return std::unexpected(job.error());
+  }
+  if (const auto result = read_any_result()) {
+    const auto& run = result->run;
+    for (const auto& id : sandbox::objects_of(run)) out.push_back(id);
+  } else if (!means_nothing(result.error())) {
+    return std::unexpected(result.error());
+  }
+  return out;
 }
 
 Status Spool::write_abandoned() const {

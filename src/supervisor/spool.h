@@ -47,8 +47,15 @@ class Spool {
 
   // Durable when it returns.
   Status write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const;
+  // What the job and the result, as far as they are there, name.
+  Result<std::vector<std::string>> objects() const;
   bool has_result() const { return os::exists(path("result.json")); }
-  // kNotFound, or kCorrupt when it does not parse or has another spec hash.
+  struct SpooledResult {
+    std::string spec_hash;
+    sandbox::SandboxRun run;
+  };
+  Result<SpooledResult> read_any_result() const;  // kNotFound, or kCorrupt when it does not parse
+  // The same; kCorrupt, too, when it has another spec hash.
   Result<sandbox::SandboxRun> read_result(const std::string& spec_hash) const;
 
   // Durable when it returns. REQUIRES: the caller holds the lock.

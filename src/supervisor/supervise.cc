@@ -122,6 +122,8 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   output.append(out.finish());
   output.append(err.finish());
 
+  // Until the result names what was made.
+  PAWL_TRY(const auto hold, workspaces.hold());
   for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
   PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
   run.logs_bytes = output.size();

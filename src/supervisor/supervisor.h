@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sandbox/client.h"
 #include "workspace/workspace.h"
@@ -31,6 +32,9 @@ constexpr std::string_view kProgram = "pawl-supervisor";
 // Its main(): 0 when a result was spooled or the step was abandoned, 3 when the disk is
 // full, else 1.
 int supervise(const std::string& spool_folder);
+
+// Ids of the objects that steps whose end may not be recorded work on or have made: gc keeps them.
+Result<std::vector<std::string>> objects_in_use(const std::string& folder);
 
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id);
 // Where the output, the trace and the network log of a step that still runs grow.

@@ -18,6 +18,8 @@ struct File {
 class ObjectStore {  // thread-safe
  public:
   virtual ~ObjectStore() = default;
+  virtual Result<Hold> hold() = 0;
+  virtual bool has_layer(const std::string& layer_id) const = 0;
   virtual std::string base_tree(const std::string& base_id) const = 0;
   // The last `bytes_max` bytes of a blob. kNotFound: gc took it.
   virtual Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const = 0;

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <set>
 #include <unordered_set>
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -20,22 +22,10 @@ namespace {
 
 constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
 constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobody who still works on them
+constexpr std::int64_t kLockPauseMs = 5;
+constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
 
-std::int64_t bytes_of(const std::string& path) {
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) return 0;
-  std::int64_t bytes = static_cast<std::int64_t>(status.st_blocks) * 512;
-  if (!S_ISDIR(status.st_mode)) return bytes;
-  const auto names = os::list_folder(path);
-  if (!names) return bytes;
-  for (const auto& name : *names) bytes += bytes_of(os::join(path, name));
-  return bytes;
-}
-
-Status remove_counted(const std::string& path, std::int64_t& freed) {
-  freed += bytes_of(path);
-  return os::remove_tree(path);
-}
+std::string lock_path(const std::string& folder) { return object_folder(folder, "lock"); }
 
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {
@@ -139,22 +129,54 @@ Result<std::vector<Entry>> Workspaces::manifest(const std::string& layer_id) con
   return read_manifest(folder_, "layers", layer_id);
 }
 
-Result<std::int64_t> Workspaces::collect_garbage(const std::vector<std::string>& keep) {
+std::int64_t bytes_on_disk(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return 0;
+  std::int64_t bytes = static_cast<std::int64_t>(status.st_blocks) * 512;
+  if (!S_ISDIR(status.st_mode)) return bytes;
+  const auto names = os::list_folder(path);
+  if (!names) return bytes;
+  for (const auto& name : *names) bytes += bytes_on_disk(os::join(path, name));
+  return bytes;
+}
+
+bool Workspaces::has_layer(const std::string& layer_id) const { return os::is_folder(layer_tree(layer_id)); }
+
+Result<Hold> Workspaces::hold() const {
+  PAWL_TRY(auto lock, os::FileLock::lock_shared(lock_path(folder_)));
+  return Hold{.lock = std::move(lock)};
+}
+
+Result<os::FileLock> Workspaces::hold_alone() const {
+  const os::SystemClock clock;
+  for (std::int64_t waited_ms = 0;; waited_ms += kLockPauseMs) {
+    PAWL_TRY(auto lock, os::FileLock::try_lock(lock_path(folder_)));
+    if (lock) return *std::move(lock);
+    if (waited_ms >= kLockPatienceMs)
+      return fail(ErrorKind::kUnavailable,
+                  "objects are in use (a run is being started, or `pawl gate` runs); try again later");
+    clock.sleep_ms(kLockPauseMs);
+  }
+}
+
+Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const {
   const std::unordered_set<std::string> kept(keep.begin(), keep.end());
-  std::int64_t freed = 0;
-  for (const std::string_view kind : {"bases", "layers"}) {
+  Garbage out;
+  const auto add = [&](std::string_view kind, std::vector<std::string>& to) -> Status {
     const std::string folder = object_folder(folder_, kind);
     PAWL_TRY(const auto ids, os::list_folder(folder));
     for (const auto& id : ids)
-      if (!kept.contains(id)) PAWL_OK(remove_counted(os::join(folder, id), freed));
-  }
+      if (!kept.contains(id)) to.push_back(os::join(folder, id));
+    return {};
+  };
+  PAWL_OK(add("bases", out.bases));
+  PAWL_OK(add("layers", out.layers));
   const std::string blobs = object_folder(folder_, "blobs");
   PAWL_TRY(const auto shards, os::list_folder(blobs));
   for (const auto& shard : shards) {
     PAWL_TRY(const auto rests, os::list_folder(os::join(blobs, shard)));
     for (const auto& rest : rests)
-      if (!kept.contains(shard + rest))
-        PAWL_OK(remove_counted(os::join(os::join(blobs, shard), rest), freed));
+      if (!kept.contains(shard + rest)) out.blobs.push_back(os::join(os::join(blobs, shard), rest));
   }
   const std::string temporaries = object_folder(folder_, "tmp");
   PAWL_TRY(const auto names, os::list_folder(temporaries));
@@ -162,9 +184,24 @@ Result<std::int64_t> Workspaces::collect_garbage(const std::vector<std::string>&
     const std::string path = os::join(temporaries, name);
     struct stat status {};
     if (lstat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kTemporaryAgeSeconds)
-      PAWL_OK(remove_counted(path, freed));
+      out.temporaries.push_back(path);
   }
-  return freed;
+  return out;
+}
+
+Result<std::string> Workspaces::put_aside(const std::vector<std::string>& paths) const {
+  PAWL_TRY(const std::string aside, make_temporary(folder_));
+  std::set<std::string> folders;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string to = os::join(aside, std::to_string(i));
+    if (rename(paths[i].c_str(), to.c_str()) != 0 && errno != ENOENT)
+      return fail_errno(errno, "put aside", paths[i]);
+    folders.insert(os::folder_of(paths[i]));
+  }
+  // Else a power cut could bring a name back without what it names.
+  for (const auto& folder : folders)
+    if (os::is_folder(folder)) PAWL_OK(os::fsync_folder("gc.aside", folder));
+  return aside;
 }
 
 }  // namespace pawl::workspace

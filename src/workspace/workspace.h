@@ -9,6 +9,9 @@
 // Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,
 // so nothing in them is believed and no symlink is followed. Functions here are thread-safe and safe between
 // processes unless they say otherwise.
+//
+// Objects go away by gc alone, which keeps what a row or a step's spool names. Whoever makes an object, or
+// finds one that is there already, holds the store (hold()) until one of the two names it.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/policy.h"
+#include "os/file.h"
 
 namespace pawl::workspace {
 
@@ -55,6 +59,19 @@ struct Collected {
   std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, links that lead
                                      // outside, what is beyond the caps; the first hundred
 };
+
+// While one is there, gc takes nothing away. Released when destroyed, or when the process dies.
+struct Hold {
+  std::optional<os::FileLock> lock;  // shared; empty where there is no gc
+};
+
+// What gc takes away: paths.
+struct Garbage {
+  std::vector<std::string> bases, layers, blobs, temporaries;
+};
+
+// What lies at `path` takes on its disk.
+std::int64_t bytes_on_disk(const std::string& path);
 
 // One accepted phase, for diff and apply.
 struct AppliedPhase {
@@ -142,9 +159,18 @@ class Workspaces {
                             const std::function<std::string(const AppliedPhase&)>& message,
                             std::int64_t when_seconds);
 
-  // --- housekeeping: removes objects and trees that none of `keep` (ids of blobs, bases, layers) names, and
-  // temporaries older than an hour. Returns the bytes freed.
-  Result<std::int64_t> collect_garbage(const std::vector<std::string>& keep);
+  bool has_layer(const std::string& layer_id) const;
+
+  // --- housekeeping
+  Result<Hold> hold() const;
+  // Waits until nobody holds the store; until it is dropped, nobody does. kUnavailable when that takes long.
+  Result<os::FileLock> hold_alone() const;
+  // Objects that none of `keep` (ids of blobs, bases, layers) names, and temporaries older than an hour.
+  Result<Garbage> garbage(const std::vector<std::string>& keep) const;
+  // Moves `paths`, which lie on the file system of the objects, out of sight: at once each, so that nobody
+  // ever finds a part of an object. Durable when it returns. Returns the folder that has them; whoever dies
+  // before it is removed leaves a temporary.
+  Result<std::string> put_aside(const std::vector<std::string>& paths) const;
 
  private:
   explicit Workspaces(std::string folder) : folder_(std::move(folder)) {}

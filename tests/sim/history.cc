@@ -23,6 +23,8 @@ constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step take
 class SimObjects final : public workspace::ObjectStore {
  public:
   SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
+  Result<workspace::Hold> hold() override { return workspace::Hold(); }
+  bool has_layer(const std::string&) const override { return true; }
   std::string base_tree(const std::string& base_id) const override { return "/base/" + base_id; }
   Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return "output"; }
   Result<std::vector<workspace::File>> files_of(const std::string& layer_id, const std::vector<std::string>&,

@@ -12,6 +12,10 @@ class DiskObjects final : public ObjectStore {
  public:
   explicit DiskObjects(Workspaces& kept) : kept_(kept) {}
 
+  Result<Hold> hold() override { return kept_.hold(); }
+
+  bool has_layer(const std::string& layer_id) const override { return kept_.has_layer(layer_id); }
+
   std::string base_tree(const std::string& base_id) const override { return kept_.base_tree(base_id); }
 
   Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const override {

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""`pawl gc` takes what nothing names any more, and nothing else: not beside runs, not after crashes."""
+
+import os
+import random
+import time
+import unittest
+
+from pawl_runs import WithRun
+
+# Three phases: the third one works on the work of two, merged, which no row names; so is what its gate starts from,
+# without the report that it is to write.
+MERGED = """\
+version: 1
+workflow: merged
+source: {path: source}
+gates:
+  check:
+    steps:
+      - {name: first, run: "cat /workspace/made-*; [ ! -e /workspace/made-p3 ] || sleep 2; cat made-* >seen", reports: {tap: ["seen"]}}
+      - {name: second, run: "cat made-*; [ ! -e made-p3 ] || sleep 2; cat made-* >again; diff seen again"}
+    signals: [build]
+tiers:
+  - phases:
+      - {id: p1, goal: g, agent: {run: "echo 1 >made-p1; echo old >seen"}, gates: [check]}
+      - {id: p2, goal: g, agent: {run: "echo 2 >made-p2"}, gates: [check]}
+      - {id: p3, goal: g, agent: {run: "cat made-p1 made-p2; sleep 2; cat made-p1 made-p2 >made-p3"}, gates: [check]}
+"""
+
+
+class Gc(WithRun):
+    def gc(self, *args, expect=0):
+        return self.pawl_json("gc", "--older-than", "0s", *args, expect=expect)
+
+    def make_merged(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", MERGED)
+
+    def step_runs(self, label):
+        return lambda: any(label in path.read_text() for path in (self.root / "source/.pawl/spool").glob("*/job.json"))
+
+    def assert_complete(self, phases, run="last"):
+        found = self.pawl_json("status", run)["phases"]
+        self.assertEqual([(p["state"], p["attempts_total"]) for p in found], [("COMPLETE", 1)] * phases,
+                         self.pawl("inspect", run).stdout)
+        markers = [row for rows in self.chains(run).values() for row in rows if row["type"] == "pre_execute"]
+        self.assertEqual({row["execution"] for row in markers}, {1}, "no step was lost")
+
+    def test_what_a_step_works_on_is_kept_while_it_runs_and_for_the_next(self):
+        self.make_merged()
+        run = self.start("run", "plan.yaml")
+        for step in ("p3.agent.run", "p3.check.first", "p3.check.second"):
+            self.wait_until(self.step_runs(step), step)
+            time.sleep(0.3)  # it has its workspace
+            self.gc()
+        self.assertEqual(run.wait(timeout=60), 0)
+        self.assert_complete(3)
+        diff = self.pawl("diff", "last").stdout
+        self.assertIn("+1\n+2\n", diff)
+
+    def test_what_ended_and_is_not_recorded_yet_is_kept(self):
+        self.make_simple(agent="sleep 1; echo made >made; echo said", gate="grep made made")
+        run = self.start("run", "plan.yaml")
+        self.wait_until(self.supervisors, "the agent runs")
+        run.kill()
+        run.wait()
+        self.gc()
+        self.wait_until(lambda: not self.supervisors(), "the agent ended, and nobody has recorded it")
+        self.gc()
+        self.pawl("resume", "last")
+        self.assert_complete(1)
+        self.assertEqual([row["decision"] for row in self.chains("last")["p1"] if row["type"] == "resume"], ["adopt"])
+        self.assertIn("said", self.pawl("logs", "last", "p1").stdout)
+
+    def test_a_killed_run_goes_on_after_gc_where_it_was(self):
+        self.make_merged()
+        run = self.start("run", "plan.yaml")
+        self.wait_until(self.step_runs("p3.check.first"), "the gate runs")
+        run.kill()
+        run.wait()
+        time.sleep(0.3)
+        self.gc()
+        self.pawl("resume", "last")
+        self.assert_complete(3)
+
+    def test_what_it_says_it_would_do_is_what_it_does(self):
+        self.make_simple(agent="head -c 300000 /dev/urandom >made; echo said")
+        self.pawl("run", "plan.yaml")
+        self.write("source/.pawl/spool/left/job.json", "{}")
+        self.write("source/.pawl/work/left/upper/file", "x")
+        folder = self.root / "source/.pawl"
+        before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
+        would = self.gc("--dry-run")
+        self.assertEqual({p: p.stat().st_mtime_ns for p in folder.rglob("*")}, before, "it only looked")
+        self.assertGreater(would["freed_bytes"], 300000)
+        self.assertEqual({k: v for k, v in would.items() if k != "freed_bytes"},
+                         {"dry_run": True, "older_than": "0s", "old_runs": 1, "bases": 2, "layers": 1, "blobs": 1, "steps": 2,
+                          "temporaries": 0})
+        done = self.gc()
+        self.assertEqual({**done, "dry_run": True, "freed_bytes": 0}, {**would, "freed_bytes": 0})
+        self.assertRegex(self.pawl("gc", "--older-than", "0s").stdout,
+                         r"^freed \d+ KiB: 0 base\(s\), 0 layer\(s\), 0 log\(s\), 0 folder\(s\) of steps, 0 temporary folder\(s\)\n$")
+        for place in ("objects/bases", "objects/layers", "objects/tmp", "spool", "work"):
+            self.assertEqual(list((folder / place).iterdir()), [], place)
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+        self.assertEqual(self.pawl_json("cost", "last")["steps"], 2)
+        self.assertTrue((folder / "runs" / self.run_id() / "run.jsonl").exists())
+        self.pawl("gc", "--older-than", "soon", expect=2)
+
+    def test_who_holds_the_objects_is_waited_for(self):
+        self.make_simple(gate="sleep ${SLOW:-0}", env="[SLOW]")
+        self.pawl("run", "plan.yaml")
+        gate = self.start("gate", "last", "p1", "check", env={"SLOW": "2"})
+        self.wait_until(self.supervisors, "the gate runs again")
+        took = self.gc()
+        self.assertEqual(gate.wait(timeout=30), 0, "what it judges was there to its end")
+        self.assertGreater(took["bases"], 0, "and then it was not")
+
+    def test_in_a_loop_and_killed_beside_two_runs(self):
+        seed = int(os.environ.get("PAWL_CRASH_SEED", "5"))
+        rng = random.Random(seed)
+        # What both make is the same, and the same as what an old run made: one object, with many who count on it.
+        self.write("source/file", "x\n")
+        phases = "".join(f"""      - {{id: p{i}, goal: g, agent: {{run: "cat made-* >all; echo {i} >made-{i}; sleep 0.3; echo said"}}, gates: [check]}}
+""" for i in range(6))
+        self.write("plan.yaml", MERGED[:MERGED.index("      - {id: p1")].replace("sleep 2", "sleep 0.2") + phases)
+        self.pawl("run", "plan.yaml")
+        runs = [self.start("run", "plan.yaml") for _ in range(2)]
+        freed = kills = 0
+        while any(run.poll() is None for run in runs):
+            if rng.random() < 0.7:
+                freed += self.gc()["freed_bytes"]
+                continue
+            gc = self.start("gc", "--older-than", "0s")
+            time.sleep(rng.random() * 0.03)
+            gc.kill()
+            gc.wait()
+            kills += 1
+        self.assertEqual([run.wait() for run in runs], [0, 0], f"PAWL_CRASH_SEED={seed}")
+        self.assertGreater(freed, 0)
+        self.assertGreater(kills, 3)
+        for run in [run["run_id"] for run in self.pawl_json("status")["runs"]]:
+            self.assert_complete(6, run)
+        self.gc()
+        for kind in ("bases", "layers"):
+            self.assertEqual(list((self.root / "source/.pawl/objects" / kind).iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
