@@ -309,13 +309,11 @@ class Session {
   bool out_of_budget_ = false;  // the phase is given back as it is
 };
 
-}  // namespace
-
-namespace {
 Result<Attempt> load_attempt(const World& world, const store::Claim& claim, const plan::Plan& plan) {
   PAWL_TRY(const auto hold, world.objects.hold());
   return Attempt::load(world, claim, plan);
 }
+
 }  // namespace
 
 bool owner_is_dead(std::string_view owner) {

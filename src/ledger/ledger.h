@@ -1,6 +1,6 @@
 // The ledger: rows anyone can check, chained by BLAKE3, with heads signed by Ed25519. The room's door.
 //
-// docs/ledger-format.md is the format, golden files in tests/ledger/golden/ pin it; change all three
+// docs/ledger-format.md is the format, golden files in tests/golden/ pin it; change all three
 // together. A row is one line of canonical JSON with "prev_hash" inside and ,"hash":"<64 hex>"} as its end;
 // hash = BLAKE3-256 of the bytes before ,"hash":.
 #pragma once
