@@ -1,5 +1,7 @@
 #include "cli/accepted.h"
 
+#include <fmt/format.h>
+
 #include "executor/start_run.h"
 
 namespace pawl::cli {
@@ -22,6 +24,32 @@ std::vector<std::string> layers_topmost_first(const std::vector<workspace::Appli
   for (auto phase = phases.rbegin(); phase != phases.rend(); ++phase)
     if (!phase->layer_id.empty()) out.push_back(phase->layer_id);
   return out;
+}
+
+Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
+                                      std::vector<workspace::AppliedPhase> accepted) {
+  if (accepted.empty())
+    return fail(
+        ErrorKind::kInvalid,
+        "run " + run.run_id + " has no accepted phase to apply; see `pawl status " + run.run_id + "`");
+  if (run.state == store::RunState::kExecuting)
+    return fail(ErrorKind::kInvalid,
+                "run " + run.run_id + " is not over; finish it with `pawl resume " + run.run_id + "`");
+  if (run.base_commit.empty())
+    return fail(ErrorKind::kInvalid,
+                run.source_path + " is in no git repository; use `pawl diff " + run.run_id + "`");
+  PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1'000'000));
+  PAWL_TRY(const WallTime when, parse_rfc3339(run.ended_at));
+  return workspace::Commits{
+      .source = run.source_path,
+      .base = {.base_id = run.base_id, .git_commit = run.base_commit},
+      .phases = std::move(accepted),
+      .message =
+          [run_id = run.run_id, head = rows.empty() ? "" : rows.back().hash](const auto& phase) {
+            return fmt::format("{}: {}\n\nPawl-Run: {}\nPawl-Ledger-Head: {}\n", phase.phase_id, phase.goal,
+                               run_id, head);
+          },
+      .when_seconds = when.micros / 1'000'000};
 }
 
 }  // namespace pawl::cli

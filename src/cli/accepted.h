@@ -1,4 +1,4 @@
-// The accepted phases of a run, as diff and apply need them.
+// The accepted phases of a run, as diff, apply and attest need them.
 #pragma once
 
 #include <string>
@@ -13,5 +13,9 @@ namespace pawl::cli {
 // In the order of acceptance.
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
+
+// The commits that `pawl apply` makes of a run that is over. kInvalid: there are none to make, and why.
+Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
+                                      std::vector<workspace::AppliedPhase> accepted);
 
 }  // namespace pawl::cli

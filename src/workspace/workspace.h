@@ -80,6 +80,15 @@ struct AppliedPhase {
   std::string layer_id;
 };
 
+// What a run's accepted phases are as commits, one a phase, on top of what it started from.
+struct Commits {
+  std::string source;  // in or above it is the repository
+  Base base;
+  std::vector<AppliedPhase> phases;                         // never empty
+  std::function<std::string(const AppliedPhase&)> message;  // of each one's commit
+  std::int64_t when_seconds = 0;                            // of their authors and committers
+};
+
 class Workspaces {
  public:
   // `folder` is .pawl; created when absent, with a .gitignore that hides it from git. kDenied, kExhausted: as
@@ -144,20 +153,21 @@ class Workspaces {
   // is kept.
   Result<std::string> content_id(const std::string& path) const;
 
+  // Whether this base and these layers are on disk, byte for byte what their ids say. Reads all of it.
+  // kNotFound: one is not there; kCorrupt: one was changed.
+  Status check_content(const std::string& base_id, const std::vector<std::string>& layers) const;
+
   // --- what comes out
   // A patch for `git apply` from base + `before` to base + `after` (layers, topmost first; `before` is
-  // usually empty, else a suffix of `after`); "" when they are equal.
+  // usually empty, else a suffix of `after`); "" when they are equal. kNotFound: gc took what it is made of.
   Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
                            const std::vector<std::string>& after) const;
-  // One commit a phase on a new branch `branch` of the repository at or above `source`, on top of
-  // `git_commit`. `message(phase)` gives each commit's message. Touches neither working tree, index nor HEAD.
-  // kConflict: the branch is there with other content, or a changed path differs between the commit and the
-  // base snapshot. Returns the id of the last commit. Applying the same again gives the same branch
-  // (committer time is `when_seconds`).
-  Result<std::string> apply(const std::string& source, const std::string& branch, const Base& base,
-                            const std::vector<AppliedPhase>& phases,
-                            const std::function<std::string(const AppliedPhase&)>& message,
-                            std::int64_t when_seconds);
+  // Makes them on a new branch. Touches neither working tree, index nor HEAD. kConflict: the branch is there
+  // with other content, or a changed path differs between the commit and the base snapshot. Returns the id of
+  // the last commit. Making the same again gives the same branch.
+  Result<std::string> apply(const std::string& branch, const Commits& commits);
+  // What apply() returns or would return, whether or not the branch is there. Nothing is made.
+  Result<std::string> commit_id(const Commits& commits) const;
 
   bool has_layer(const std::string& layer_id) const;
 

@@ -256,17 +256,28 @@ TEST_F(WorkspaceTest, ApplyMakesACommitAPhaseAndTouchesNothingElse) {
       sh("cd " + source_ + " && git status --porcelain && git rev-parse HEAD && cat .git/HEAD");
   const std::vector<AppliedPhase> phases = {{"fix", "mend it", first}, {"tidy", "clean", second}};
   const auto message = [](const AppliedPhase& phase) { return phase.phase_id + ": " + phase.goal + "\n"; };
-  const auto commit = workspaces_->apply(source_, "pawl/run", base_, phases, message, 1'700'000'000);
+  Commits commits{
+      .source = source_, .base = base_, .phases = phases, .message = message, .when_seconds = 1'700'000'000};
+  const auto objects = [&] { return sh("cd " + source_ + "/.git && find . -type f | sort | xargs md5sum"); };
+  const auto objects_before = objects();
+  const auto foretold = workspaces_->commit_id(commits);
+  ASSERT_TRUE(foretold) << foretold.error().message;
+  EXPECT_EQ(objects(), objects_before) << "commit_id() makes nothing";
+  const auto commit = workspaces_->apply("pawl/run", commits);
   ASSERT_TRUE(commit) << commit.error().message;
+  EXPECT_EQ(*foretold, *commit);
+  EXPECT_EQ(sh("cd " + source_ + " && git rev-parse pawl/run"), *commit + "\n");
+  EXPECT_NE(objects(), objects_before);
   EXPECT_EQ(sh("cd " + source_ + " && git status --porcelain && git rev-parse HEAD && cat .git/HEAD"),
             before);
   EXPECT_EQ(sh("cd " + source_ + " && git log --format=%s pawl/run"), "tidy: clean\nfix: mend it\nbase\n");
   EXPECT_EQ(sh("cd " + source_ + " && git diff --name-status main pawl/run"),
             "D\tdoomed\nM\ttext\nM\ttool\n");
   sh("cd " + source_ + " && git fsck --strict");
-  EXPECT_EQ(*workspaces_->apply(source_, "pawl/run", base_, phases, message, 1'700'000'000), *commit)
-      << "again";
-  const auto other = workspaces_->apply(source_, "pawl/run", base_, {phases[0]}, message, 1'700'000'000);
+  EXPECT_EQ(*workspaces_->apply("pawl/run", commits), *commit) << "again";
+  EXPECT_EQ(*workspaces_->commit_id(commits), *commit);
+  commits.phases.pop_back();
+  const auto other = workspaces_->apply("pawl/run", commits);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::kConflict);
 }
@@ -276,10 +287,45 @@ TEST_F(WorkspaceTest, ApplyRefusesWhatWasNotCommittedAsItRan) {
   base_ = *workspaces_->snapshot_directory(source_);
   const auto id = layer("echo 1 >> text");
   const auto applied = workspaces_->apply(
-      source_, "pawl/x", base_, {{"fix", "g", id}}, [](const auto&) { return std::string("m"); }, 0);
+      "pawl/x", {.source = source_, .base = base_, .phases = {{"fix", "g", id}}, .message = [](const auto&) {
+                   return "m";
+                 }});
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().kind, ErrorKind::kConflict);
   EXPECT_NE(applied.error().message.find("text"), std::string::npos);
+}
+
+TEST_F(WorkspaceTest, ContentIsCheckedToTheByte) {
+  const auto id = layer("echo 1 >> text && rm doomed && ln -sf tool link && chmod +x dir/inner");
+  const auto kind = [&] {
+    const auto whole = workspaces_->check_content(base_.base_id, {id});
+    return whole ? std::string_view("whole") : name(whole.error().kind);
+  };
+  EXPECT_EQ(kind(), "whole");
+  const auto changed = [&](const std::string& tree, const std::string& script, const std::string& back) {
+    sh("cd " + tree + " && cp -a . " + (temp_ / "kept") + " && " + script);
+    const std::string found(kind());
+    sh("cd " + tree + " && " + back + " && rm -rf " + (temp_ / "kept"));
+    EXPECT_EQ(kind(), "whole") << script;
+    return found;
+  };
+  const std::string back = "cp -a " + (temp_ / "kept") + "/text text";
+  for (const auto& tree : {workspaces_->layer_tree(id), workspaces_->base_tree(base_.base_id)}) {
+    EXPECT_EQ(changed(tree, "printf x | dd of=text conv=notrunc status=none", back), "corrupt") << tree;
+    EXPECT_EQ(changed(tree, "rm text && ln -s tool text", "rm text && " + back), "corrupt") << tree;
+  }
+  const auto base = workspaces_->base_tree(base_.base_id), link = workspaces_->layer_tree(id) + "/link";
+  EXPECT_EQ(changed(base, "touch more", "rm more"), "corrupt");
+  EXPECT_EQ(changed(base, "chmod +x text", "chmod -x text"), "corrupt");
+  EXPECT_EQ(changed(base, "chmod 700 dir && chmod 600 text", "true"), "whole")
+      << "as another umask leaves it";
+  sh("ln -sfn text " + link);
+  EXPECT_EQ(kind(), "corrupt");
+  sh("ln -sfn tool " + link + " && rm -r " + base);
+  EXPECT_EQ(kind(), "not_found");
+  const auto patch = workspaces_->diff(base_.base_id, {}, {id});
+  ASSERT_FALSE(patch) << "a patch against nothing";
+  EXPECT_EQ(patch.error().kind, ErrorKind::kNotFound);
 }
 
 TEST_F(WorkspaceTest, FoldersNestedBeyondEveryPathAreRefusedAndTheRestIsKept) {

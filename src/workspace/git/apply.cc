@@ -115,6 +115,15 @@ class Applier {
   std::set<std::string> touched_;
 };
 
+Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits) {
+  Applier applier(workspaces, found, commits.base.base_id);
+  PAWL_OK(applier.start(commits.base.git_commit));
+  std::vector<std::string> layers;
+  for (const auto& phase : commits.phases)
+    PAWL_OK(applier.commit(phase, layers, commits.message(phase), commits.when_seconds));
+  return applier.last();
+}
+
 Status make_branch(git_repository& repository, const std::string& branch, const git_oid& commit) {
   const std::string name = "refs/heads/" + branch;
   git_oid there;
@@ -133,17 +142,22 @@ Status make_branch(git_repository& repository, const std::string& branch, const 
 
 }  // namespace
 
-Result<std::string> Workspaces::apply(const std::string& source, const std::string& branch, const Base& base,
-                                      const std::vector<AppliedPhase>& phases,
-                                      const std::function<std::string(const AppliedPhase&)>& message,
-                                      std::int64_t when_seconds) {
-  PAWL_TRY(auto found, find_repository(source));
-  Applier applier(*this, found, base.base_id);
-  PAWL_OK(applier.start(base.git_commit));
-  std::vector<std::string> layers;
-  for (const auto& phase : phases) PAWL_OK(applier.commit(phase, layers, message(phase), when_seconds));
-  PAWL_OK(make_branch(*found.repository, branch, applier.last()));
-  return text_of(applier.last());
+Result<std::string> Workspaces::apply(const std::string& branch, const Commits& commits) {
+  PAWL_TRY(auto found, find_repository(commits.source));
+  PAWL_TRY(const git_oid last, commit_all(*this, found, commits));
+  PAWL_OK(make_branch(*found.repository, branch, last));
+  return text_of(last);
+}
+
+Result<std::string> Workspaces::commit_id(const Commits& commits) const {
+  PAWL_TRY(auto found, find_repository(commits.source));
+  git_odb* database = nullptr;
+  if (git_repository_odb(&database, found.repository.get()) != 0)
+    return git_failure(ErrorKind::kUnavailable, commits.source);
+  const GitOdb owner(database);
+  PAWL_OK(keep_new_objects_in_memory(*database));
+  PAWL_TRY(const git_oid last, commit_all(*this, found, commits));
+  return text_of(last);
 }
 
 }  // namespace pawl::workspace

@@ -1,5 +1,8 @@
 #include "workspace/git/git.h"
 
+#include <git2/sys/mempack.h>
+#include <git2/sys/odb_backend.h>
+
 #include "os/file.h"
 
 namespace pawl::workspace {
@@ -25,6 +28,14 @@ std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what) {
   const git_error* error = git_error_last();
   return fail(
       kind, what + (error != nullptr && error->message != nullptr ? std::string(": ") + error->message : ""));
+}
+
+Status keep_new_objects_in_memory(git_odb& database) {
+  constexpr int kBeforeAnyOther = 1000;  // libgit2 itself gives files 1 and packs 2
+  git_odb_backend* backend = nullptr;
+  if (git_mempack_new(&backend) != 0 || git_odb_add_backend(&database, backend, kBeforeAnyOther) != 0)
+    return git_failure(ErrorKind::kUnavailable, "objects in memory");
+  return {};
 }
 
 Result<FoundRepository> find_repository(const std::string& path) {

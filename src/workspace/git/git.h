@@ -21,6 +21,7 @@ struct GitDeleter {
 template <typename T, auto Free>
 using GitOwner = std::unique_ptr<T, GitDeleter<Free>>;
 
+using GitOdb = GitOwner<git_odb, git_odb_free>;
 using GitRepository = GitOwner<git_repository, git_repository_free>;
 using GitObject = GitOwner<git_object, git_object_free>;
 using GitCommit = GitOwner<git_commit, git_commit_free>;
@@ -41,6 +42,8 @@ struct FoundRepository {
   GitRepository repository;
   std::string prefix;  // of the path inside the work tree: "" or "a/b/"
 };
+// What is written to `database` from now on goes nowhere; what it has can be read.
+Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);

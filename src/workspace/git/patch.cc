@@ -1,7 +1,5 @@
 #include "workspace/git/patch.h"
 
-#include <git2/sys/mempack.h>
-#include <git2/sys/odb_backend.h>
 #include <git2/sys/repository.h>
 #include <sys/stat.h>
 
@@ -16,7 +14,7 @@ constexpr std::uint64_t kFileBytesMax =
 
 // A repository in memory: objects go nowhere.
 struct MemoryRepository {
-  GitOwner<git_odb, git_odb_free> odb;
+  GitOdb odb;
   GitRepository repository;
 };
 
@@ -24,13 +22,11 @@ Result<MemoryRepository> memory_repository() {
   git_start();
   MemoryRepository out;
   git_odb* odb = nullptr;
-  git_odb_backend* backend = nullptr;
   git_repository* repository = nullptr;
   if (git_odb_new(&odb) != 0) return git_failure(ErrorKind::kUnavailable, "patch");
   out.odb.reset(odb);
-  if (git_mempack_new(&backend) != 0 || git_odb_add_backend(odb, backend, 1) != 0 ||
-      git_repository_wrap_odb(&repository, odb) != 0)
-    return git_failure(ErrorKind::kUnavailable, "patch");
+  PAWL_OK(keep_new_objects_in_memory(*odb));
+  if (git_repository_wrap_odb(&repository, odb) != 0) return git_failure(ErrorKind::kUnavailable, "patch");
   out.repository.reset(repository);
   return out;
 }
@@ -119,6 +115,8 @@ Result<GitFiles> git_files(const View& base, const Changes& changes) {
 
 Result<std::string> Workspaces::diff(const std::string& base_id, const std::vector<std::string>& before,
                                      const std::vector<std::string>& after) const {
+  if (!os::is_folder(base_tree(base_id)))
+    return fail(ErrorKind::kNotFound, "the base " + base_id + " is gone (`pawl gc` takes it from old runs)");
   const View base({base_tree(base_id)});
   PAWL_TRY(const auto changes_before, changes_of(*this, base, before));
   PAWL_TRY(const auto changes_after, changes_of(*this, base, after));

@@ -155,6 +155,23 @@ Status scan(const std::string& full, const std::string& path, FolderScan& out) {
   return {};
 }
 
+bool is_file_or_link(const Entry& entry) {
+  return entry.type == EntryType::kFile || entry.type == EntryType::kSymlink;
+}
+
+// What a patch is made of. Other permissions than to execute are as the umask of that day left them.
+Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<Entry> there) {
+  for (auto* entries : {&kept, &there}) {
+    std::erase_if(*entries, [](const Entry& entry) { return !is_file_or_link(entry); });
+    for (auto& entry : *entries) entry.mode &= 0100U;
+    std::ranges::sort(*entries, {}, &Entry::path);
+  }
+  if (kept == there) return {};
+  const auto [one, other] = std::ranges::mismatch(kept, there);
+  return fail(ErrorKind::kCorrupt, os::join(tree, one == kept.end() ? other->path : one->path) +
+                                       " was changed since it was kept; restore the folder from a backup");
+}
+
 }  // namespace
 
 Result<Base> Workspaces::snapshot_git(const std::string& path, const std::string& ref) {
@@ -201,6 +218,25 @@ Result<std::string> Workspaces::content_id(const std::string& path) const {
   PAWL_OK(scan(path, "", look));
   std::ranges::sort(look.entries, {}, &Entry::path);
   return blake3_hex(manifest_of(look.entries));
+}
+
+Status Workspaces::check_content(const std::string& base_id, const std::vector<std::string>& layers) const {
+  static const std::vector<std::string> kNone;
+  FolderScan base{.exclude = &kNone};
+  PAWL_OK(scan(base_tree(base_id), "", base));
+  PAWL_TRY(const auto kept, read_manifest(folder_, "bases", base_id));
+  PAWL_OK(check_same(base_tree(base_id), kept, std::move(base.entries)));
+  for (const auto& layer : layers) {
+    PAWL_TRY(const auto entries, manifest(layer));
+    std::vector<Entry> there;
+    for (const auto& entry : entries) {
+      if (!is_file_or_link(entry)) continue;
+      PAWL_TRY(auto found, entry_of(os::join(layer_tree(layer), entry.path), entry.path));
+      there.push_back(std::move(found));
+    }
+    PAWL_OK(check_same(layer_tree(layer), entries, std::move(there)));
+  }
+  return {};
 }
 
 }  // namespace pawl::workspace
