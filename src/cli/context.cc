@@ -117,6 +117,14 @@ Json budget_json(const std::vector<store::BudgetRow>& rows) {
   return out;
 }
 
+void print_subjects(const Json& subjects) {
+  for (const auto& subject : subjects)
+    if (const auto digests = subject.find("digest"); digests != subject.end())
+      for (const auto& [algorithm, digest] : digests->items())
+        fmt::print("{}  {} ({})\n", digest.is_string() ? printable(digest.get<std::string>()) : "",
+                   printable(text_in(subject, "name")), printable(algorithm));
+}
+
 std::string duration_text(std::int64_t ms) {
   if (ms < 1000) return fmt::format("{}ms", ms);
   if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);

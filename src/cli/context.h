@@ -62,6 +62,9 @@ store::Operator this_operator(const std::string& reason);
 // {UNIT: {cap, spent, reserved}}; cap null: not limited.
 Json budget_json(const std::vector<store::BudgetRow>& rows);
 
+// Of an attestation: a line each, as sha256sum prints them.
+void print_subjects(const Json& subjects);
+
 // "3.2s", "4m05s", "2h10m".
 std::string duration_text(std::int64_t ms);
 
@@ -77,6 +80,7 @@ void add_logs(const Command& program);
 void add_diff(const Command& program);
 void add_gate(const Command& program);
 void add_apply(const Command& program);
+void add_attest(const Command& program);
 void add_verify(const Command& program);
 void add_check(const Command& program);
 void add_export(const Command& program);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "cli/context.h"
+#include "ledger/attestation.h"
 #include "os/file.h"
 
 namespace pawl::cli {
@@ -8,7 +10,7 @@ namespace {
 
 struct VerifyOptions {
   StateOptions state;
-  std::string what, anchor, key;
+  std::string what, attestation, anchor, key;
 };
 
 Result<ledger::Report> verify(const VerifyOptions& options) {
@@ -33,21 +35,96 @@ void print(const ledger::Report& report) {
     fmt::print("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
 }
 
+// The run that an attestation is about, when there is a database to look into. Nothing is made: a folder may
+// hold no more than a public key.
+Status compare_with_run(const StateOptions& options, const std::string& folder,
+                        ledger::AttestationReport& report) {
+  const std::string location = store_location(options, folder);
+  const std::string database = os::join(folder, "pawl.db");
+  if (location == "sqlite:" + database && !os::exists(database)) return {};
+  PAWL_TRY(const auto store, store::open_store(location, nullptr));
+  return ledger::compare(*store, report);
+}
+
+Result<ledger::AttestationReport> verify_attestation(const VerifyOptions& options) {
+  auto text = os::read_file(options.attestation, ledger::kEnvelopeBytesMax);
+  if (!text) return std::unexpected(std::move(text).error().in("--attestation"));
+  auto envelope = ledger::read_envelope(*text);
+  if (!envelope) return std::unexpected(std::move(envelope).error().in(options.attestation));
+  const auto folder = find_folder(options.state);
+  std::string key = options.key;
+  if (key.empty()) {
+    auto known = folder ? ledger::public_key_of(*folder) : folder;
+    if (!known)
+      return std::unexpected(std::move(known).error().in(
+          "without a public key nothing can be believed: give the one you trust with --key"));
+    key = *std::move(known);
+  }
+  auto report = ledger::check_attestation(*envelope, key);
+  if (report.attested && folder) PAWL_OK(compare_with_run(options.state, *folder, report));
+  return report;
+}
+
+void print(const ledger::AttestationReport& report, bool by_option) {
+  for (const auto& problem : report.problems) fmt::print("{}: {}\n", problem.kind, problem.detail);
+  fmt::print("{}", report.problems.empty() ? "verified" : "NOT verified");
+  if (report.attested) {
+    const auto& attested = *report.attested;
+    fmt::print(": run {} is {}, ledger head {}, {} rows\n", printable(attested.run_id),
+               printable(attested.state), printable(attested.ledger_head), attested.ledger_rows);
+    print_subjects(attested.subjects);
+    for (const auto& phase : attested.phases)
+      fmt::print("phase {} {} {}, accepted by: {}\n", printable(text_in(phase, "phase_id")),
+                 printable(text_in(phase, "state")), printable(text_in(phase, "outcome")),
+                 printable(text_in(phase, "accepted_by")));
+    fmt::print("{}\n", report.is_compared ? "compared with the run in the state folder"
+                                          : "not compared with the run: it is in no state folder here");
+  } else {
+    fmt::print("\n");
+  }
+  fmt::print("checked against the public key {} ({})\n", report.public_key,
+             by_option ? "--key" : "keys/ledger.pub of the state folder");
+}
+
+int usage(const char* what) {
+  fmt::print(stderr, "pawl: {}\n", what);
+  return kUsage;
+}
+
+int run_attestation(const VerifyOptions& options) {
+  // As many digits as a hash.
+  if (!options.key.empty() && !is_hash(options.key))
+    return usage("--key: a public key is 64 lower-case hexadecimal digits, as in keys/ledger.pub");
+  const auto found = verify_attestation(options);
+  if (!found) return report(found.error());
+  if (options.state.json)
+    print_json(to_json(*found));
+  else
+    print(*found, !options.key.empty());
+  return found->problems.empty() ? kDone : kLedgerCorrupted;
+}
+
 }  // namespace
 
 void add_verify(const Command& program) {
   const Command command = program.add("verify", "Prove that a run's ledger is whole and unchanged");
   auto options = std::make_shared<VerifyOptions>();
-  command.required("RUN|DIR", options->what, "A run, or a folder that `pawl export` wrote");
+  command.option("RUN|DIR", options->what, "A run, or a folder that `pawl export` wrote");
+  command.option("--attestation", options->attestation, "Instead, a file that `pawl attest` wrote");
   command.option("--anchor", options->anchor,
                  "A ledger head that you kept elsewhere (a Pawl-Ledger-Head trailer)");
   command.option("--key", options->key, "The public key you trust, in hexadecimal");
+  command.not_together("--attestation", "RUN|DIR");
+  command.not_together("--attestation", "--anchor");
   add_state_options(command, options->state);
   command.footer(
       "Exit code 13 when something was changed, is missing, reordered, truncated, forged or extra.\n\n"
       "Example:\n  pawl verify last --anchor \"$(git log -1 "
-      "--format='%(trailers:key=Pawl-Ledger-Head,valueonly)' pawl/<run>)\"");
+      "--format='%(trailers:key=Pawl-Ledger-Head,valueonly)' pawl/<run>)\"\n"
+      "  pawl verify --attestation run.intoto.json --key \"$(cat ledger.pub)\"");
   command.on_run([=] {
+    if (!options->attestation.empty()) return run_attestation(*options);
+    if (options->what.empty()) return usage("verify what? A run, a folder, or --attestation FILE");
     const auto found = verify(*options);
     if (!found) return report(found.error());
     if (options->state.json) {

@@ -43,23 +43,6 @@ std::string head_text(const store::Head& head) {
          "\n";
 }
 
-Result<Files> files_of(store::Store& store, const std::string& run_id) {
-  Files files;
-  PAWL_TRY(const auto chains, store.chains(run_id));
-  for (const auto& chain : chains) {
-    PAWL_TRY(std::string text, chain_text(store, run_id, chain, 1));
-    if (chain.empty())
-      files.run = std::move(text);
-    else
-      files.phases.emplace_back(chain, std::move(text));
-  }
-  PAWL_TRY(const auto head, store.head(run_id));
-  if (head) files.head = head_text(*head);
-  PAWL_TRY(const auto cost, store.cost_rows(run_id, 0));
-  files.sandbox_cost = joined(cost);
-  return files;
-}
-
 // A head over exactly what is exported, cost rows included.
 store::Head export_head(const store::RowSealer& sealer, const std::string& run_id, const Files& files,
                         WallTime now) {
@@ -139,6 +122,30 @@ Status project_cost(store::Store& store, const std::string& path) {
 
 }  // namespace
 
+Result<Files> files_of(store::Store& store, const std::string& run_id) {
+  Files files;
+  PAWL_TRY(const auto chains, store.chains(run_id));
+  for (const auto& chain : chains) {
+    PAWL_TRY(std::string text, chain_text(store, run_id, chain, 1));
+    if (chain.empty())
+      files.run = std::move(text);
+    else
+      files.phases.emplace_back(chain, std::move(text));
+  }
+  PAWL_TRY(const auto head, store.head(run_id));
+  if (head) files.head = head_text(*head);
+  PAWL_TRY(const auto cost, store.cost_rows(run_id, 0));
+  files.sandbox_cost = joined(cost);
+  return files;
+}
+
+std::unexpected<Error> not_whole(const std::string& run_id, const Report& report) {
+  const auto& first = report.problems.front();
+  return fail(ErrorKind::kCorrupt, "run " + run_id + " does not verify (" + first.file + " row " +
+                                       std::to_string(first.row) + ": " + first.kind +
+                                       "); see `pawl verify " + run_id + "`");
+}
+
 Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   Files files;
   PAWL_TRY(files.run, read_if_there(os::join(folder, "run.jsonl")));
@@ -181,12 +188,7 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
   }
   PAWL_TRY(auto files, files_of(store, run_id));
   const auto found = verify(files, {.live = true});
-  if (!found.ok) {
-    const auto& first = found.problems.front();
-    return fail(ErrorKind::kCorrupt, "run " + run_id + " does not verify (" + first.file + " row " +
-                                         std::to_string(first.row) + ": " + first.kind +
-                                         "); see `pawl verify " + run_id + "`");
-  }
+  if (!found.ok) return not_whole(run_id, found);
   const auto head = export_head(sealer, run_id, files, now);
   files.head = head_text(head);
   PAWL_OK(write_files(folder, files, head.public_key));

@@ -62,6 +62,11 @@ struct Trust {
 // Pure. Finds and names every changed, missing, reordered, truncated, forged or extra row.
 Report verify(const Files& files, const Trust& trust);
 
+// What the database holds of a run.
+Result<Files> files_of(store::Store& store, const std::string& run_id);
+// kCorrupt: that a run does not verify, with the first of the report's problems.
+std::unexpected<Error> not_whole(const std::string& run_id, const Report& report);
+
 // Of an exported directory, and of a run in the database.
 Result<Report> verify_directory(const std::string& folder, const Trust& trust);
 Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust);

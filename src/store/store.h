@@ -42,7 +42,7 @@ class RowSealer {  // thread-safe
   };
   // `content` has no seq, at, prev_hash, hash: they are added here.
   virtual Sealed seal(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) const = 0;
-  // Signs a head body.
+  // Signs a head's body, or another text that can't be one (ledger/dsse.h).
   virtual Head sign(std::string body) const = 0;
 };
 

@@ -1,0 +1,122 @@
+// A run's evidence as others read it: an in-toto Statement in a DSSE envelope (docs/attestation.md).
+#include <fmt/format.h>
+
+#include "cli/accepted.h"
+#include "cli/context.h"
+#include "executor/start_run.h"
+#include "ledger/attestation.h"
+#include "os/file.h"
+
+namespace pawl::cli {
+namespace {
+
+struct AttestOptions {
+  StateOptions state;
+  std::string run, output;
+};
+
+struct Made {
+  std::string envelope;
+  Json subjects;
+};
+
+// "" when apply makes none, and then it is said why. That commit follows from the run alone: whether somebody
+// has applied it already makes no difference, and no branch that could have been moved is believed.
+Result<std::string> commit_of(const State& state, const store::RunRow& run,
+                              std::vector<workspace::AppliedPhase> accepted) {
+  const auto found = [&]() -> Result<std::string> {
+    PAWL_TRY(const auto commits, commits_of(*state.store, run, std::move(accepted)));
+    return state.workspaces->commit_id(commits);
+  }();
+  if (!found) fmt::print(stderr, "pawl: no commit is attested: {}\n", found.error().message);
+  return found.value_or("");
+}
+
+Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
+  ledger::Work out;
+  PAWL_TRY(const auto plan, executor::plan_of(run));
+  if (plan.policy) out.policy_blake3 = plan.policy->blake3;
+  PAWL_TRY(out.layers, state.store->accepted_layers(run.run_id));
+  PAWL_TRY(auto accepted, accepted_phases(*state.store, run));
+  const auto layers = layers_topmost_first(accepted);
+  if (auto whole = state.workspaces->check_content(run.base_id, layers); !whole)
+    return std::unexpected(std::move(whole).error().in(
+        "what the run changed can't be read any more (`pawl gc` takes it from old runs: attest before)"));
+  PAWL_TRY(out.patch, state.workspaces->diff(run.base_id, {}, layers));
+  PAWL_TRY(out.commit, commit_of(state, run, std::move(accepted)));
+  return out;
+}
+
+Result<Made> attest(const State& state, const std::string& run_id) {
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  if (run.state == store::RunState::kExecuting)
+    return fail(ErrorKind::kInvalid, "run " + run_id + " is not over; finish it with `pawl resume " + run_id +
+                                         "`, then attest it");
+  PAWL_TRY(const auto head, state.store->head(run_id));
+  PAWL_TRY(const auto files, ledger::files_of(*state.store, run_id));
+  PAWL_TRY(const std::string key, ledger::public_key_of(state.folder));
+  const auto found = ledger::verify(files, {.public_key = key});
+  if (!found.ok) return ledger::not_whole(run_id, found);
+  PAWL_TRY(const auto work, work_of(state, run));
+  PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
+  // Rows and work were read one after the other; whatever opens a run again signs its head.
+  PAWL_TRY(const auto head_now, state.store->head(run_id));
+  if (head->signature != head_now->signature)
+    return fail(ErrorKind::kConflict,
+                "run " + run_id + " went on meanwhile; attest it when it is over again");
+  std::string envelope =
+      ledger::sealed_envelope(*state.sealer, ledger::kStatementPayloadType, canonical(statement)) + "\n";
+  if (envelope.size() > ledger::kEnvelopeBytesMax)
+    return fail(ErrorKind::kExhausted,
+                fmt::format("the attestation of run {} would have more than the {} bytes that `pawl verify` "
+                            "reads; `pawl export` it instead",
+                            run_id, ledger::kEnvelopeBytesMax));
+  if (run.state != store::RunState::kComplete)
+    fmt::print(stderr, "pawl: run {} is {}: that is what is attested\n", run_id, name(run.state));
+  return Made{.envelope = std::move(envelope), .subjects = std::move(statement["subject"])};
+}
+
+void print_written(const AttestOptions& options, const std::string& run_id, const Made& made) {
+  if (options.state.json)
+    return print_json({{"run_id", run_id}, {"file", options.output}, {"subjects", made.subjects}});
+  fmt::print("{} attests\n", options.output);
+  print_subjects(made.subjects);
+}
+
+Status attest(const AttestOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto made, attest(state, run_id));
+  if (options.output.empty()) {
+    std::fwrite(made.envelope.data(), 1, made.envelope.size(), stdout);
+    return {};
+  }
+  PAWL_OK(os::write_durably("attest", options.output, made.envelope));
+  print_written(options, run_id, made);
+  return {};
+}
+
+}  // namespace
+
+void add_attest(const Command& program) {
+  const Command command =
+      program.add("attest", "Sign what a run made, and how it was judged, for others to check");
+  auto options = std::make_shared<AttestOptions>();
+  command.required("RUN", options->run, kRunHelp);
+  command.option("-o,--output", options->output, "A file to write (else stdout)");
+  add_state_options(command, options->state);
+  command.footer(
+      "An in-toto Statement with SLSA provenance in a DSSE envelope, by the key that signs the ledger. It is "
+      "about the\npatch that `pawl diff` prints and the commit that `pawl apply` makes, and has the run's "
+      "gates, signals and\nledger head. Exit code 13 when the ledger does not verify: then nothing is "
+      "signed.\n\n"
+      "Example:\n  pawl attest last -o run.intoto.json && pawl verify --attestation run.intoto.json");
+  command.on_run([=] {
+    const auto status = attest(*options);
+    if (status) return kDone;
+    const int code = report(status.error());
+    return status.error().kind == ErrorKind::kCorrupt ? kLedgerCorrupted : code;
+  });
+}
+
+}  // namespace pawl::cli

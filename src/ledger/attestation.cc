@@ -1,0 +1,234 @@
+// Statements as they are made of rows.
+#include "ledger/attestation.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "ledger/attested.h"
+
+namespace pawl::ledger {
+namespace {
+
+using Rows = std::vector<Json>;
+
+Result<Rows> rows_of(std::string_view text) {
+  Rows out;
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    PAWL_TRY(auto row, parse_json(line));
+    out.push_back(std::move(row));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return out;
+}
+
+// nullptr: there is none.
+template <typename Matches>
+const Json* newest(const Rows& rows, Matches matches) {
+  const auto found = std::ranges::find_if(rows.rbegin(), rows.rend(), matches);
+  return found == rows.rend() ? nullptr : &*found;
+}
+const Json* newest_of_type(const Rows& rows, std::string_view type) {
+  return newest(rows, [&](const Json& row) { return text_in(row, "type") == type; });
+}
+
+const Json& list_in(const Json& object, const char* key) {
+  static const Json kNone = Json::array();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? *found : kNone;
+}
+
+bool flag_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+Json resource(const std::string& name, const char* algorithm, const std::string& digest) {
+  return {{"name", name}, {"digest", {{algorithm, digest}}}};
+}
+
+Json gates_of(const Json& attempt) {
+  Json out = Json::array();
+  for (const auto& signal : list_in(attempt, "signals")) {
+    const std::string gate_id = text_in(signal, "gate_id");
+    const bool passed = flag_in(signal, "passed");
+    auto gate = std::ranges::find_if(out, [&](const Json& each) { return each["gate_id"] == gate_id; });
+    if (gate == out.end()) {
+      out.push_back({{"gate_id", gate_id}, {"passed", true}, {"signals", Json::array()}});
+      gate = out.end() - 1;
+    }
+    (*gate)["passed"] = (*gate)["passed"].get<bool>() && passed;
+    (*gate)["signals"].push_back(
+        {{"kind", text_in(signal, "kind")}, {"passed", passed}, {"missing", flag_in(signal, "missing")}});
+  }
+  return out;
+}
+
+Json attempt_json(const Json& row) {
+  return {{"attempt_id", text_in(row, "attempt_id")}, {"revision", integer_in(row, "revision")},
+          {"model", text_in(row, "model")},           {"verdict", text_in(row, "verdict")},
+          {"started_at", text_in(row, "started_at")}, {"ended_at", text_in(row, "ended_at")},
+          {"build", text_in(row, "build")},           {"gates", gates_of(row)}};
+}
+
+class Statement {
+ public:
+  Statement(const store::RunRow& run, const Work& work) : run_(run), work_(work) {}
+
+  Result<Json> make(const Files& files, const std::string& public_key) {
+    PAWL_TRY(rows_, rows_of(files.run));
+    for (const auto& [phase_id, text] : files.phases) {
+      PAWL_TRY(phases_[phase_id], rows_of(text));
+    }
+    if (rows_.empty() || text_in(rows_.back(), "type") != "run_sealed")
+      return fail(ErrorKind::kInvalid, "run " + run_.run_id + " is not sealed");
+    PAWL_OK(check_run());
+    PAWL_TRY(auto byproducts, chains());
+    return Json{{"_type", kStatementType},
+                {"subject", subjects()},
+                {"predicateType", kPredicateType},
+                {"predicate",
+                 {{"buildDefinition", definition()},
+                  {"runDetails",
+                   {{"builder", {{"id", kBuilderPrefix + public_key}, {"version", {{"pawl", PAWL_VERSION}}}}},
+                    {"metadata",
+                     {{"invocationId", run_.run_id},
+                      {"startedOn", text_in(started(), "at")},
+                      {"finishedOn", text_in(rows_.back(), "at")}}},
+                    {"byproducts", std::move(byproducts)}}}}}};
+  }
+
+ private:
+  const Json& started() const { return rows_.front(); }
+
+  std::unexpected<Error> contradicted(const std::string& what) const {
+    return fail(ErrorKind::kCorrupt,
+                what + " of run " + run_.run_id +
+                    " is not what its ledger says: restore the state folder from a backup");
+  }
+
+  // What the patch and the commit were made from.
+  Status check_run() const {
+    const auto is = [&](const char* key, const std::string& value) {
+      return text_in(started(), key) == value;
+    };
+    if (!is("type", "run_started") || !is("run_id", run_.run_id)) return contradicted("the id");
+    if (!is("plan_hash", blake3_hex(run_.plan_text)) || !is("plan_content", run_.plan_content))
+      return contradicted("the plan");
+    if (!is("base_id", run_.base_id) || !is("base_commit", run_.base_commit)) return contradicted("the base");
+    return {};
+  }
+
+  Json subjects() const {
+    Json out = Json::array({resource(run_.run_id + ".patch", "sha256", sha256_hex(work_.patch))});
+    if (!work_.commit.empty()) out.push_back(resource("pawl/" + run_.run_id, "gitCommit", work_.commit));
+    return out;
+  }
+
+  Json definition() const {
+    Json plan = resource("plan.yaml", "blake3", text_in(started(), "plan_hash"));
+    plan["digest"]["sha256"] = sha256_hex(run_.plan_text);
+    Json from = Json::array({std::move(plan)});
+    from.push_back(resource("plan/manifest.jsonl", "blake3", run_.plan_content));
+    if (!work_.policy_blake3.empty()) from.push_back(resource("policy", "blake3", work_.policy_blake3));
+    from.push_back(resource("source/manifest.jsonl", "blake3", run_.base_id));
+    if (!run_.base_commit.empty()) from.push_back(resource("source", "gitCommit", run_.base_commit));
+    if (const Json* forked = newest_of_type(rows_, "forked"))
+      from.push_back(resource("runs/" + text_in(*forked, "from_run") + "/run.jsonl", kHeadDigest,
+                              text_in(*forked, "head")));
+    return {
+        {"buildType", kBuildType},
+        {"externalParameters", {{"workflow_id", text_in(started(), "workflow_id")}, {"plan", "plan.yaml"}}},
+        {"internalParameters", {{"backend", text_in(started(), "backend")}}},
+        {"resolvedDependencies", std::move(from)}};
+  }
+
+  // The run's chain, then those of its phases, in the plan's order.
+  Result<Json> chains() const {
+    Json run = resource(kRunChain, kHeadDigest, text_in(rows_.back(), "hash"));
+    run["annotations"]["pawl_run"] = {{"rows", static_cast<std::int64_t>(rows_.size())},
+                                      {"state", text_in(rows_.back(), "state")}};
+    Json out = Json::array({std::move(run)});
+    for (const auto& phase_id : list_in(started(), "phases")) {
+      PAWL_TRY(auto chain, chain_of(phase_id.is_string() ? phase_id.get<std::string>() : ""));
+      out.push_back(std::move(chain));
+    }
+    return out;
+  }
+
+  Result<Json> chain_of(const std::string& phase_id) const {
+    const Json* seal = newest(rows_, [&](const Json& row) {
+      return text_in(row, "type") == "phase_sealed" && text_in(row, "phase_id") == phase_id;
+    });
+    const Json* forked = newest_of_type(rows_, "forked");
+    std::string name = "phases/" + phase_id + "/attempts.jsonl";
+    const bool is_shared = seal == nullptr && forked != nullptr;
+    if (is_shared) {
+      const auto& shared = list_in(*forked, "shared");
+      const auto found = std::ranges::find_if(
+          shared, [&](const Json& each) { return text_in(each, "phase_id") == phase_id; });
+      if (found != shared.end()) seal = &*found;
+      name = "runs/" + text_in(*forked, "from_run") + "/" + name;
+    }
+    const auto rows = phases_.find(phase_id);
+    const auto count = rows == phases_.end() ? 0 : static_cast<std::int64_t>(rows->second.size());
+    if (seal == nullptr || (!is_shared && integer_in(*seal, "rows") != count))
+      return fail(ErrorKind::kInvalid, "phase " + phase_id + " of run " + run_.run_id + " is not sealed");
+    Json phase = {{"phase_id", phase_id},
+                  {"state", text_in(*seal, "state")},
+                  {"outcome", text_in(*seal, "outcome")},
+                  {"cause", text_in(*seal, "cause")},
+                  {"attempts_used", integer_in(*seal, "attempts_used")},
+                  {"attempts_total", integer_in(*seal, "attempts_total")},
+                  {"rows", integer_in(*seal, "rows")}};
+    PAWL_TRY(phase["accepted_by"], accepted_by(phase, is_shared));
+    if (const Json* attempt = newest_attempt(phase_id)) phase["attempt"] = attempt_json(*attempt);
+    Json out = resource(name, kHeadDigest, text_in(*seal, "head"));
+    out["annotations"]["pawl_phase"] = std::move(phase);
+    return out;
+  }
+
+  const Json* newest_attempt(const std::string& phase_id) const {
+    const auto rows = phases_.find(phase_id);
+    return rows == phases_.end() ? nullptr : newest_of_type(rows->second, "attempt");
+  }
+
+  // Who took the work of a phase: "gates", "operator", "other_run"; "" when nobody did.
+  Result<std::string> accepted_by(const Json& phase, bool is_shared) const {
+    const std::string phase_id = text_in(phase, "phase_id");
+    const auto layer = std::ranges::find(work_.layers, phase_id, &store::LayerRow::phase_id);
+    const bool is_complete = text_in(phase, "state") == "COMPLETE";
+    if (is_complete != (layer != work_.layers.end())) return contradicted("the work of phase " + phase_id);
+    if (!is_complete) return "";
+    if (is_shared) return "other_run";
+    const Json* attempt = newest_attempt(phase_id);
+    if (attempt == nullptr || text_in(*attempt, "verdict") != "passed") return "operator";
+    if (layer->layer_id != layer_of(phase_id, *attempt)) return contradicted("the work of phase " + phase_id);
+    return "gates";
+  }
+
+  // What the agent of an attempt changed.
+  std::string layer_of(const std::string& phase_id, const Json& attempt) const {
+    const Json* agent = newest(phases_.at(phase_id), [&](const Json& row) {
+      return text_in(row, "type") == "executed" &&
+             text_in(row, "attempt_id") == text_in(attempt, "attempt_id") &&
+             text_in(row, "label").starts_with(phase_id + ".agent.");
+    });
+    return agent == nullptr ? "" : text_in(*agent, "layer");
+  }
+
+  const store::RunRow& run_;
+  const Work& work_;
+  Rows rows_;  // of the run's chain
+  std::map<std::string, Rows> phases_;
+};
+
+}  // namespace
+
+Result<Json> statement_of(const store::RunRow& run, const Files& files, const Work& work,
+                          const std::string& public_key) {
+  return Statement(run, work).make(files, public_key);
+}
+
+}  // namespace pawl::ledger
