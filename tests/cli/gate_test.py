@@ -143,9 +143,9 @@ tiers:
 
     def test_it_works_beside_an_executor_also_on_the_attempt_that_runs(self):
         self.make_simple(phases=2, agent='echo "$PAWL_PHASE_ID" >>file', env="[QUICK]",
-                         gate='grep p1 file; grep -q p2 file && sleep ${QUICK:-4}; true')
+                         gate='grep p1 file; grep -q p2 file && sleep ${QUICK:-10}; true')
         run = self.start("run", "plan.yaml")
-        self.wait_until(lambda: "p2.check.unit.attempt1" in self.pawl("inspect", "last", expect=None).stdout, "the gate of p2 runs")
+        self.wait_until(lambda: "p2.check.unit.attempt1" in self.pawl("inspect", "last", expect=None).stdout, "the gate of p2 runs", 90)
         self.assertTrue(self.pawl_json("gate", "last", "p1", "check")["same"])
         now = self.pawl_json("gate", "last", "p2", "check", env={"QUICK": "0"})
         self.assertEqual((now["passed"], now["recorded"]), (True, []))
