@@ -33,6 +33,20 @@ class GroupTest : public StoreTest {
   std::unique_ptr<StoreGroup> group_;
 };
 
+TEST_F(GroupTest, ANewDatabaseIsOpenedByManyAtOnce) {
+  constexpr std::size_t kThreads = 8, kRounds = 40;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const std::string location = "sqlite:" + path_ + std::to_string(round);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kThreads; ++i)
+      threads.emplace_back([&] {
+        const auto store = open_store(location, std::make_shared<PlainSealer>());
+        EXPECT_TRUE(store && (*store)->runs(1)) << (store ? "" : store.error().message);
+      });
+    for (auto& thread : threads) thread.join();
+  }
+}
+
 TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
   constexpr std::size_t kThreads = 16, kRounds = 8;
   std::vector<std::string> names;

@@ -8,6 +8,7 @@
 
 #include "base/planted.h"
 #include "embedded/sql.h"
+#include "os/clock.h"
 #include "os/crash_point.h"
 
 namespace pawl::store::sqlite {
@@ -147,7 +148,15 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path) {
 
 Status Connection::configure() {
   sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
-  PAWL_OK(run_script(statement_text("configure")));
+  // The first connection makes it a WAL database, which needs it alone; SQLite does not wait for that, since
+  // two that wait for each other would wait for ever (sqlite.org/c3ref/busy_handler.html).
+  constexpr std::int64_t kPauseMs = 5;
+  for (std::int64_t waited_ms = 0;; waited_ms += kPauseMs) {
+    const auto done = run_script(statement_text("configure"));
+    if (done) break;
+    if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= kBusyTimeoutMs) return done;
+    os::SystemClock().sleep_ms(kPauseMs);
+  }
   return planted("fsync_missing") ? run_script("PRAGMA synchronous = OFF") : Status();
 }
 

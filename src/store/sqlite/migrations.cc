@@ -63,8 +63,9 @@ Status nobody_works(Connection& connection, const OwnerIsDead& owner_is_dead) {
 }  // namespace
 
 Result<SchemaStatus> status_of(Connection& connection) {
-  PAWL_TRY(const std::int64_t application, number(connection, "application_id"));
+  // In this order: somebody else may be making them, all in one.
   PAWL_TRY(const std::int64_t tables, number(connection, "count_tables"));
+  PAWL_TRY(const std::int64_t application, number(connection, "application_id"));
   if (application != kApplicationId && tables > 0) {
     Error error{.kind = ErrorKind::kCorrupt, .path = connection.path()};
     error.message = "database " + connection.path() + " is not Pawl's; name another with --store";
@@ -83,6 +84,7 @@ Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
   PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
   // Somebody else may have been first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
+  if (static_cast<std::size_t>(applied) >= migrations().size()) return {};
   if (applied > 0) PAWL_OK(nobody_works(connection, owner_is_dead));
   for (auto done = static_cast<std::size_t>(applied); done < migrations().size(); ++done) {
     const Migration& migration = migrations()[done];
