@@ -244,6 +244,31 @@ tiers:
         self.assertIn('"event":"exec"', trace)
         self.assertIn('"address":"198.18.1.0"', trace)
 
+    def test_steps_of_a_gate_have_their_own_network_and_limits_and_one_workspace(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", """version: 1
+workflow: net
+source: {path: source}
+max_attempts: 1
+gates:
+  check:
+    steps:
+      - {name: fetch, run: "curl -sS http://good.test/hello >fetched", network: scoped, egress: ["good.test:80"], memory_limit_mib: 512}
+      - {name: offline, run: "test -s fetched && ! curl -sS -m 5 http://good.test/hello && echo by-offline >seen", memory_limit_mib: 256}
+      - {name: small, run: "grep by-offline seen; exec /usr/bin/python3 -c '[1] * (40 << 20)'", memory_limit_mib: 64}
+    signals: [build]
+tiers:
+  - phases:
+      - {id: p, goal: g, agent: {run: echo >>file}, gates: [check]}
+""")
+        self.pawl("run", "plan.yaml", expect=11)
+        attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+        steps = attempt["steps"][1:]
+        self.assertEqual([(s["run"]["outcome"], s["run"]["egress_allowlist"]) for s in steps],
+                         [("exited", ["good.test:80"]), ("exited", []), ("oom_killed", [])])
+        self.assertEqual(attempt["signals"][-1]["details"]["step"], "small")
+        self.assertEqual(attempt["verdict"], "escalate", "out of memory is not to be tried again")
+
 
 if __name__ == "__main__":
     enter_own_namespaces()
