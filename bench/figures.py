@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The figures, measured in one run: whole processes here, the rest by pawl_bench. See scripts/bench."""
 
+import datetime
 import json
 import os
 import pathlib
@@ -91,6 +92,26 @@ def compile_project(folder):
         "build_traced_by_plain": (trace, "ratio", "<= 1.10", trace <= 1.10),
         "build_by_bwrap": (walls, "ratio", "<= 1.03", walls <= 1.03),
     }
+
+
+def gates(folder):
+    """What a gate takes beside its own steps, on 50,000 files: from the start of one gate's step to the next one's."""
+    for i in range(500):
+        (folder / f"large/{i}").mkdir(parents=True)
+        for j in range(100):
+            (folder / f"large/{i}/{j}").write_text(f"{i} {j}\n")
+    names = [f"g{i}" for i in range(21)]
+    lines = ["version: 1", "workflow: gates", "source: {path: large}", "gates:"]
+    lines += [f"  {name}: {{steps: [{{name: unit, run: [\"true\"]}}]}}" for name in names]
+    lines += ["tiers:", "  - phases:", f"      - {{id: p, goal: g, agent: {{run: [touch, new]}}, gates: [{', '.join(names)}]}}"]
+    (folder / "gates.yaml").write_text("\n".join(lines) + "\n")
+    subprocess.run([PAWL, "run", "gates.yaml", "--dir", "gates"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    seen = subprocess.run([PAWL, "inspect", "last", "--dir", "gates", "--json"], check=True, cwd=folder, capture_output=True, text=True)
+    steps = json.loads(seen.stdout)["phases"][0]["attempts"][0]["steps"][1:]
+    started = [datetime.datetime.fromisoformat(step["started_at"].replace("Z", "+00:00")) for step in steps]
+    added = [(after - before).total_seconds() * 1000 - step["run"]["duration_ms"]
+             for before, after, step in zip(started, started[1:], steps)]
+    return {"gate_adds_ms": (statistics.median(added), "ms", "< 20", statistics.median(added) < 20)}
 
 
 CLIENT = """
@@ -187,6 +208,7 @@ def main():
     try:
         figures = whole_processes(folder.resolve())
         figures.update(compile_project(folder.resolve()))
+        figures.update(gates(folder.resolve()))
     finally:
         shutil.rmtree(folder)
     figures.update(sandboxes())

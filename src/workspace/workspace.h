@@ -107,8 +107,9 @@ class Workspaces {
   // The tree of `ref` in the repository at or above `path`; the working tree, index and hooks are never
   // touched. kInvalid: no repository, or no such ref (the message says which and what to write instead).
   Result<Base> snapshot_git(const std::string& path, const std::string& ref);
-  // The directory as it is, without any entry named .git or .pawl at any depth, and without the folders in
-  // `exclude` (absolute; the plan's folder is taken without the source that may lie inside it).
+  // The directory as it is, without any entry named .git or .pawl at any depth, without the state folder
+  // whatever its name, and without the folders in `exclude` (absolute; the plan's folder is taken without the
+  // source that may lie inside it).
   Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {});
   std::string base_tree(const std::string& base_id) const;  // the folder to use as the lowest lower
   std::string layer_tree(const std::string& layer_id) const;

@@ -122,6 +122,16 @@ TEST_F(WorkspaceTest, SnapshotIsTheCommitAndIsKeptOnce) {
   EXPECT_EQ(*workspaces_->content_id(source_), folder->base_id);
 }
 
+TEST_F(WorkspaceTest, AStateFolderInsideTheSourceIsNoPartOfIt) {
+  const auto outside = workspaces_->snapshot_directory(source_);
+  auto inside = *Workspaces::open(source_ + "/state");
+  for (int i = 0; i < 2; ++i) {
+    const auto base = inside.snapshot_directory(source_);
+    ASSERT_TRUE(base) << base.error().message;
+    EXPECT_EQ(base->base_id, outside->base_id);
+  }
+}
+
 TEST_F(WorkspaceTest, WrongSourcesAreNamed) {
   auto found = workspaces_->snapshot_git(source_, "no-such-branch");
   ASSERT_FALSE(found);

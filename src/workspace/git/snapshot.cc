@@ -113,7 +113,8 @@ Result<GitTree> tree_at(git_commit& commit, const std::string& prefix) {
 
 struct FolderScan {
   const std::vector<std::string>* exclude = nullptr;
-  std::string copy_to;  // "": only looks
+  struct stat state {};  // of the state folder, which is nobody's source wherever it lies
+  std::string copy_to;   // "": only looks
   std::vector<Entry> entries;
   std::int64_t bytes = 0;
 };
@@ -123,6 +124,7 @@ Status scan(const std::string& full, const std::string& path, FolderScan& out) {
   if (lstat(full.c_str(), &status) != 0) return fail_errno(errno, "read", full);
   // Sockets and devices are nobody's source.
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) return {};
+  if (status.st_dev == out.state.st_dev && status.st_ino == out.state.st_ino) return {};
   PAWL_TRY(auto entry, entry_of(full, path));
   if (entry.type == EntryType::kFile) entry.mode |= 0400U;
   if (entry.type == EntryType::kFolder) entry.mode |= 0700U;
@@ -199,12 +201,13 @@ Result<Base> Workspaces::snapshot_directory(const std::string& path,
     if (const auto commit = find_commit(*found->repository, "HEAD"))
       base.git_commit = text_of(*git_commit_id(commit->get()));
   FolderScan look{.exclude = &exclude};
+  if (stat(folder_.c_str(), &look.state) != 0) return fail_errno(errno, "read", folder_);
   PAWL_OK(scan(path, "", look));
   std::ranges::sort(look.entries, {}, &Entry::path);
   base.base_id = blake3_hex(manifest_of(look.entries));
   if (os::exists(base_tree(base.base_id))) return base;
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  FolderScan copy{.exclude = &exclude, .copy_to = os::join(temporary, "tree")};
+  FolderScan copy{.exclude = &exclude, .state = look.state, .copy_to = os::join(temporary, "tree")};
   PAWL_OK(scan(path, "", copy));
   // Of what was copied: somebody may have written in between.
   PAWL_TRY(base.base_id, keep_object(folder_, "bases", temporary, std::move(copy.entries)));
