@@ -14,6 +14,7 @@ constexpr std::uint64_t kKeyFileBytesMax = 4096;
 
 std::string keys_folder(const std::string& folder) { return os::join(folder, "keys"); }
 std::string secret_path(const std::string& folder) { return os::join(keys_folder(folder), "ledger.key"); }
+std::string public_path(const std::string& folder) { return os::join(keys_folder(folder), "ledger.pub"); }
 
 Result<std::string> read_hex(const std::string& path, std::size_t bytes) {
   PAWL_TRY(std::string text, os::read_file(path, kKeyFileBytesMax));
@@ -40,6 +41,8 @@ class Sealer final : public store::RowSealer {
   }
   ~Sealer() override { sodium_memzero(secret_.data(), secret_.size()); }
 
+  const std::string& public_key() const { return public_; }
+
   Sealed seal(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) const override {
     return seal_row(std::move(content), seq, at, prev_hash);
   }
@@ -59,20 +62,30 @@ class Sealer final : public store::RowSealer {
   std::string secret_, public_;
 };
 
-Status make_keys(const std::string& folder) {
-  PAWL_OK(os::make_folders(keys_folder(folder), 0700));
-  // Two programs that start at once must end with one key.
-  PAWL_TRY(const auto lock, os::FileLock::lock(os::join(keys_folder(folder), "lock")));
-  if (os::exists(secret_path(folder))) return {};
+Status make_secret(const std::string& folder) {
+  if (os::exists(public_path(folder)))
+    return std::unexpected(
+        Error{.kind = ErrorKind::kCorrupt,
+              .message = secret_path(folder) +
+                         " is gone; restore it from a backup, or move ledger.pub away and a new "
+                         "pair is made (keep it: heads signed before then verify with that one)",
+              .path = secret_path(folder)});
   unsigned char public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];
   crypto_sign_keypair(public_key, secret);
-  const std::string secret_hex = to_hex({reinterpret_cast<const char*>(secret), sizeof secret}) + "\n";
-  const std::string public_hex =
-      to_hex({reinterpret_cast<const char*>(public_key), sizeof public_key}) + "\n";
+  const std::string hex = to_hex({reinterpret_cast<const char*>(secret), sizeof secret}) + "\n";
   sodium_memzero(secret, sizeof secret);
-  PAWL_OK(os::write_durably("keys", os::join(keys_folder(folder), "ledger.pub"), public_hex));
-  // Last: what says that there are keys.
-  return os::write_durably("keys", secret_path(folder), secret_hex, 0600);
+  return os::write_durably("keys", secret_path(folder), hex, 0600);
+}
+
+Status make_keys(const std::string& folder) {
+  PAWL_OK(os::make_folders(keys_folder(folder), 0700));
+  // Two programs that start at once must end with one pair.
+  PAWL_TRY(const auto lock, os::FileLock::lock(os::join(keys_folder(folder), "lock")));
+  if (!os::exists(secret_path(folder))) PAWL_OK(make_secret(folder));
+  if (os::exists(public_path(folder))) return {};
+  PAWL_TRY(std::string secret, read_hex(secret_path(folder), crypto_sign_SECRETKEYBYTES));
+  // After the other: alone it says that the other was lost.
+  return os::write_durably("keys", public_path(folder), Sealer(std::move(secret)).public_key() + "\n");
 }
 
 }  // namespace
@@ -90,13 +103,13 @@ store::RowSealer::Sealed seal_row(Json content, std::int64_t seq, WallTime at, s
 
 Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& folder) {
   if (sodium_init() < 0) return fail(ErrorKind::kUnavailable, "libsodium does not start");
-  if (!os::exists(secret_path(folder))) PAWL_OK(make_keys(folder));
+  if (!os::exists(secret_path(folder)) || !os::exists(public_path(folder))) PAWL_OK(make_keys(folder));
   PAWL_TRY(std::string secret, read_hex(secret_path(folder), crypto_sign_SECRETKEYBYTES));
   return std::make_shared<Sealer>(std::move(secret));
 }
 
 Result<std::string> public_key_of(const std::string& folder) {
-  PAWL_TRY(std::string text, os::read_file(os::join(keys_folder(folder), "ledger.pub"), kKeyFileBytesMax));
+  PAWL_TRY(std::string text, os::read_file(public_path(folder), kKeyFileBytesMax));
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

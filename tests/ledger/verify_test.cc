@@ -316,6 +316,29 @@ TEST(Sealer, OneKeyForAllAndItsFileIsPrivate) {
   EXPECT_EQ(broken.error().kind, ErrorKind::kCorrupt);
 }
 
+TEST(Sealer, AKeyThatIsLostIsNotMadeAnewInSilence) {
+  testing::TempFolder folder;
+  ASSERT_TRUE(open_sealer(folder.path()));
+  const auto known = *public_key_of(folder.path());
+  ASSERT_TRUE(os::remove_tree(folder / "keys/ledger.key"));
+  const auto lost = open_sealer(folder.path());
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().kind, ErrorKind::kCorrupt);
+  EXPECT_EQ(*public_key_of(folder.path()), known) << "it still verifies what was signed";
+  ASSERT_TRUE(os::remove_tree(folder / "keys/ledger.pub"));
+  ASSERT_TRUE(open_sealer(folder.path()));
+  EXPECT_NE(*public_key_of(folder.path()), known);
+}
+
+// What a crash between the two leaves.
+TEST(Sealer, ThePublicKeyIsMadeOfTheSecretOne) {
+  testing::TempFolder folder;
+  const auto sealer = *open_sealer(folder.path());
+  ASSERT_TRUE(os::remove_tree(folder / "keys/ledger.pub"));
+  ASSERT_TRUE(open_sealer(folder.path()));
+  EXPECT_EQ(*public_key_of(folder.path()), sealer->sign("x").public_key);
+}
+
 // Row bytes are a contract: docs/ledger-format.md shows this row.
 TEST(SealRow, BytesArePinned) {
   const auto sealed =
