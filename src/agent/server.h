@@ -1,0 +1,47 @@
+// The agent's API (docs/agent-api.yaml) on a Unix socket, in a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/agent.h"
+#include "agent/episode.h"
+#include "base/error.h"
+
+namespace pawl::agent {
+
+// What the agent is told of itself; today's, not what a checkpoint was saved with.
+struct Context {
+  EpisodeKey key;
+  std::string phase_id, goal, model;
+  std::int64_t attempt = 1;
+  std::string
+      plan;  // hash of what the plan says: a part of the fingerprint, like the model and Pawl's version
+  // What this episode may spend; nothing: no cap.
+  std::optional<std::int64_t> usd_micros_cap, tokens_cap;
+  std::int64_t children_max = kChildrenMax;
+};
+
+struct ServeSpec {
+  std::string socket_path;  // is made, mode 0666: whoever sees its folder may connect
+  std::string pawl_folder;
+  // Of a step's socket: the one episode there is. Nothing: requests name goal and episode (`pawl agentd`).
+  std::optional<Context> context;
+  // From the server's thread. Lines of /v1/log, without a newline; a cap was reached (once).
+  std::function<void(std::string_view level, std::string_view message)> on_log;
+  std::function<void()> on_cap_reached;
+};
+
+class Server {
+ public:
+  // Answers requests when it returns. kDenied, kUnavailable: the socket can't be made.
+  static Result<std::unique_ptr<Server>> start(ServeSpec spec);
+  // Answers what has arrived, then closes everything; the episodes too.
+  virtual ~Server() = default;
+};
+
+}  // namespace pawl::agent
