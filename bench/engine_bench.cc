@@ -26,10 +26,23 @@ using namespace pawl;  // NOLINT(google-build-using-namespace)
 constexpr int kPhasesOfRun = 200;
 constexpr int kTransitionsOfAttempt = 4;
 
+// Agents that ask for nothing.
+class NoEpisodes final : public pawl::executor::Episodes {
+ public:
+  pawl::Result<pawl::agent::Told> told_since(const pawl::agent::EpisodeKey&, std::int64_t) override {
+    return pawl::agent::Told();
+  }
+  pawl::Result<pawl::agent::Spent> spent(const pawl::agent::EpisodeKey&) override {
+    return pawl::agent::Spent();
+  }
+  pawl::Result<bool> can_go_on(const pawl::agent::EpisodeKey&) override { return false; }
+  void forget(const pawl::agent::EpisodeKey&) override {}
+};
+
 class InstantSandboxes final : public sandbox::SandboxClient {
  public:
-  Status start(const std::string&, const sandbox::SandboxSpec&,
-               const std::vector<sandbox::ContextFile>&) override {
+  Status start(const std::string&, const sandbox::SandboxSpec&, const std::vector<sandbox::ContextFile>&,
+               const std::string&) override {
     return {};
   }
   Result<sandbox::Found> find(const std::string&) override { return sandbox::Found::kNothing; }
@@ -152,7 +165,9 @@ void work(Database& database, store::Store& store, std::shared_ptr<executor::Pla
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
                             .plans = std::move(plans)};
   const secrets::Redactor redactor("", {});
-  executor::Executor executor({store, sandboxes, objects, clock, random, redactor}, options, observer);
+  NoEpisodes episodes;
+  executor::Executor executor({store, sandboxes, objects, clock, random, redactor, episodes}, options,
+                              observer);
   for (;;) {
     const auto turn = executor.run_one();
     PAWL_CHECK(turn);

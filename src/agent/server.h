@@ -19,15 +19,19 @@ struct Context {
   EpisodeKey key;
   std::string phase_id, goal, model;
   std::int64_t attempt = 1;
-  std::string
-      plan;  // hash of what the plan says: a part of the fingerprint, like the model and Pawl's version
+  std::string plan;  // of the plan's folder: a part of the fingerprint, like the model and Pawl's version
   // What this episode may spend; nothing: no cap.
   std::optional<std::int64_t> usd_micros_cap, tokens_cap;
   std::int64_t children_max = kChildrenMax;
 };
 
+Json to_json(const Context& context);
+Result<Context> context_from_json(const Json& json);  // of our own: kCorrupt when it does not fit
+
 struct ServeSpec {
   std::string socket_path;  // is made, mode 0666: whoever sees its folder may connect
+  // The same for who operates Pawl, mode 0600, with /v1/answer beside the rest; "": none.
+  std::string operator_socket_path;
   std::string pawl_folder;
   // Of a step's socket: the one episode there is. Nothing: requests name goal and episode (`pawl agentd`).
   std::optional<Context> context;

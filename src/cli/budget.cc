@@ -1,6 +1,7 @@
 // What a run may spend, and how a person changes it.
 #include <fmt/format.h>
 
+#include "base/money.h"
 #include "cli/context.h"
 #include "plan/plan.h"
 
@@ -10,25 +11,29 @@ namespace {
 struct BudgetOptions {
   StateOptions state;
   std::string run, reason;
-  std::int64_t sandbox_seconds = 0;  // 0: only show
+  // The new caps; with none of them it only shows.
+  std::int64_t sandbox_seconds = 0, tokens = 0;
+  std::string usd;
 };
 
 Status budget(const BudgetOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  const bool changes = options.sandbox_seconds > 0;
-  if (changes) {
-    PAWL_OK(state.store->operator_budget(run_id, store::kSandboxMs, options.sandbox_seconds * 1000,
-                                         this_operator(options.reason), os::SystemClock().wall()));
-    PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
-  }
+  std::vector<std::pair<std::string_view, std::int64_t>> caps;
+  if (options.sandbox_seconds > 0) caps.emplace_back(store::kSandboxMs, options.sandbox_seconds * 1000);
+  if (options.tokens > 0) caps.emplace_back(store::kTokens, options.tokens);
+  if (!options.usd.empty()) caps.emplace_back(store::kUsdNanos, *parse_usd(options.usd));
+  for (const auto& [unit, cap] : caps)
+    PAWL_OK(state.store->operator_budget(run_id, unit, cap, this_operator(options.reason),
+                                         os::SystemClock().wall()));
+  if (!caps.empty()) PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   PAWL_TRY(const auto rows, state.store->budgets(run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id}, {"budget", budget_json(rows)}});
     return {};
   }
   for (const auto& row : rows) fmt::print("{}\n", budget_text(row));
-  if (changes) fmt::print("Next: pawl resume {}\n", run_id);
+  if (!caps.empty()) fmt::print("Next: pawl resume {}\n", run_id);
   return {};
 }
 
@@ -41,6 +46,9 @@ void add_budget(const Command& program) {
   command.option("--sandbox-seconds", options->sandbox_seconds,
                  "The new cap: seconds of all its steps together",
                  {.least = 1, .most = plan::kBudgetSecondsMax});
+  command.option("--tokens", options->tokens, "The new cap: tokens of models, of all its agents together",
+                 {.least = 1, .most = plan::kTokensMax});
+  command.option("--usd", options->usd, "The new cap: money, as its agents tell it, like 7.50");
   command.option("--reason", options->reason, "Why, for the ledger");
   add_state_options(command, options->state);
   command.footer(
@@ -50,6 +58,10 @@ void add_budget(const Command& program) {
       "another "
       "hour\"");
   command.on_run([=] {
+    if (!options->usd.empty() && parse_usd(options->usd).value_or(0) == 0) {
+      fmt::print(stderr, "pawl: --usd: expected an amount like 7.50, found '{}'\n", printable(options->usd));
+      return kUsage;
+    }
     const auto status = budget(*options);
     return status ? kDone : report(status.error());
   });

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "os/file.h"
@@ -115,6 +116,18 @@ Json budget_json(const std::vector<store::BudgetRow>& rows) {
     out[row.unit] = {
         {"cap", row.cap ? Json(*row.cap) : Json()}, {"spent", row.spent}, {"reserved", row.reserved}};
   return out;
+}
+
+std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run) {
+  const auto rows = store.budgets(run.run_id);
+  if (!rows || run.state != store::RunState::kExecuting) return std::nullopt;
+  const auto spent = std::ranges::find_if(*rows, &store::BudgetRow::is_spent);
+  return spent == rows->end() ? std::nullopt : std::optional(*spent);
+}
+
+std::string cap_option(const store::BudgetRow& row) {
+  if (row.unit == store::kTokens) return "--tokens N";
+  return row.unit == store::kUsdNanos ? "--usd N" : "--sandbox-seconds N";
 }
 
 void print_subjects(const Json& subjects) {

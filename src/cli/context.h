@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -61,6 +62,11 @@ store::Operator this_operator(const std::string& reason);
 
 // {UNIT: {cap, spent, reserved}}; cap null: not limited.
 Json budget_json(const std::vector<store::BudgetRow>& rows);
+
+// Of a run that can't go on before somebody raises its cap; nothing: it can.
+std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run);
+// The option of `pawl budget` that raises that cap.
+std::string cap_option(const store::BudgetRow& row);
 
 // Of an attestation: a line each, as sha256sum prints them.
 void print_subjects(const Json& subjects);

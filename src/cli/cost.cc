@@ -1,122 +1,18 @@
-// What a run, or all, cost: the cost rows, joined with the steps they are of, summed by what people ask for.
+// What a run, or all, cost.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <map>
 
+#include "base/money.h"
 #include "cli/context.h"
+#include "cli/costs.h"
 
 namespace pawl::cli {
 namespace {
 
 constexpr std::size_t kRunsMax = 1'000'000;
 constexpr std::size_t kBarWidth = 40;
-
-struct Sum {
-  std::int64_t steps = 0, lost = 0, sandbox_ms = 0, microvm_ms = 0;
-  void add(const Sum& other) {
-    steps += other.steps;
-    lost += other.lost;
-    sandbox_ms += other.sandbox_ms;
-    microvm_ms += other.microvm_ms;
-  }
-};
-
-constexpr std::array kDimensions = {"workflow", "isolation", "gate", "phase", "model", "day"};
-using Keys = std::array<std::string, kDimensions.size()>;  // of one step, in their order
-
-struct Costs {
-  Sum total;
-  std::array<std::map<std::string, Sum>, kDimensions.size()> by;
-  std::int64_t completed_phases = 0, passed_attempts = 0;
-};
-
-// A step that was lost ran for no longer than it might, and than ago it began: the store settles its budget
-// so, too.
-std::int64_t milliseconds_of(const store::StepRow& step) {
-  if (step.state == store::StepState::kDone) {
-    const auto run = parse_json(step.run);
-    return run ? integer_in(*run, "duration_ms") : 0;
-  }
-  const auto started = parse_rfc3339(step.started_at), ended = parse_rfc3339(step.ended_at);
-  if (!started || !ended || *ended < *started) return step.reserved_ms;
-  return std::min((ended->micros - started->micros) / 1000, step.reserved_ms);
-}
-
-struct Step {
-  std::string phase, model;
-  Sum sum;
-};
-
-// By sandbox_run_id.
-Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::string& run_id, Costs& to) {
-  std::map<std::string, Step> out;
-  PAWL_TRY(const auto phases, store.phases(run_id));
-  for (const auto& phase : phases) {
-    if (phase.state == store::PhaseState::kComplete) ++to.completed_phases;
-    std::map<std::string, std::string> models;
-    PAWL_TRY(const auto attempts, store.attempts(run_id, phase.phase_id));
-    for (const auto& attempt : attempts) {
-      models[attempt.attempt_id] = attempt.model;
-      if (attempt.verdict == "passed") ++to.passed_attempts;
-    }
-    PAWL_TRY(const auto steps, store.steps(run_id, phase.phase_id));
-    for (const auto& step : steps)
-      out[step.sandbox_run_id] = {.phase = phase.phase_id,
-                                  .model = models[step.attempt_id],
-                                  .sum = {.steps = 1,
-                                          .lost = step.state == store::StepState::kLost ? 1 : 0,
-                                          .sandbox_ms = milliseconds_of(step)}};
-  }
-  return out;
-}
-
-Status add_run_costs(store::Store& store, const std::string& run_id, Costs& to) {
-  PAWL_TRY(const auto steps, steps_of(store, run_id, to));
-  PAWL_TRY(const auto rows, store.cost_rows(run_id, 0));
-  for (const auto& row : rows) {
-    // Not parse_json(): microvm_seconds is the one number with decimals that Pawl writes.
-    const Json cost = Json::parse(row, nullptr, false);
-    if (!cost.is_object())
-      return fail(ErrorKind::kCorrupt, "a cost row of run " + run_id + " is no JSON object");
-    const auto step = steps.find(text_in(cost, "sandbox_run_id"));
-    Step of = step == steps.end() ? Step{.sum = {.steps = 1}} : step->second;
-    of.sum.microvm_ms = static_cast<std::int64_t>(cost.value("microvm_seconds", 0.0) * 1000 + 0.5);
-    const Keys keys = {text_in(cost, "workflow_id"),
-                       text_in(cost, "gate_isolation_class"),
-                       text_in(cost, "gate_id"),
-                       of.phase,
-                       of.model,
-                       text_in(cost, "emitted_at").substr(0, 10)};
-    to.total.add(of.sum);
-    for (std::size_t i = 0; i < keys.size(); ++i) to.by[i][keys[i].empty() ? "-" : keys[i]].add(of.sum);
-  }
-  return {};
-}
-
-Json to_json(const Sum& sum) {
-  return {{"steps", sum.steps},
-          {"lost_steps", sum.lost},
-          {"sandbox_milliseconds", sum.sandbox_ms},
-          {"microvm_milliseconds", sum.microvm_ms}};
-}
-
-Json to_json(const Costs& costs) {
-  Json out = to_json(costs.total);
-  out["completed_phases"] = costs.completed_phases;
-  out["passed_attempts"] = costs.passed_attempts;
-  const auto per = [&](std::int64_t count) {
-    return count == 0 ? Json() : Json(costs.total.sandbox_ms / count);
-  };
-  out["sandbox_milliseconds_per_completed_phase"] = per(costs.completed_phases);
-  out["sandbox_milliseconds_per_passed_attempt"] = per(costs.passed_attempts);
-  for (std::size_t i = 0; i < kDimensions.size(); ++i) {
-    Json& table = out["by"][kDimensions[i]] = Json::object();
-    for (const auto& [key, sum] : costs.by[i]) table[key] = to_json(sum);
-  }
-  return out;
-}
 
 // RFC 4180.
 std::string csv_field(const std::string& text) {
@@ -127,10 +23,13 @@ std::string csv_field(const std::string& text) {
 }
 
 void print_csv(const Costs& costs) {
-  fmt::print("dimension,key,steps,lost_steps,sandbox_milliseconds,microvm_milliseconds\r\n");
+  fmt::print(
+      "dimension,key,steps,lost_steps,sandbox_milliseconds,microvm_milliseconds,input_tokens,output_tokens,"
+      "cached_tokens,usd\r\n");
   const auto line = [](const std::string& dimension, const std::string& key, const Sum& sum) {
-    fmt::print("{},{},{},{},{},{}\r\n", dimension, csv_field(key), sum.steps, sum.lost, sum.sandbox_ms,
-               sum.microvm_ms);
+    fmt::print("{},{},{},{},{},{},{},{},{},{}\r\n", dimension, csv_field(key), sum.steps, sum.lost,
+               sum.sandbox_ms, sum.microvm_ms, sum.input_tokens, sum.output_tokens, sum.cached_tokens,
+               usd_text(sum.usd_nanos));
   };
   line("total", "", costs.total);
   for (std::size_t i = 0; i < kDimensions.size(); ++i)
@@ -149,9 +48,21 @@ std::string bar(std::int64_t value, std::int64_t most) {
   return out + kEighths[eighths % 8];
 }
 
+// "1200 in, 300 out, $0.05"; "" when no model was used.
+std::string usage_text(const Sum& sum) {
+  if (sum.input_tokens + sum.output_tokens + sum.cached_tokens + sum.usd_nanos == 0) return "";
+  std::string text = fmt::format("{} in, {} out", sum.input_tokens, sum.output_tokens);
+  if (sum.cached_tokens > 0) text += fmt::format(", {} cached", sum.cached_tokens);
+  return text + fmt::format(", ${}{}", usd_text(sum.usd_nanos), sum.unpriced > 0 ? " and unpriced" : "");
+}
+
 void print(const Costs& costs, bool plot) {
   fmt::print("{} in sandboxes, {} step(s), {} of them lost\n", duration_text(costs.total.sandbox_ms),
              costs.total.steps, costs.total.lost);
+  if (const auto usage = usage_text(costs.total); !usage.empty()) fmt::print("{} of models\n", usage);
+  if (costs.total.unpriced > 0)
+    fmt::print("{} call(s) told no money: name their models' prices with --prices FILE\n",
+               costs.total.unpriced);
   const auto per = [&](const char* what, std::int64_t count) {
     if (count > 0) fmt::print("{} a {} ({})\n", duration_text(costs.total.sandbox_ms / count), what, count);
   };
@@ -171,27 +82,32 @@ void print(const Costs& costs, bool plot) {
       std::ranges::stable_sort(rows, std::ranges::greater(),
                                [](const auto& row) { return row.second.sandbox_ms; });
     for (const auto& [key, sum] : rows)
-      fmt::print("  {:<{}}  {:>8}  {:>6} step(s){}{}\n", key, width, duration_text(sum.sandbox_ms), sum.steps,
-                 sum.lost > 0 ? fmt::format(", {} lost", sum.lost) : "",
+      fmt::print("  {:<{}}  {:>8}  {:>6} step(s){}{}{}\n", key, width, duration_text(sum.sandbox_ms),
+                 sum.steps, sum.lost > 0 ? fmt::format(", {} lost", sum.lost) : "",
+                 usage_text(sum).empty() ? "" : "  " + usage_text(sum),
                  plot ? "  " + bar(sum.sandbox_ms, most) : "");
   }
 }
 
 struct CostOptions {
   StateOptions state;
-  std::string run;
+  std::string run, prices;
   bool csv = false, plot = false;
 };
 
 Status cost(const CostOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
+  Prices prices;
+  if (!options.prices.empty()) {
+    PAWL_TRY(prices, read_prices(options.prices));
+  }
   Costs out;
   if (options.run.empty()) {
     PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
-    for (const auto& run : runs) PAWL_OK(add_run_costs(*state.store, run.run_id, out));
+    for (const auto& run : runs) PAWL_OK(add_run_costs(*state.store, run.run_id, prices, out));
   } else {
     PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-    PAWL_OK(add_run_costs(*state.store, run_id, out));
+    PAWL_OK(add_run_costs(*state.store, run_id, prices, out));
   }
   if (options.state.json)
     print_json(to_json(out));
@@ -209,13 +125,16 @@ void add_cost(const Command& program) {
       program.add("cost", "What a run, or all, cost, by workflow, isolation, gate, phase, model and day");
   auto options = std::make_shared<CostOptions>();
   command.option("RUN", options->run, std::string(kRunHelp) + " (else all)");
+  command.option("--prices", options->prices,
+                 "A JSON file with what models cost, for usage whose money the agent did not tell");
   command.flag("--csv", options->csv, "Print lines for a spreadsheet");
   command.flag("--plot", options->plot, "Draw a bar beside each line");
   command.not_together("--csv", "--plot");
   add_state_options(command, options->state);
   command.footer(
       "Counts every step that ran, also of attempts that failed, crashed or were skipped; a lost step with "
-      "the time until it was given up. Reads only.\n\nExample:\n  pawl cost last --plot");
+      "the time until it was given up. Tokens and money are what agents told (docs/agents.md). Reads "
+      "only.\n\nExample:\n  pawl cost last --plot");
   command.on_run([=] {
     const auto status = cost(*options);
     return status ? kDone : report(status.error());

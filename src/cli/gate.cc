@@ -182,13 +182,15 @@ Result<bool> gate(const GateOptions& options) {
   PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
+  const auto episodes = executor::open_episodes(state.folder);
   os::SystemClock clock;
   os::SystemRandom random;
   os::catch_interrupts();
-  PAWL_TRY(const auto end,
-           executor::run_gate_again(
-               {*state.store, *sandboxes, *objects, clock, random, *redactor}, plan, what, os::interrupted,
-               [&](const std::string& label, const auto& step) { print_step(state, label, step); }));
+  PAWL_TRY(const auto end, executor::run_gate_again(
+                               {*state.store, *sandboxes, *objects, clock, random, *redactor, *episodes},
+                               plan, what, os::interrupted, [&](const std::string& label, const auto& step) {
+                                 print_step(state, label, step);
+                               }));
   Json signals = Json::array();
   for (const auto& signal : end.signals) signals.push_back(gates::to_json(signal));
   Json out{{"run_id", run_id},        {"phase_id", options.phase},

@@ -72,6 +72,7 @@ Status work(Shared& shared, int worker) {
   PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
+  const auto episodes = executor::open_episodes(state.folder);
   os::SystemClock clock;
   os::SystemRandom random;
   Tiers tiers;
@@ -88,8 +89,8 @@ Status work(Shared& shared, int worker) {
   if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());
 #endif
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
-  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random, *redactor}, options,
-                              narrator);
+  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random, *redactor, *episodes},
+                              options, narrator);
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   BackendCheck check(*backend);
   for (;;) {
@@ -138,19 +139,12 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
   }
 }
 
-// Of a run that can't go on before somebody raises its cap.
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run) {
-  const auto rows = store.budgets(run.run_id);
-  if (!rows || run.state != store::RunState::kExecuting) return std::nullopt;
-  const auto spent = std::ranges::find_if(*rows, &store::BudgetRow::is_spent);
-  return spent == rows->end() ? std::nullopt : std::optional(*spent);
-}
-
-void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, bool needs_budget) {
+void print_next(std::FILE* out, const store::RunRow& run, const std::string& where,
+                const std::optional<store::BudgetRow>& spent) {
   const std::string id = run.run_id;
-  if (needs_budget)
-    return fmt::print(out, "Next: pawl budget {0}{1} --sandbox-seconds N   then pawl resume {0}{1}\n", id,
-                      where);
+  if (spent)
+    return fmt::print(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
+                      cap_option(*spent));
   switch (run.state) {
     case store::RunState::kComplete:
       fmt::print(out, "Next: pawl diff {0}{1}   pawl apply {0}{1}   pawl verify {0}{1}\n", id, where);
@@ -195,7 +189,7 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       if (code == kInterrupted)
         fmt::print("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
       if (spent) fmt::print("Stopped: {}; nothing is lost.\n", budget_text(*spent));
-      print_next(stdout, *run, where_option(options), spent.has_value());
+      print_next(stdout, *run, where_option(options), spent);
     }
   }
   if (error) return report(*error);

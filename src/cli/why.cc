@@ -84,7 +84,9 @@ Result<Reason> reason_of(store::Store& store, const store::RunRow& run,
   Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
   if (found.nothing == store::Nothing::kBudget) {
     reason.waits_for = "budget";
-    reason.command = fmt::format("pawl budget {} --sandbox-seconds N", run.run_id);
+    const auto spent = spent_budget(store, run);
+    reason.command =
+        fmt::format("pawl budget {} {}", run.run_id, cap_option(spent.value_or(store::BudgetRow())));
     return reason;
   }
   if (found.nothing == store::Nothing::kReserved) {

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "gates/policy/check.h"
 #include "plan/policy.h"
+#include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
@@ -343,8 +344,8 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
                           .access = sandbox::Access::kReadOnly,
                           .content = claim_->run.plan_content});
   spec.env = sandbox::allowed_environment(plan_->env);
-  // Its src is the supervisor's business.
-  if (!context.empty())
+  // Its src is the supervisor's business. An agent finds its socket there.
+  if (!context.empty() || step.role == StepRole::kAgent)
     spec.copy_in.push_back(
         {.src = "", .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content_of(context)});
   if (step.role == StepRole::kAgent) {
@@ -375,6 +376,7 @@ std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
       "PAWL_GOAL_ID=" + claim_->phase.phase_id,
       // A resumed attempt keeps its episode; a new attempt opens one.
       "PAWL_EPISODE_ID=" + claim_->attempt.attempt_id,
+      "PAWL_SOCKET=/pawl/" + std::string(supervisor::kAgentSocket),
       std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
   };
 }

@@ -1,13 +1,16 @@
 #include "executor/executor.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/planted.h"
 #include "executor/attempt.h"
 #include "executor/recovery.h"
 #include "executor/start_run.h"
+#include "executor/told.h"
 #include "os/process.h"
 #include "store/cost_row.h"
+#include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
@@ -95,8 +98,7 @@ class Session {
     auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
     if (!run) return give_up(step, start);  // of another spec, or damaged: as good as lost
     PAWL_OK(note(start, Recovery::kAdopt));
-    take(step, start, *std::move(run));
-    return {};
+    return settle(step, start, *std::move(run));
   }
 
   // Runs one step, again and again as the resume policy says while its results get lost.
@@ -114,7 +116,12 @@ class Session {
     PAWL_TRY(const auto spec, attempt_.spec_of(step, context));
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
     start.reserved_ms = spec.time_budget_seconds * 1000;
-    if (planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
+    agent::Spent spent;
+    if (step.role == StepRole::kAgent) {
+      PAWL_TRY(spent, spending(start));
+    }
+    if (planted("marker_after_start"))
+      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, ""));
     const auto begun = world_.store.begin_step(claim_.lease, start, result_, resume_, now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
         start.counted == store::Counted::kDoctorCall) {
@@ -128,7 +135,10 @@ class Session {
     out_of_budget_ = !begun->started;
     if (out_of_budget_) return {};
     observer_.step_started(claim_, start);
-    if (!planted("marker_after_start")) PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context));
+    const std::string agent =
+        step.role == StepRole::kAgent ? agent_of(claim_, attempt_.phase(), *begun, spent) : "";
+    if (!planted("marker_after_start"))
+      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, agent));
     hold_.reset();  // the step names what it works on
     return wait_and_take(step, start);
   }
@@ -139,8 +149,50 @@ class Session {
     PAWL_OK(waited);
     auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (!run) return give_up(step, start);
-    take(step, start, *std::move(run));
-    return {};
+    return settle(step, start, *std::move(run));
+  }
+
+  // What an agent's step may spend of the run's tokens and money. Returns what its attempt has spent before.
+  Result<agent::Spent> spending(store::StepStart& start) {
+    PAWL_TRY(const auto spent, world_.episodes.spent(episode_of(claim_)));
+    const auto& budget = attempt_.phase().agent_budget;
+    const auto rest = [](const std::optional<std::int64_t>& cap, std::int64_t before) {
+      return cap ? std::optional(std::max<std::int64_t>(0, *cap - before)) : std::nullopt;
+    };
+    start.spends = true;
+    start.tokens_most = rest(budget.tokens, spent.tokens);
+    start.usd_nanos_most = rest(budget.usd_nanos, spent.usd_micros * 1000);
+    return spent;
+  }
+
+  // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
+  // spent, goes on in the same attempt when it has kept something to go on from.
+  Status settle(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
+    if (step.role != StepRole::kAgent || run.outcome != sandbox::Outcome::kSignaled ||
+        attempt_.phase().resume.policy != plan::ResumePolicy::kReExecute ||
+        start.execution >= store::kExecutionsPerStepMax)
+      return take(step, start, std::move(run));
+    const bool killed = run.reason.empty() && run.signal == SIGKILL;
+    PAWL_TRY(const bool spent, budget_is_spent(run, start));
+    PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_)));
+    if ((killed || spent) && goes_on) return give_up(step, start);
+    return take(step, start, std::move(run));
+  }
+
+  // Whether it was the run's budget that ended the step, and not what one attempt may spend.
+  Result<bool> budget_is_spent(const sandbox::SandboxRun& run, const store::StepStart& start) {
+    if (run.reason != supervisor::kUsageCapReason) return false;
+    PAWL_TRY(const auto told, told_since(world_, claim_, start.sandbox_run_id, told_seq_));
+    PAWL_TRY(const auto budgets, world_.store.budgets(claim_.run.run_id));
+    std::int64_t tokens = 0, usd_nanos = 0;
+    for (const auto& usage : told.usage) {
+      tokens += usage.input_tokens + usage.output_tokens;
+      usd_nanos += usage.usd_nanos;
+    }
+    return std::ranges::any_of(budgets, [&](const store::BudgetRow& row) {
+      const std::int64_t more = row.unit == store::kTokens ? tokens : usd_nanos;
+      return row.unit != store::kSandboxMs && row.cap && row.spent + more >= *row.cap;
+    });
   }
 
   // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about
@@ -159,11 +211,11 @@ class Session {
       recovery = after_probe(found.exit_code, start.execution);
       if (recovery == Recovery::kProbed) {
         PAWL_OK(note(start, recovery));
-        take(step, start, std::move(found.run));
-        return {};
+        return take(step, start, std::move(found.run));
       }
     }
     resume_ = decision(start, recovery);
+    PAWL_TRY(resume_->told, told_of(step, start));
     resume_->lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                               .run_id = claim_.run.run_id,
                                               .gate_id = start.gate_id,
@@ -184,8 +236,17 @@ class Session {
     return {};
   }
 
-  void take(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
+  // What the agent told and nobody wrote down yet.
+  Result<store::Told> told_of(const PlannedStep& step, const store::StepStart& start) {
+    if (step.role != StepRole::kAgent) return store::Told();
+    PAWL_TRY(auto told, told_since(world_, claim_, start.sandbox_run_id, told_seq_));
+    told_seq_ = std::max(told_seq_, told.last_seq);
+    return told;
+  }
+
+  Status take(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
     store::StepEnd end{.sandbox_run_id = start.sandbox_run_id, .run = to_json(run)};
+    PAWL_TRY(end.told, told_of(step, start));
     end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                     .run_id = claim_.run.run_id,
                                     .gate_id = start.gate_id,
@@ -202,6 +263,7 @@ class Session {
     unforgotten_ = start.sandbox_run_id;
     if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
     attempt_.record(step.index, std::move(run));
+    return {};
   }
 
   Result<Turn> finish() {
@@ -216,6 +278,8 @@ class Session {
       PAWL_TRY(finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
     }
     recorded();
+    // Success is the only end that takes what an agent has kept.
+    if (finished.state == store::PhaseState::kComplete) world_.episodes.forget(episode_of(claim_));
     for (const auto& step : finished.ended_steps) {
       PAWL_OK(world_.sandboxes.abandon(step));
       world_.sandboxes.forget(step);
@@ -304,6 +368,7 @@ class Session {
   std::optional<LostStep> lost_;
   std::optional<workspace::Hold> hold_;
   std::string unforgotten_;
+  std::int64_t told_seq_ = claim_.attempt.told_seq;  // with result_ and resume_ recorded
   MonoTime last_heartbeat_, last_look_;
   bool lease_lost_ = false;
   bool out_of_budget_ = false;  // the phase is given back as it is

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/episode.h"
 #include "base/error.h"
 #include "executor/plans.h"
 #include "os/clock.h"
@@ -22,7 +23,20 @@
 
 namespace pawl::executor {
 
-// The world, as five interfaces. All must outlive the executor.
+// What agents told over their sockets, by episode.
+class Episodes {  // thread-safe
+ public:
+  virtual ~Episodes() = default;
+  // Nothing when the episode told nothing.
+  virtual Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) = 0;
+  virtual Result<agent::Spent> spent(const agent::EpisodeKey& key) = 0;
+  // Whether another process of the agent would find something to go on from.
+  virtual Result<bool> can_go_on(const agent::EpisodeKey& key) = 0;
+  // Removes it. Not durable, idempotent.
+  virtual void forget(const agent::EpisodeKey& key) = 0;
+};
+
+// The world, as interfaces. All must outlive the executor.
 struct World {
   store::Store& store;
   sandbox::SandboxClient& sandboxes;
@@ -30,7 +44,11 @@ struct World {
   os::Clock& clock;
   os::Random& random;
   const secrets::Redactor& redactor;  // of what is written down
+  Episodes& episodes;
 };
+
+// Those under `folder`, .pawl.
+std::unique_ptr<Episodes> open_episodes(std::string folder);
 
 // Tells a person what goes on. Called from the executor's thread; must be quick and must not fail.
 class Observer {

@@ -8,7 +8,7 @@ Result<sandbox::SandboxRun> run_alone(const World& world, const sandbox::Sandbox
                                       const Context& context, const std::function<bool()>& stop) {
   const std::string id = os::uuid7(world.clock.wall(), world.random);
   auto run = [&]() -> Result<sandbox::SandboxRun> {
-    PAWL_OK(world.sandboxes.start(id, spec, context));
+    PAWL_OK(world.sandboxes.start(id, spec, context, ""));
     PAWL_OK(world.sandboxes.wait(id, stop));
     return world.sandboxes.collect(id, sandbox::spec_hash(spec));
   }();

@@ -46,6 +46,8 @@ Result<std::string> create(store::Store& store, os::Clock& clock, os::Random& ra
   run.run.workflow_id = plan.workflow;
   run.run.created_at = rfc3339(now);
   if (const auto cap = plan.budget.sandbox_seconds) run.sandbox_ms_cap = *cap * 1000;
+  run.tokens_cap = plan.budget.of_agents.tokens;
+  run.usd_nanos_cap = plan.budget.of_agents.usd_nanos;
   add_tiers(plan, run);
   PAWL_OK(store.create_run(run, now));
   return run.run.run_id;

@@ -173,6 +173,8 @@ class Checker {
       chain_.open = {};
     else if (body.ends_with("\"type\":\"phase_sealed\"") || body.ends_with("\"type\":\"run_sealed\""))
       chain_.seals.push_back(row.line);
+    else if (body.ends_with("\"type\":\"usage\""))
+      chain_.usages.push_back(row.line);
   }
 
   // A decision that closes a marker without a result.

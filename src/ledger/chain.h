@@ -18,6 +18,7 @@ struct Chain {
   std::vector<std::string_view> started;  // sandbox_run_ids of pre_execute rows
   std::string_view open;                  // of them the one that has not ended; "" when none
   std::vector<std::string_view> seals;    // whole lines of phase_sealed and run_sealed rows
+  std::vector<std::string_view> usages;   // whole lines of usage rows
   std::vector<Problem> problems;          // one for each thing that was done to it
 };
 

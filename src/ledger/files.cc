@@ -77,6 +77,7 @@ Status write_files(const std::string& folder, const Files& files, const std::str
   for (const auto& [phase_id, text] : files.phases)
     PAWL_OK(put("phases/" + phase_id + "/attempts.jsonl", text));
   PAWL_OK(put("cost/sandbox.jsonl", files.sandbox_cost));
+  if (!files.agent_usage.empty()) PAWL_OK(put("cost/agent.jsonl", files.agent_usage));
   PAWL_OK(put("ledger.pub", public_key + "\n"));
   return put("head.json", files.head);
 }
@@ -105,18 +106,22 @@ Status project_chain(store::Store& store, const std::string& run_id, const std::
   return os::write_atomically(path, text);
 }
 
-Status project_cost(store::Store& store, const std::string& path) {
+using CostRows = Result<std::vector<std::string>> (store::Store::*)(const std::string&, std::int64_t);
+
+Status project_cost(store::Store& store, CostRows rows_of, const std::string& path) {
   PAWL_TRY(const std::string there, read_if_there(path));
   const auto lines = static_cast<std::int64_t>(std::ranges::count(there, '\n'));
   if (lines > 0 && there.ends_with('\n')) {
     // With the last one that is there: it must be the same.
-    PAWL_TRY(const auto rows, store.cost_rows("", lines - 1));
+    PAWL_TRY(const auto rows, (store.*rows_of)("", lines - 1));
     if (!rows.empty() && there.ends_with(rows.front() + "\n")) {
       const std::string rest = joined({rows.begin() + 1, rows.end()});
       return rest.empty() ? Status() : os::append_to_file(path, rest);
     }
   }
-  PAWL_TRY(const auto all, store.cost_rows("", 0));
+  PAWL_TRY(const auto all, (store.*rows_of)("", 0));
+  // Nobody used anything: then there is no file either.
+  if (all.empty() && there.empty()) return {};
   return os::write_atomically(path, joined(all));
 }
 
@@ -136,6 +141,8 @@ Result<Files> files_of(store::Store& store, const std::string& run_id) {
   if (head) files.head = head_text(*head);
   PAWL_TRY(const auto cost, store.cost_rows(run_id, 0));
   files.sandbox_cost = joined(cost);
+  PAWL_TRY(const auto usage, store.usage_rows(run_id, 0));
+  files.agent_usage = joined(usage);
   return files;
 }
 
@@ -151,6 +158,7 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   PAWL_TRY(files.run, read_if_there(os::join(folder, "run.jsonl")));
   PAWL_TRY(files.head, read_if_there(os::join(folder, "head.json")));
   PAWL_TRY(files.sandbox_cost, read_if_there(os::join(folder, "cost/sandbox.jsonl")));
+  PAWL_TRY(files.agent_usage, read_if_there(os::join(folder, "cost/agent.jsonl")));
   if (files.run.empty() && files.head.empty())
     return fail(ErrorKind::kNotFound,
                 folder + " holds no ledger (run.jsonl, head.json); `pawl export RUN DIR` makes one");
@@ -210,7 +218,8 @@ Status project_run(store::Store& store, const std::string& folder, const std::st
     PAWL_OK(os::make_folders(os::folder_of(path)));
     PAWL_OK(project_chain(store, run_id, chain, path));
   }
-  return project_cost(store, os::join(cost, "sandbox.jsonl"));
+  PAWL_OK(project_cost(store, &store::Store::cost_rows, os::join(cost, "sandbox.jsonl")));
+  return project_cost(store, &store::Store::usage_rows, os::join(cost, "agent.jsonl"));
 }
 
 }  // namespace pawl::ledger

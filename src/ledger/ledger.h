@@ -50,6 +50,7 @@ struct Files {                                              // what verification
   std::vector<std::pair<std::string, std::string>> phases;  // phase_id, attempts.jsonl
   std::string head;                                         // head.json; "" when absent
   std::string sandbox_cost;                                 // cost/sandbox.jsonl of this run; "" when absent
+  std::string agent_usage;                                  // cost/agent.jsonl of this run; "" when absent
   // Rows of the cost file that belong to no executed step, or steps without one, are found (missing, extra).
 };
 
@@ -72,13 +73,13 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust);
 Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust);
 
 // Writes the run's files into `folder`: run.jsonl, phases/<phase_id>/attempts.jsonl, cost/sandbox.jsonl,
-// head.json and ledger.pub, byte for byte what the database holds. Checks the run first and refuses a
-// corrupted one (kCorrupt). A run that goes on gets a head signed now. `folder` is created; kConflict when it
-// is there and not empty.
+// cost/agent.jsonl (when there is one), head.json and ledger.pub, byte for byte what the database holds.
+// Checks the run first and refuses a corrupted one (kCorrupt). A run that goes on gets a head signed now.
+// `folder` is created; kConflict when it is there and not empty.
 Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, const std::string& run_id,
                           const std::string& folder, WallTime now);
 
-// Rebuilds what is under `.pawl/runs/<run_id>/` and `.pawl/cost/sandbox.jsonl` from the database. Not
+// Rebuilds what is under `.pawl/runs/<run_id>/` and `.pawl/cost/` from the database. Not
 // durable: projections. Incremental: appends when the file is a prefix, else writes it anew (a torn tail is
 // no corruption).
 Status project_run(store::Store& store, const std::string& folder, const std::string& run_id);

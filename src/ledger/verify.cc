@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kRunFile = "run.jsonl";
 constexpr const char* kHeadFile = "head.json";
 constexpr const char* kCostFile = "cost/sandbox.jsonl";
+constexpr const char* kUsageFile = "cost/agent.jsonl";
 
 std::string phase_file(const std::string& phase_id) { return "phases/" + phase_id + "/attempts.jsonl"; }
 
@@ -31,6 +32,7 @@ class Verifier {
     check_anchor();
     if (!any_problem()) check_seals();
     check_cost();
+    if (!any_problem()) check_usage();
     return report();
   }
 
@@ -207,6 +209,44 @@ class Verifier {
           "truncated", kCostFile, cost.rows + 1,
           "the signed head has " + std::to_string(expected) + " rows, the file " + std::to_string(cost.rows));
     problems_.insert(problems_.end(), cost.problems.begin(), cost.problems.end());
+  }
+
+  // A usage row has the hash of the lines that were told with it.
+  void check_usage() {
+    if (trust_.live && files_.agent_usage.empty()) return;
+    struct Lines {
+      std::string text;
+      std::int64_t rows = 0, first = 0;
+    };
+    std::map<std::string_view, Lines> by_step;
+    std::int64_t row = 0;
+    for (std::string_view rest = files_.agent_usage; !rest.empty();) {
+      const auto line = rest.substr(0, rest.find('\n'));
+      auto& lines = by_step[sandbox_run_id_of(line)];
+      if (lines.rows++ == 0) lines.first = row + 1;
+      ++row;
+      lines.text.append(line).append("\n");
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    }
+    for (const auto& [name, chain] : chains_) {
+      for (const auto line : chain.usages) {
+        const auto stated = parse_json(line);
+        const auto found = by_step.find(sandbox_run_id_of(line));
+        const std::int64_t rows = stated ? integer_in(*stated, "rows") : 0;
+        const Lines lines = found == by_step.end() ? Lines() : std::move(found->second);
+        if (found != by_step.end()) by_step.erase(found);
+        if (stated && lines.rows == rows && blake3_hex(lines.text) == text_in(*stated, "lines")) continue;
+        const auto seq = stated ? integer_in(*stated, "seq") : 0;
+        problem(lines.rows < rows   ? "missing"
+                : lines.rows > rows ? "extra"
+                                    : "changed",
+                kUsageFile, lines.first,
+                "row " + std::to_string(seq) + " of " + chain.file + " says " + std::to_string(rows) +
+                    " row(s) of usage, and what they hash to");
+      }
+    }
+    for (const auto& [id, lines] : by_step)
+      problem("extra", kUsageFile, lines.first, "no row of the ledger tells of usage of " + std::string(id));
   }
 
   Report report() {

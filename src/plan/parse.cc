@@ -96,16 +96,7 @@ void read_budget(const Mapping& top, Plan& plan, Problems& problems) {
   const Mapping budget(node, "budget", "budget", problems);
   if (const auto amount = budget.get("sandbox_seconds"); amount.IsDefined())
     plan.budget.sandbox_seconds = read_integer(amount, "sandbox_seconds", 1, kBudgetSecondsMax, problems);
-  // Of later versions, as above: nobody tells yet what an agent spends of these.
-  if (const auto usd = budget.get("usd"); usd.IsDefined()) {
-    if (usd.IsScalar() && usd.Tag() == "!")
-      refuse_for_now(budget, "usd", problems);
-    else
-      problems.add(usd, "usd: expected a decimal in quotes, like \"5.00\", found " + type_of(usd));
-  }
-  if (const auto tokens = budget.get("tokens"); tokens.IsDefined())
-    if (read_integer(tokens, "tokens", 1, 1'000'000'000'000, problems))
-      refuse_for_now(budget, "tokens", problems);
+  read_spending(budget, plan.budget.of_agents, problems);
 }
 
 void read_hooks(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {

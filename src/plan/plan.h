@@ -73,11 +73,19 @@ struct Gate {
   const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
 };
 
+// What agents spend, as they tell it (docs/agents.md); absent: not limited.
+constexpr std::int64_t kTokensMax = 1'000'000'000'000;
+struct Spending {
+  std::optional<std::int64_t> tokens, usd_nanos;
+};
+
 struct Phase {
   std::string id;  // [a-z0-9][a-z0-9._-]{0,63}
   std::string goal;
-  Step agent;                      // name "run"
-  std::vector<std::string> gates;  // names of Plan::gates, in order, never empty
+  Step agent;                       // name "run"
+  Spending agent_budget;            // of one attempt
+  std::int64_t max_children = 100;  // of one episode
+  std::vector<std::string> gates;   // names of Plan::gates, in order, never empty
   std::int64_t max_attempts = 5;
   Resume resume;
 };
@@ -108,6 +116,7 @@ struct Backoff {
 constexpr std::int64_t kBudgetSecondsMax = 1'000'000'000;  // thirty years
 struct Budget {
   std::optional<std::int64_t> sandbox_seconds;
+  Spending of_agents;
 };
 
 // Rules on what attempts change (docs/policy.md), in a file that is not the source's.

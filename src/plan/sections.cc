@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/endpoint.h"
+#include "base/money.h"
 #include "plan/keys.h"
 
 namespace pawl::plan {
@@ -137,6 +138,14 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
   }
 }
 
+void read_agent(const Mapping& mapping, const Defaults& defaults, Phase& phase, Problems& problems) {
+  constexpr std::int64_t kChildrenMax = 1000;  // what an episode keeps
+  phase.agent = read_program(mapping, defaults, problems);
+  read_number(mapping, "max_children", 0, kChildrenMax, phase.max_children, problems);
+  if (const auto node = mapping.get("budget"); node.IsDefined())
+    read_spending(Mapping(node, "budget", "agent_budget", problems), phase.agent_budget, problems);
+}
+
 Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& problems) {
   Phase phase;
   const Mapping mapping(node, "a phase", "phase", problems);
@@ -150,7 +159,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   if (const auto goal = mapping.require("goal", problems); goal.IsDefined())
     phase.goal = read_string(goal, "goal", problems).value_or("");
   if (const auto agent = mapping.require("agent", problems); agent.IsDefined())
-    phase.agent = read_program(Mapping(agent, "agent", "agent", problems), context.defaults, problems);
+    read_agent(Mapping(agent, "agent", "agent", problems), context.defaults, phase, problems);
   if (const auto gates = mapping.require("gates", problems); gates.IsDefined())
     read_phase_gates(gates, phase, context, problems);
   phase.max_attempts = context.defaults.max_attempts;
@@ -200,6 +209,19 @@ void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limit
   read_number(mapping, "disk_limit_mib", 1, 1 << 20, limits.disk_limit_mib, problems);
   read_number(mapping, "output_limit_bytes", 1024, 1 << 30, limits.output_limit_bytes, problems);
   read_number(mapping, "time_budget_seconds", 1, seconds_max, limits.time_budget_seconds, problems);
+}
+
+void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
+  if (const auto usd = budget.get("usd"); usd.IsDefined()) {
+    // In quotes: what YAML takes for a number, others have taken for a float.
+    const bool quoted = usd.IsScalar() && usd.Tag() == "!";
+    if (quoted) out.usd_nanos = parse_usd(usd.Scalar());
+    if (!out.usd_nanos || *out.usd_nanos == 0)
+      problems.add(usd, "usd: expected a decimal in quotes, like \"5.00\", found " +
+                            (quoted ? "'" + usd.Scalar().substr(0, 40) + "'" : type_of(usd)));
+  }
+  if (const auto tokens = budget.get("tokens"); tokens.IsDefined())
+    out.tokens = read_integer(tokens, "tokens", 1, kTokensMax, problems);
 }
 
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems) {

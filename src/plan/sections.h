@@ -28,6 +28,8 @@ void read_number(const Mapping& mapping, const std::string& key, std::int64_t lo
                  std::int64_t& value, Problems& problems);
 // What an agent and a hook have in common: run, limits, network. Its name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
+// The keys usd and tokens of a budget.
+void read_spending(const Mapping& budget, Spending& out, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);
 
 struct PhaseContext {

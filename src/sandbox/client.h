@@ -37,9 +37,11 @@ class SandboxClient {  // thread-safe
   virtual ~SandboxClient() = default;
 
   // Starts the supervisor and returns. `context`: files that the copy_in without a src shows, and that its
-  // content binds. REQUIRES: the marker of `sandbox_run_id` is durable.
+  // content binds. `agent`: the agent::Context (agent/server.h, canonical JSON) whose socket is beside them,
+  // "" for none; not bound, because what a run may spend changes. REQUIRES: the marker of `sandbox_run_id` is
+  // durable.
   virtual Status start(const std::string& sandbox_run_id, const SandboxSpec& spec,
-                       const std::vector<ContextFile>& context) = 0;
+                       const std::vector<ContextFile>& context, const std::string& agent) = 0;
   virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
   // Blocks until the supervisor is gone, or `stop` (asked a few times a second) says true: then kCancelled,
   // and the step goes on. kExhausted, kIndeterminate: its supervisor failed by itself (a full disk); the

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/money.h"
 
 namespace pawl::store {
 
@@ -22,6 +23,23 @@ std::string cost_row(const CostFacts& facts) {
       quoted(facts.gate_isolation_class), facts.image_pull_bytes, facts.microvm_milliseconds / 1000,
       facts.microvm_milliseconds % 1000, quoted(facts.run_id), quoted(facts.sandbox_run_id),
       quoted(facts.workflow_id));
+}
+
+std::string usage_line(const UsageFacts& facts) {
+  return canonical({{"entry_type", "cost.agent.usage"},
+                    {"workflow_id", facts.workflow_id},
+                    {"run_id", facts.run_id},
+                    {"phase_id", facts.phase_id},
+                    {"attempt_id", facts.attempt_id},
+                    {"sandbox_run_id", facts.sandbox_run_id},
+                    {"usage_id", facts.usage_id},
+                    {"model", facts.model},
+                    {"source", facts.source},
+                    {"input_tokens", facts.input_tokens},
+                    {"output_tokens", facts.output_tokens},
+                    {"cached_tokens", facts.cached_tokens},
+                    {"usd", facts.usd_nanos ? usd_text(*facts.usd_nanos) : ""},
+                    {"emitted_at", facts.emitted_at}});
 }
 
 }  // namespace pawl::store

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -19,5 +20,15 @@ struct CostFacts {
 
 // One JSON object, keys sorted, no spaces, no newline. Values that do not apply are 0 or false, never null.
 std::string cost_row(const CostFacts& facts);
+
+// A line of cost/agent.jsonl, likewise: what one call of a model took, as the agent told it.
+struct UsageFacts {
+  std::string workflow_id, run_id, phase_id, attempt_id, sandbox_run_id;
+  std::string usage_id, model, source;
+  std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
+  std::optional<std::int64_t> usd_nanos;  // nothing: it was not told, and usd is ""
+  std::string emitted_at;                 // when it was told
+};
+std::string usage_line(const UsageFacts& facts);
 
 }  // namespace pawl::store

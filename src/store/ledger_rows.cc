@@ -100,6 +100,29 @@ Json advice_row(const std::string& attempt_id, const Advice& advice, std::int64_
   return row;
 }
 
+Json agent_row(const std::string& attempt_id, const Told::Event& event) {
+  return {{"type", "agent"},
+          {"attempt_id", attempt_id},
+          {"event", event.event},
+          {"told_at", event.at},
+          {"details", event.details}};
+}
+
+Json usage_row(const StepRow& step, const std::vector<Told::Usage>& usage) {
+  std::int64_t input = 0, output = 0, cached = 0, usd_nanos = 0;
+  std::string lines;
+  for (const auto& row : usage) {
+    input += row.input_tokens;
+    output += row.output_tokens;
+    cached += row.cached_tokens;
+    usd_nanos += row.usd_nanos;
+    lines += row.line + "\n";
+  }
+  return {{"type", "usage"},         {"attempt_id", step.attempt_id}, {"sandbox_run_id", step.sandbox_run_id},
+          {"rows", usage.size()},    {"input_tokens", input},         {"output_tokens", output},
+          {"cached_tokens", cached}, {"cost_usd_nanos", usd_nanos},   {"lines", blake3_hex(lines)}};
+}
+
 Json phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head) {
   return {{"type", "phase_sealed"},
           {"phase_id", phase.phase_id},

@@ -20,6 +20,9 @@ Json operator_row(const std::string& action, const Operator& who, const PhaseRow
 Json run_operator_row(const std::string& action, const Operator& who, RunState state);
 // `revision`: of a replan that is applied the one it starts, else 0.
 Json advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision);
+Json agent_row(const std::string& attempt_id, const Told::Event& event);
+// The sum of usage rows, and the hash of their lines: by it they are a part of the chain.
+Json usage_row(const StepRow& step, const std::vector<Told::Usage>& usage);
 Json phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head);
 
 struct ChainHead {

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/money.h"
+
 namespace pawl::store {
 namespace {
 
@@ -96,11 +98,17 @@ Result<RunState> run_state_from_name(std::string_view text) {
 }
 
 std::string budget_text(const BudgetRow& row) {
-  const auto seconds = [](std::int64_t ms) { return fmt::format("{}.{}", ms / 1000, ms % 1000 / 100); };
-  std::string text = seconds(row.spent);
-  if (row.cap) text += fmt::format(" of {}", seconds(*row.cap));
-  text += " seconds in sandboxes are spent";
-  if (row.reserved > 0) text += fmt::format(", {} reserved by steps that run", seconds(row.reserved));
+  const auto amount = [&](std::int64_t value) {
+    if (row.unit == kSandboxMs) return fmt::format("{}.{}", value / 1000, value % 1000 / 100);
+    if (row.unit == kUsdNanos) return "$" + usd_text(value);
+    return std::to_string(value);
+  };
+  std::string text = amount(row.spent);
+  if (row.cap) text += " of " + amount(*row.cap);
+  text += row.unit == kSandboxMs ? " seconds in sandboxes are spent"
+          : row.unit == kTokens  ? " tokens are spent"
+                                 : " are spent";
+  if (row.reserved > 0) text += fmt::format(", {} reserved by steps that run", amount(row.reserved));
   return text;
 }
 

@@ -79,6 +79,7 @@ struct AttemptRow {
   std::string summary;   // at most 4096 bytes
   std::string feedback;  // canonical JSON object for the next agent; "" when it passed
   std::string executor, build;
+  std::int64_t told_seq = 0;  // how far what its agent told is written down (told.h)
 };
 
 enum class StepState { kOpen, kDone, kLost };
@@ -95,11 +96,15 @@ struct StepRow {
   std::string sandbox_spec_hash;
   StepState state = StepState::kOpen;
   std::string started_at, ended_at;
-  std::string run;               // canonical JSON of SandboxRun when done, else ""
-  std::int64_t reserved_ms = 0;  // of the run's budget, from its marker to its end
+  std::string run;  // canonical JSON of SandboxRun when done, else ""
+  // Of the run's budgets, from its marker to its end.
+  std::int64_t reserved_ms = 0, reserved_tokens = 0, reserved_usd_nanos = 0;
 };
 
+// The units of budgets.
 inline constexpr std::string_view kSandboxMs = "sandbox_ms";  // wall time in sandboxes
+inline constexpr std::string_view kTokens = "tokens";         // of models, in and out
+inline constexpr std::string_view kUsdNanos = "usd_nanos";    // money, as agents told it
 
 // What a run may spend of one unit and has spent, in whole numbers of the unit. Spent is data, the cap is
 // policy.

@@ -67,7 +67,7 @@ struct NewRun {
   RunRow run;
   std::vector<TierRow> tiers;
   std::vector<PhaseRow> phases;  // state, counters and lease are set by the store
-  std::optional<std::int64_t> sandbox_ms_cap;
+  std::optional<std::int64_t> sandbox_ms_cap, tokens_cap, usd_nanos_cap;
   std::optional<Fork> fork;
 };
 
@@ -148,6 +148,9 @@ struct StepStart {  // the marker
   std::int64_t execution = 1;
   Counted counted = Counted::kNothing;
   std::int64_t reserved_ms = 0;  // the most that it may take: reserved until its end
+  // An agent: of what the run may spend in tokens and money, what is left is reserved for it, at most these.
+  bool spends = false;
+  std::optional<std::int64_t> tokens_most, usd_nanos_most;
 };
 
 struct Begun {
@@ -155,14 +158,33 @@ struct Begun {
   // goes on when the cap is raised.
   bool started = true;
   std::optional<BudgetRow> warning;  // what ended has taken the run past kWarnedPercent of its budget
+  // What is reserved for a step that spends; nothing: it is not limited.
+  std::optional<std::int64_t> tokens, usd_nanos;
 };
 constexpr std::int64_t kWarnedPercent = 80;
+
+// What an attempt's agent told since the told_seq of its row: written down with the end of its step, once.
+struct Told {
+  struct Event {
+    std::string event, at;
+    Json details;  // an object
+  };
+  struct Usage {
+    std::int64_t told_seq = 0;
+    std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0, usd_nanos = 0;
+    std::string line;  // for cost/agent.jsonl
+  };
+  std::int64_t last_seq = 0;  // of all of them; 0: nothing was told
+  std::vector<Event> events;  // rows `agent`
+  std::vector<Usage> usage;   // one row `agent` with their sum and hash
+};
 
 struct StepEnd {  // the result of an open step
   std::string sandbox_run_id;
   Json run;              // SandboxRun; its keys outcome, exit_code, duration_ms, layer go into the ledger row
   std::string cost_row;  // the line for cost/sandbox.jsonl
   std::string agent_layer;  // of the agent's step: becomes the attempt's
+  Told told;                // of the agent's step
 };
 
 struct ResumeDecision {  // what was done with an open marker found at claim (design, section 4)
@@ -171,6 +193,7 @@ struct ResumeDecision {  // what was done with an open marker found at claim (de
   std::string decision;  // reattach | adopt | re_execute | skip | escalate | probed
   std::string
       lost_cost_row;  // for re_execute, skip, escalate: the open step ends as lost, and this is its cost row
+  Told told;          // of an agent's step that was lost
 };
 
 // What becomes of a phase whose attempt failed, when a hook says so.
@@ -251,9 +274,10 @@ class Store {
   // 2. The marker of the next step, with the result of the previous one and, when the marker repeats a lost
   // step, the
   //    decision that closes the lost one. Rows: [executed], [resume], pre_execute. kExhausted: execution > 3.
-  //    Settles what ended against the run's budget (a lost step: the time since its marker, at most what it
-  //    had reserved), then reserves for the new one. So what a run spends exceeds its cap by less than one
-  //    step's reservation.
+  //    Settles what ended against the run's budgets (a lost step: the time since its marker, at most what it
+  //    had reserved; tokens and money: what was told), then reserves for the new one. So what a run spends
+  //    exceeds its cap by less than one step's reservation, or by what an agent spent before it could be
+  //    ended.
   virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
                                    const std::optional<StepEnd>& previous,
                                    const std::optional<ResumeDecision>& resume, WallTime now) = 0;
@@ -333,6 +357,8 @@ class Store {
   virtual Result<std::optional<Head>> head(const std::string& run_id) = 0;
   // Lines of cost/sandbox.jsonl, in order; run_id empty: of all runs, without the first `skip`.
   virtual Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) = 0;
+  // The same of cost/agent.jsonl.
+  virtual Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) = 0;
 
   // --- what is known by content
   virtual Result<std::optional<std::string>> inventory(

@@ -40,11 +40,11 @@ class Client final : public sandbox::SandboxClient {
       : folder_(std::move(folder)), executable_(std::move(executable)), backend_(std::move(backend)) {}
 
   Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-               const std::vector<sandbox::ContextFile>& context) override {
+               const std::vector<sandbox::ContextFile>& context, const std::string& agent) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
     std::int64_t pid = 0;
     PAWL_OK(unless_forgotten([&]() -> Status {
-      PAWL_OK(write_job(spool, sandbox_run_id, spec, context));
+      PAWL_OK(write_job(spool, sandbox_run_id, spec, context, agent));
       PAWL_TRY(pid, os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
                                        spool.path("supervisor.log")));
       return {};
@@ -122,11 +122,11 @@ class Client final : public sandbox::SandboxClient {
 
  private:
   Status write_job(const Spool& spool, const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-                   const std::vector<sandbox::ContextFile>& context) const {
+                   const std::vector<sandbox::ContextFile>& context, const std::string& agent) const {
     PAWL_OK(os::make_folders(spool.folder(), 0700));
-    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec};
+    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec, .agent = agent};
     for (auto& item : job.spec.copy_in)
-      if (item.src.empty()) item.src = spool.path("context");
+      if (item.src.empty()) PAWL_OK(os::make_folders(item.src = spool.path("context")));
     for (const auto& file : context) {
       const std::string path = os::join(spool.path("context"), file.path);
       PAWL_OK(os::make_folders(os::folder_of(path)));

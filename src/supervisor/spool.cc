@@ -9,8 +9,10 @@ std::string Spool::work_folder() const { return os::join(os::join(pawl_folder(),
 std::string Spool::id() const { return folder_.substr(folder_.rfind('/') + 1); }
 
 Status Spool::write_job(const Job& job) const {
-  const Json json = {
-      {"sandbox_run_id", job.sandbox_run_id}, {"backend", job.backend}, {"spec", to_json(job.spec)}};
+  const Json json = {{"sandbox_run_id", job.sandbox_run_id},
+                     {"backend", job.backend},
+                     {"spec", to_json(job.spec)},
+                     {"agent", job.agent}};
   // Not durable on purpose: after a power loss there is no supervisor either, and the marker tells what was
   // begun.
   return os::write_atomically(path("job.json"), canonical(json), 0600);
@@ -25,6 +27,7 @@ Result<Job> Spool::read_job() const {
   PAWL_TRY(job.spec, sandbox::spec_from_json(json["spec"]));
   job.sandbox_run_id = json.value("sandbox_run_id", "");
   job.backend = json.value("backend", "");
+  job.agent = json.value("agent", "");
   return job;
 }
 

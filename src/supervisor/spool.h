@@ -27,6 +27,7 @@ constexpr int kExitExhausted = 3;  // of a supervisor: the disk is full
 struct Job {
   std::string sandbox_run_id, backend;
   sandbox::SandboxSpec spec;
+  std::string agent;  // canonical JSON of the agent::Context whose socket it gets; "": none
 };
 
 class Spool {

@@ -3,11 +3,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <mutex>
 
 #include "os/crash_point.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
 #include "secrets/redact.h"
+#include "supervisor/agent.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -109,16 +111,25 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
   // One a stream: what comes from the other one in between is no part of a secret's text.
   secrets::Redactor::Stream out(*redactor), err(*redactor);
+  std::mutex output_mutex;  // guards output: what an agent says over its socket comes from another thread
+  PAWL_TRY(auto agent, AgentSocket::open(spool, job, [&](std::string_view line) {
+             const std::lock_guard guard(output_mutex);
+             output.append(redactor->redact(line));
+           }));
   sandbox::Events events;
   events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
+    const std::lock_guard guard(output_mutex);
     output.append((stream == sandbox::Stream::kStdout ? out : err).take(bytes));
   };
+  events.should_stop = [&] { return agent.cap_reached(); };
   events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
   events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
   events.held = {lock.fd()};
   auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");
+  agent.close();
   auto& run = execution.run;
+  if (agent.cap_reached() && run.outcome == sandbox::Outcome::kSignaled) run.reason = kUsageCapReason;
   output.append(out.finish());
   output.append(err.finish());
 

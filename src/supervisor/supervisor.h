@@ -5,6 +5,8 @@
 //   lock         flock(2) held by the supervisor while it lives
 //   supervisor   its process identity (os::to_text)
 //   output       stdout and stderr of the step, as they come; supervisor.log: the supervisor's own words
+//   context      what the step sees in /pawl; an agent's socket is in it
+//   operator.sock  of an agent's step: for `pawl answer`
 //   network, trace   JSON lines: tries to reach the network, what was executed; where the step asked for them
 //   result.json  {"spec_hash", "run"}: written, fsynced, renamed, folder fsynced, before the supervisor exits
 //   abandoned    written under the lock by a recovery that gave the step up: a late supervisor exits at once
@@ -24,6 +26,12 @@ namespace pawl::supervisor {
 // `folder` is .pawl, `executable` the program of kProgram, `backend` a name for sandbox::make_backend.
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
                                                     std::string backend);
+
+// The names of an agent's socket in /pawl, and of the operator's beside it in the spool.
+inline constexpr std::string_view kAgentSocket = "agent.sock", kOperatorSocket = "operator.sock";
+// Why a step was ended whose agent told that it has spent what it may.
+inline constexpr std::string_view kUsageCapReason =
+    "it has spent what it may: the cap of its tokens or its money";
 
 // The program that hosts a step; it lies beside `pawl` and comes from the same build. Not for people: the
 // client starts it as `pawl-supervisor <spool folder>`.

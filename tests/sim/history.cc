@@ -20,6 +20,15 @@ constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
 constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
 
+// Agents that ask for nothing.
+class NoEpisodes final : public executor::Episodes {
+ public:
+  Result<agent::Told> told_since(const agent::EpisodeKey&, std::int64_t) override { return agent::Told(); }
+  Result<agent::Spent> spent(const agent::EpisodeKey&) override { return agent::Spent(); }
+  Result<bool> can_go_on(const agent::EpisodeKey&) override { return false; }
+  void forget(const agent::EpisodeKey&) override {}
+};
+
 class SimObjects final : public workspace::ObjectStore {
  public:
   SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
@@ -269,8 +278,8 @@ class History {
       return world_.dead_owners.contains(std::string(owner));
     };
     mine.real = std::make_unique<executor::Executor>(
-        executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice, redactor_}, options,
-        observer_);
+        executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice, redactor_, episodes_},
+        options, observer_);
   }
 
   // Between any two calls of an executor: nothing, most of the time.
@@ -411,6 +420,7 @@ class History {
   std::int64_t disturbances_ = 0;  // so far, with those that are left out
   World world_;
   const secrets::Redactor redactor_{"", {}};
+  NoEpisodes episodes_;
   Machine& machine_;
   SimStore store_;
   SimSandboxes sandboxes_;

@@ -83,7 +83,8 @@ void SimSandboxes::settle(Step& step) const {
 }
 
 Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-                           const std::vector<sandbox::ContextFile>& /*context*/) {
+                           const std::vector<sandbox::ContextFile>& /*context*/,
+                           const std::string& /*agent*/) {
   world_.pass("start");
   auto& step = steps_[sandbox_run_id];
   // Somebody gave it up meanwhile: the supervisor sees that and leaves.

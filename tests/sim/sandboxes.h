@@ -18,7 +18,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   SimSandboxes(World& world, store::Store& store) : world_(world), store_(store) {}
 
   Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-               const std::vector<sandbox::ContextFile>& context) override;
+               const std::vector<sandbox::ContextFile>& context, const std::string& agent) override;
   Result<sandbox::Found> find(const std::string& sandbox_run_id) override;
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override;
   Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,

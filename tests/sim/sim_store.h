@@ -143,6 +143,9 @@ class SimStore final : public store::Store {
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override {
     return real().cost_rows(run_id, skip);
   }
+  Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override {
+    return real().usage_rows(run_id, skip);
+  }
   Result<std::optional<std::string>> inventory(const std::string& key) override {
     return real().inventory(key);
   }

@@ -1,4 +1,5 @@
 // What a run may spend: reserved with the marker of a step, settled with its end, in the same transactions.
+#include <algorithm>
 #include <string>
 
 #include "base/planted.h"
@@ -30,40 +31,101 @@ Result<BudgetRow> SqliteStore::budget(const std::string& run_id, std::string_vie
   PAWL_TRY(auto query, connection_->query("select_budget"));
   query.bind(run_id).bind(unit);
   PAWL_TRY(const bool row, query.next());
-  if (!row) return fail(ErrorKind::kCorrupt, "run " + run_id + " has no row of its budget");
+  // Tokens and money have a row once they are capped or spent.
+  if (!row) return BudgetRow{.unit = std::string(unit)};
   return read_budget(query);
 }
 
 Status SqliteStore::create_budget(const NewRun& run) {
-  PAWL_TRY(auto query, connection_->query("insert_budget"));
-  query.bind(run.run.run_id).bind(kSandboxMs);
-  if (run.sandbox_ms_cap)
-    query.bind(*run.sandbox_ms_cap);
-  else
-    query.bind_null();
-  return query.run();
+  const auto insert = [&](std::string_view unit, const std::optional<std::int64_t>& cap) -> Status {
+    PAWL_TRY(auto query, connection_->query("insert_budget"));
+    query.bind(run.run.run_id).bind(unit);
+    if (cap)
+      query.bind(*cap);
+    else
+      query.bind_null();
+    return query.run();
+  };
+  PAWL_OK(insert(kSandboxMs, run.sandbox_ms_cap));
+  if (run.tokens_cap) PAWL_OK(insert(kTokens, run.tokens_cap));
+  if (run.usd_nanos_cap) PAWL_OK(insert(kUsdNanos, run.usd_nanos_cap));
+  return {};
 }
 
-Status SqliteStore::reserve_budget(const std::string& run_id, std::int64_t reserved_ms) {
+Status SqliteStore::reserve_budget(const std::string& run_id, std::string_view unit, std::int64_t amount) {
+  if (amount == 0) return {};
   PAWL_TRY(auto query, connection_->query("reserve_budget"));
-  return query.bind(run_id).bind(kSandboxMs).bind(reserved_ms).run();
+  return query.bind(run_id).bind(unit).bind(amount).run();
 }
 
-Status SqliteStore::settle_budget(const StepRow& ended, std::int64_t spent_ms) {
-  const std::int64_t kept = planted("reservations_kept") ? 0 : ended.reserved_ms;
-  PAWL_TRY(auto query, connection_->query("settle_budget"));
-  return query.bind(ended.run_id).bind(kSandboxMs).bind(spent_ms).bind(kept).run();
+Status SqliteStore::reserve(const std::string& run_id, const StepStart& start, StepRow& step, Begun& out) {
+  PAWL_TRY(const auto left, budget(run_id, kSandboxMs));
+  out.started = !(planted("budget_without_reservations") ? left.is_spent() : left.is_used_up());
+  // The rest of what the run may spend, or what the step asks for at most.
+  const auto take = [&](std::string_view unit, const std::optional<std::int64_t>& most,
+                        std::optional<std::int64_t>& granted) -> Status {
+    PAWL_TRY(const auto row, budget(run_id, unit));
+    granted = most;
+    if (!row.cap) return {};
+    const std::int64_t rest = *row.cap - row.spent - row.reserved;
+    granted = std::min(rest, most.value_or(rest));
+    if (rest <= 0) out.started = false;
+    return {};
+  };
+  if (start.spends) {
+    PAWL_OK(take(kTokens, start.tokens_most, out.tokens));
+    PAWL_OK(take(kUsdNanos, start.usd_nanos_most, out.usd_nanos));
+  }
+  if (!out.started) return {};
+  const auto reserve_if_capped = [&](std::string_view unit, const std::optional<std::int64_t>& granted,
+                                     std::int64_t& kept) -> Status {
+    PAWL_TRY(const auto row, budget(run_id, unit));
+    if (row.cap && granted) kept = *granted;
+    return reserve_budget(run_id, unit, kept);
+  };
+  step.reserved_ms = start.reserved_ms;
+  PAWL_OK(reserve_budget(run_id, kSandboxMs, step.reserved_ms));
+  PAWL_OK(reserve_if_capped(kTokens, out.tokens, step.reserved_tokens));
+  return reserve_if_capped(kUsdNanos, out.usd_nanos, step.reserved_usd_nanos);
+}
+
+Status SqliteStore::settle_budgets(const StepRow& ended, std::int64_t spent_ms, const Told& told) {
+  const auto settle = [&](std::string_view unit, std::int64_t spent, std::int64_t reserved) -> Status {
+    if (spent == 0 && reserved == 0) return {};
+    const std::int64_t given_back = planted("reservations_kept") ? 0 : reserved;
+    PAWL_TRY(auto query, connection_->query("settle_budget"));
+    return query.bind(ended.run_id).bind(unit).bind(spent).bind(given_back).run();
+  };
+  std::int64_t tokens = 0, usd_nanos = 0;
+  for (const auto& usage : told.usage) {
+    tokens += usage.input_tokens + usage.output_tokens;
+    usd_nanos += usage.usd_nanos;
+  }
+  PAWL_OK(settle(kSandboxMs, spent_ms, ended.reserved_ms));
+  PAWL_OK(settle(kTokens, tokens, ended.reserved_tokens));
+  return settle(kUsdNanos, usd_nanos, ended.reserved_usd_nanos);
 }
 
 Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
-  PAWL_TRY(row, budget(phase.run_id, kSandboxMs));
-  if (!row.is_used_up()) return std::optional<Nothing>();
   // A step that is open holds a reservation: whoever settles it gives some back, and loses no result.
-  PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
-  query.bind(phase.run_id).bind(phase.phase_id);
-  PAWL_TRY(const bool open, query.next());
-  if (open) return std::optional<Nothing>();
-  return std::optional(row.is_spent() ? Nothing::kBudget : Nothing::kReserved);
+  {
+    PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool open, query.next());
+    if (open) return std::optional<Nothing>();
+  }
+  bool agent_is_done = false;
+  {
+    PAWL_TRY(auto query, connection_->query("agent_of_unfinished_attempt"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(agent_is_done, query.next());
+  }
+  for (const auto unit : {kSandboxMs, kTokens, kUsdNanos}) {
+    if (unit != kSandboxMs && agent_is_done) continue;  // gates spend none of these
+    PAWL_TRY(row, budget(phase.run_id, unit));
+    if (row.is_used_up()) return std::optional(row.is_spent() ? Nothing::kBudget : Nothing::kReserved);
+  }
+  return std::optional<Nothing>();
 }
 
 Status SqliteStore::operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
@@ -76,8 +138,6 @@ Status SqliteStore::operator_budget(const std::string& run_id, std::string_view 
   {
     PAWL_TRY(auto query, connection_->query("set_cap"));
     PAWL_OK(query.bind(run_id).bind(unit).bind(cap).run());
-    if (connection_->changes() == 0)
-      return fail(ErrorKind::kInvalid, "run " + run_id + " has no budget of " + std::string(unit));
   }
   const std::string action = "budget " + std::string(unit) + " " + std::to_string(cap);
   PAWL_OK(append_row(run_id, "", run_operator_row(action, who, run_row.state), now));

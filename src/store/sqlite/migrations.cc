@@ -18,15 +18,17 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 6>& migrations() {
-  static const std::array<Migration, 6> all = {
+const std::array<Migration, 7>& migrations() {
+  static const std::array<Migration, 7> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
        {"leases", sql::m0004_leases_up, sql::m0004_leases_down, "count_refusals", "refusal(s)"},
        {"forks", sql::m0005_forks_up, sql::m0005_forks_down, "count_forks", "forked run(s)"},
        {"open_chains", sql::m0006_open_chains_up, sql::m0006_open_chains_down, "count_short_heads",
-        "signed head(s), which an older pawl would take for damaged,"}}};
+        "signed head(s), which an older pawl would take for damaged,"},
+       {"agents", sql::m0007_agents_up, sql::m0007_agents_down, "count_told",
+        "attempt(s) with what their agents told"}}};
   return all;
 }
 

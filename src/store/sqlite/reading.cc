@@ -83,6 +83,7 @@ Result<AttemptRow> read_attempt(const Query& query) {
   row.feedback = query.text(15);
   row.executor = query.text(16);
   row.build = query.text(17);
+  row.told_seq = query.number(18);
   return row;
 }
 
@@ -104,6 +105,8 @@ Result<StepRow> read_step(const Query& query) {
   row.ended_at = query.text(12);
   row.run = query.text(13);
   row.reserved_ms = query.number(14);
+  row.reserved_tokens = query.number(15);
+  row.reserved_usd_nanos = query.number(16);
   return row;
 }
 
@@ -244,6 +247,13 @@ Result<std::optional<Head>> SqliteStore::head(const std::string& run_id) {
 
 Result<std::vector<std::string>> SqliteStore::cost_rows(const std::string& run_id, std::int64_t skip) {
   PAWL_TRY(auto query, connection_->query(run_id.empty() ? "cost_of_all" : "cost_of_run"));
+  if (!run_id.empty()) query.bind(run_id);
+  query.bind(skip);
+  return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
+}
+
+Result<std::vector<std::string>> SqliteStore::usage_rows(const std::string& run_id, std::int64_t skip) {
+  PAWL_TRY(auto query, connection_->query(run_id.empty() ? "usage_of_all" : "usage_of_run"));
   if (!run_id.empty()) query.bind(run_id);
   query.bind(skip);
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });

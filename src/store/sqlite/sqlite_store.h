@@ -62,6 +62,7 @@ class SqliteStore : public Store {
                                         std::int64_t first_seq, std::size_t most) override;
   Result<std::optional<Head>> head(const std::string& run_id) override;
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override;
+  Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override;
   Result<std::optional<std::string>> inventory(const std::string& key) override;
   Status put_inventory(const std::string& key, const std::string& names) override;
 
@@ -112,10 +113,17 @@ class SqliteStore : public Store {
   // --- budget
   Result<BudgetRow> budget(const std::string& run_id, std::string_view unit);
   Status create_budget(const NewRun& run);
-  Status reserve_budget(const std::string& run_id, std::int64_t reserved_ms);
-  Status settle_budget(const StepRow& ended, std::int64_t spent_ms);
+  // What `step` may take, into its row and `out`; out.started says whether there is anything left to take.
+  Status reserve(const std::string& run_id, const StepStart& start, StepRow& step, Begun& out);
+  Status reserve_budget(const std::string& run_id, std::string_view unit, std::int64_t amount);
+  // What `ended` had reserved goes back, what it took is spent.
+  Status settle_budgets(const StepRow& ended, std::int64_t spent_ms, const Told& told);
   // Whether the budget keeps `phase` from going on: kBudget or kReserved.
   Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
+
+  // --- told
+  // Rows for what the agent of `ended` told; a part that was recorded before is left out.
+  Status record_told(const StepRow& ended, const Told& told, WallTime now);
 
   // --- claim
   Result<std::optional<TierRow>> open_tier(const std::string& run_id);

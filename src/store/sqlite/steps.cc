@@ -150,7 +150,8 @@ Status SqliteStore::end_step(const PhaseRow& phase, const StepEnd& end, WallTime
     PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
   }
   PAWL_OK(put_cost(phase.run_id, end.sandbox_run_id, end.cost_row));
-  PAWL_OK(settle_budget(row, end.run.value("duration_ms", std::int64_t{0})));
+  PAWL_OK(settle_budgets(row, end.run.value("duration_ms", std::int64_t{0}), end.told));
+  PAWL_OK(record_told(row, end.told, now));
   return append_row(phase.run_id, phase.phase_id, executed_row(row, end.run), now);
 }
 
@@ -163,7 +164,8 @@ Status SqliteStore::close_lost_step(const PhaseRow& phase, const ResumeDecision&
   // was set back knows nothing either.
   const auto started = parse_rfc3339(row.started_at);
   const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
-  PAWL_OK(settle_budget(row, ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms)));
+  PAWL_OK(settle_budgets(row, ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms), resume.told));
+  PAWL_OK(record_told(row, resume.told, now));
   return append_row(phase.run_id, phase.phase_id, resume_row(row.attempt_id, resume), now);
 }
 
@@ -171,14 +173,18 @@ Result<std::optional<BudgetRow>> SqliteStore::record_endings(const PhaseRow& pha
                                                              const std::optional<StepEnd>& last,
                                                              const std::optional<ResumeDecision>& resume,
                                                              WallTime now) {
-  PAWL_TRY(const auto before, budget(phase.run_id, kSandboxMs));
+  PAWL_TRY(const auto before, budgets(phase.run_id));
   if (last) PAWL_OK(end_step(phase, *last, now));
   if (resume) PAWL_OK(close_lost_step(phase, *resume, now));
-  if (!before.cap) return std::optional<BudgetRow>();
-  PAWL_TRY(auto after, budget(phase.run_id, kSandboxMs));
-  const auto warns = [](const BudgetRow& row) { return row.spent * 100 >= *row.cap * kWarnedPercent; };
-  if (warns(before) || !warns(after)) return std::optional<BudgetRow>();
-  return std::optional(std::move(after));
+  const auto warns = [](const BudgetRow& row) {
+    return row.spent >= *row.cap / 100 * kWarnedPercent + *row.cap % 100 * kWarnedPercent / 100;
+  };
+  for (const auto& row : before) {
+    if (!row.cap || warns(row)) continue;
+    PAWL_TRY(auto after, budget(phase.run_id, row.unit));
+    if (warns(after)) return std::optional(std::move(after));
+  }
+  return std::optional<BudgetRow>();
 }
 
 Status SqliteStore::count(PhaseRow& phase, const StepStart& start) {
@@ -209,15 +215,14 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   PAWL_TRY(const auto attempt, unfinished_attempt(phase_row));
   Begun out;
   PAWL_TRY(out.warning, record_endings(phase_row, previous, resume, now));
-  PAWL_TRY(const auto left, budget(lease.run_id, kSandboxMs));
-  if (planted("budget_without_reservations") ? left.is_spent() : left.is_used_up()) {
-    out.started = false;
+  StepRow row;
+  PAWL_OK(reserve(lease.run_id, start, row, out));
+  if (!out.started) {
     PAWL_OK(give_back(lease));
     PAWL_OK(transaction.commit());
     return out;
   }
   if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(phase_row, start));
-  StepRow row;
   row.sandbox_run_id = start.sandbox_run_id;
   row.attempt_id = attempt.attempt_id;
   row.label = start.label;
@@ -232,9 +237,9 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
         .bind(start.step_name)
         .bind(start.label)
         .bind(start.execution);
-    PAWL_OK(query.bind(start.sandbox_spec_hash).bind(row.started_at).bind(start.reserved_ms).run());
+    query.bind(start.sandbox_spec_hash).bind(row.started_at);
+    PAWL_OK(query.bind(row.reserved_ms).bind(row.reserved_tokens).bind(row.reserved_usd_nanos).run());
   }
-  PAWL_OK(reserve_budget(lease.run_id, start.reserved_ms));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row), now));
   PAWL_OK(transaction.commit());
   return out;

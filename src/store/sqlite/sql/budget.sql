@@ -7,6 +7,10 @@ SELECT unit, cap, spent, reserved FROM budgets WHERE run_id = ?1 AND unit = ?2;
 -- name: reserve_budget
 UPDATE budgets SET reserved = reserved + ?3 WHERE run_id = ?1 AND unit = ?2;
 -- name: settle_budget
-UPDATE budgets SET spent = spent + ?3, reserved = reserved - ?4 WHERE run_id = ?1 AND unit = ?2;
+INSERT INTO budgets (run_id, unit, spent) VALUES (?1, ?2, ?3)
+ON CONFLICT (run_id, unit) DO UPDATE SET spent = spent + ?3, reserved = reserved - ?4;
 -- name: set_cap
-UPDATE budgets SET cap = ?3 WHERE run_id = ?1 AND unit = ?2;
+INSERT INTO budgets (run_id, unit, cap) VALUES (?1, ?2, ?3) ON CONFLICT (run_id, unit) DO UPDATE SET cap = excluded.cap;
+-- name: agent_of_unfinished_attempt
+SELECT 1 FROM attempts JOIN steps ON steps.run_id = attempts.run_id AND steps.attempt_id = attempts.attempt_id
+WHERE attempts.run_id = ?1 AND attempts.phase_id = ?2 AND finished = 0 AND step_index = 0 AND state = 'done';

@@ -15,13 +15,13 @@ SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: attempts_of_phase
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
 -- name: steps_of_phase
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos
 FROM steps WHERE run_id = ?1 AND phase_id = ?2 ORDER BY started_at, sandbox_run_id;
 -- name: all_open_steps
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos
 FROM steps WHERE state = 'open';
 -- name: layers_of_run
 SELECT phase_id, layer_id, merge_seq FROM accepted_layers WHERE run_id = ?1 ORDER BY merge_seq;
@@ -34,5 +34,10 @@ SELECT line FROM cost WHERE run_id = ?1 ORDER BY cost_seq LIMIT -1 OFFSET ?2;
 -- name: cost_of_all
 -- Rows are never deleted: cost_seq counts them from 1.
 SELECT line FROM cost WHERE cost_seq > ?1 ORDER BY cost_seq;
+-- name: usage_of_run
+SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
+-- name: usage_of_all
+-- Rows are never deleted: usage_seq counts them from 1.
+SELECT line FROM usage WHERE usage_seq > ?1 ORDER BY usage_seq;
 -- name: select_inventory
 SELECT names FROM inventories WHERE key = ?1;

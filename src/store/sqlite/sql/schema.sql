@@ -38,6 +38,8 @@ SELECT COUNT(*) FROM forks;
 SELECT COUNT(*) FROM heads WHERE EXISTS (SELECT 1 FROM ledger WHERE ledger.run_id = heads.run_id AND NOT EXISTS (
     SELECT 1 FROM open_chains WHERE open_chains.run_id = ledger.run_id AND open_chains.chain = ledger.chain)
   AND json_extract(heads.body, '$.chains."' || ledger.chain || '"') IS NULL);
+-- name: count_told
+SELECT COUNT(*) FROM attempts WHERE told_seq > 0;
 -- name: leases_after
 SELECT run_id, phase_id, lease_owner FROM phases WHERE lease_owner <> '' AND lease_expires_at > ?1;
 -- name: insert_migration

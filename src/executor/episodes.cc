@@ -1,0 +1,57 @@
+#include "executor/executor.h"
+#include "os/file.h"
+
+namespace pawl::executor {
+namespace {
+
+class FileEpisodes final : public Episodes {
+ public:
+  explicit FileEpisodes(std::string folder) : folder_(std::move(folder)) {}
+
+  Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override {
+    PAWL_TRY(const auto episode, open(key));
+    if (!episode) return agent::Told();
+    return episode->told_since(seq);
+  }
+
+  Result<agent::Spent> spent(const agent::EpisodeKey& key) override {
+    PAWL_TRY(const auto episode, open(key));
+    if (!episode) return agent::Spent();
+    return episode->spent();
+  }
+
+  Result<bool> can_go_on(const agent::EpisodeKey& key) override {
+    PAWL_TRY(const auto episode, open(key));
+    if (!episode) return false;
+    PAWL_TRY(const auto checkpoints, episode->list({.limit = 1}));
+    if (!checkpoints.empty()) return true;
+    PAWL_TRY(const auto steps, episode->steps("", 1));
+    return !steps.empty();
+  }
+
+  void forget(const agent::EpisodeKey& key) override {
+    const auto path = agent::episode_path(folder_, key);
+    if (!path) return;
+    // The database last: what is beside it without it is nothing.
+    for (const char* suffix : {"-wal", "-shm", ""}) static_cast<void>(os::remove_tree(*path + suffix));
+  }
+
+ private:
+  // None: the agent never asked for anything.
+  Result<std::unique_ptr<agent::Episode>> open(const agent::EpisodeKey& key) const {
+    PAWL_TRY(const std::string path, agent::episode_path(folder_, key));
+    auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
+    if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::unique_ptr<agent::Episode>();
+    return episode;
+  }
+
+  const std::string folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<Episodes> open_episodes(std::string folder) {
+  return std::make_unique<FileEpisodes>(std::move(folder));
+}
+
+}  // namespace pawl::executor
