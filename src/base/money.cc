@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace pawl {
 
@@ -24,6 +25,11 @@ std::optional<std::int64_t> parse_usd(std::string_view text) {
   std::from_chars(decimals.data(), decimals.data() + decimals.size(), nanos);
   if (dollars > kUsdMax || (dollars == kUsdMax && nanos > 0)) return std::nullopt;
   return dollars * kNanosOfUsd + nanos;
+}
+
+std::int64_t sum_at_most_max(std::int64_t a, std::int64_t b) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  return a > kMax - b ? kMax : a + b;
 }
 
 std::string usd_text(std::int64_t nanos) {

@@ -17,4 +17,7 @@ std::optional<std::int64_t> parse_usd(std::string_view text);
 // "1.05" of 1,050,000,000: exact, with two to nine decimals. REQUIRES: not negative.
 std::string usd_text(std::int64_t nanos);
 
+// Sums of what agents tell end at the top, whatever they tell. REQUIRES: neither is negative.
+std::int64_t sum_at_most_max(std::int64_t a, std::int64_t b);
+
 }  // namespace pawl

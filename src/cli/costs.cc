@@ -1,6 +1,7 @@
 #include "cli/costs.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/money.h"
 #include "os/file.h"
@@ -9,6 +10,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::uint64_t kPricesBytesMax = 1 << 20;
+constexpr std::int64_t kPriceMax = 1000 * kNanosOfUsd;  // of a million tokens
 
 // A step that was lost ran for no longer than it might, and than ago it began: the store settles its budget
 // so, too.
@@ -57,15 +59,19 @@ void add(const Keys& keys, const Sum& sum, Costs& to) {
   for (std::size_t i = 0; i < keys.size(); ++i) to.by[i][keys[i].empty() ? "-" : keys[i]].add(sum);
 }
 
-// Rounded once a row, half up.
+// Each part rounded down to a billionth of a dollar.
 std::int64_t priced(const Sum& sum, const Price& price) {
   constexpr std::int64_t kMillion = 1'000'000;
+  // Prices are at most kPriceMax, so that no product of a part of a million overflows.
   const auto part = [](std::int64_t tokens, std::int64_t each) {
-    return static_cast<__int128>(tokens) * each;
+    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t millions = tokens / kMillion;
+    const std::int64_t whole = each > 0 && millions > kMax / each ? kMax : millions * each;
+    return sum_at_most_max(whole, tokens % kMillion * each / kMillion);
   };
-  const __int128 all = part(sum.input_tokens, price.input) + part(sum.output_tokens, price.output) +
-                       part(sum.cached_tokens, price.cached);
-  return static_cast<std::int64_t>((all + kMillion / 2) / kMillion);
+  return sum_at_most_max(
+      part(sum.input_tokens, price.input),
+      sum_at_most_max(part(sum.output_tokens, price.output), part(sum.cached_tokens, price.cached)));
 }
 
 Sum sum_of_usage(const Json& cost, const Prices& prices) {
@@ -150,10 +156,10 @@ void Sum::add(const Sum& other) {
   lost += other.lost;
   sandbox_ms += other.sandbox_ms;
   microvm_ms += other.microvm_ms;
-  input_tokens += other.input_tokens;
-  output_tokens += other.output_tokens;
-  cached_tokens += other.cached_tokens;
-  usd_nanos += other.usd_nanos;
+  input_tokens = sum_at_most_max(input_tokens, other.input_tokens);
+  output_tokens = sum_at_most_max(output_tokens, other.output_tokens);
+  cached_tokens = sum_at_most_max(cached_tokens, other.cached_tokens);
+  usd_nanos = sum_at_most_max(usd_nanos, other.usd_nanos);
   unpriced += other.unpriced;
 }
 
@@ -173,7 +179,8 @@ Result<Prices> read_prices(const std::string& file) {
     if (!price.is_object()) return wrong(model + " is no JSON object");
     for (const auto& [key, value] : price.items()) {
       const auto nanos = value.is_string() ? parse_usd(value.get<std::string>()) : std::nullopt;
-      if (!nanos) return wrong(model + "." + key + " is no decimal in quotes");
+      if (!nanos || *nanos > kPriceMax)
+        return wrong(model + "." + key + " is no decimal in quotes of at most 1000 dollars");
       if (key != "input" && key != "output" && key != "cached") return wrong(model + ": unknown key " + key);
       auto& of = out[model];
       (key == "input" ? of.input : key == "output" ? of.output : of.cached) = *nanos;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/money.h"
 #include "base/planted.h"
 #include "executor/attempt.h"
 #include "executor/recovery.h"
@@ -186,12 +187,12 @@ class Session {
     PAWL_TRY(const auto budgets, world_.store.budgets(claim_.run.run_id));
     std::int64_t tokens = 0, usd_nanos = 0;
     for (const auto& usage : told.usage) {
-      tokens += usage.input_tokens + usage.output_tokens;
-      usd_nanos += usage.usd_nanos;
+      tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
+      usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
     }
     return std::ranges::any_of(budgets, [&](const store::BudgetRow& row) {
       const std::int64_t more = row.unit == store::kTokens ? tokens : usd_nanos;
-      return row.unit != store::kSandboxMs && row.cap && row.spent + more >= *row.cap;
+      return row.unit != store::kSandboxMs && row.cap && sum_at_most_max(row.spent, more) >= *row.cap;
     });
   }
 

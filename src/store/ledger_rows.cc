@@ -1,6 +1,7 @@
 #include "store/ledger_rows.h"
 
 #include "base/hash.h"
+#include "base/money.h"
 
 namespace pawl::store {
 
@@ -112,10 +113,10 @@ Json usage_row(const StepRow& step, const std::vector<Told::Usage>& usage) {
   std::int64_t input = 0, output = 0, cached = 0, usd_nanos = 0;
   std::string lines;
   for (const auto& row : usage) {
-    input += row.input_tokens;
-    output += row.output_tokens;
-    cached += row.cached_tokens;
-    usd_nanos += row.usd_nanos;
+    input = sum_at_most_max(input, row.input_tokens);
+    output = sum_at_most_max(output, row.output_tokens);
+    cached = sum_at_most_max(cached, row.cached_tokens);
+    usd_nanos = sum_at_most_max(usd_nanos, row.usd_nanos);
     lines += row.line + "\n";
   }
   return {{"type", "usage"},         {"attempt_id", step.attempt_id}, {"sandbox_run_id", step.sandbox_run_id},

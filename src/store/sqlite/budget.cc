@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/money.h"
 #include "base/planted.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -98,8 +99,8 @@ Status SqliteStore::settle_budgets(const StepRow& ended, std::int64_t spent_ms, 
   };
   std::int64_t tokens = 0, usd_nanos = 0;
   for (const auto& usage : told.usage) {
-    tokens += usage.input_tokens + usage.output_tokens;
-    usd_nanos += usage.usd_nanos;
+    tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
+    usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
   }
   PAWL_OK(settle(kSandboxMs, spent_ms, ended.reserved_ms));
   PAWL_OK(settle(kTokens, tokens, ended.reserved_tokens));

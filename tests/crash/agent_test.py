@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""An agent of 50 steps with a paid call in each, killed with -9 at random moments and at its socket calls.
+
+The calls are paid in this very process, outside of every sandbox, which counts them. Only public surfaces: the socket, the plan, the ledger.
+PAWL_AGENT_KILLS=N kills at random N times (default 12), PAWL_AGENT_EVERY=N after every Nth of the agent's socket calls (default 15), PAWL_CRASH_SEED.
+"""
+
+import http.server
+import json
+import os
+import pathlib
+import random
+import signal
+import threading
+import time
+import unittest
+
+from pawl_testing import PawlTest
+
+KILLS = int(os.environ.get("PAWL_AGENT_KILLS", "12"))
+EVERY = int(os.environ.get("PAWL_AGENT_EVERY", "15"))
+SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
+STEPS = 50
+CALLS = 1 + 4 * STEPS  # a load, then begin, complete, usage and save of each step
+LOSSES_MAX = 2  # of one run: the third execution of a step is its last
+
+PLAN = """\
+version: 1
+workflow: paid
+source: {{path: source}}
+gates:
+  check: {{steps: [{{name: whole, run: "test -s result.json"}}], signals: [build]}}
+tiers:
+  - phases:
+      - id: work
+        goal: "fifty steps"
+        agent: {{run: [/usr/bin/python3, /plan/agent.py, "{port}", "{die_at}"], network: scoped, egress: ["127.0.0.1:{port}"]}}
+        gates: [check]
+"""
+
+AGENT = '''\
+import http.client, json, os, pathlib, signal, socket, sys, uuid
+
+port, die_at = int(sys.argv[1]), int(sys.argv[2])
+calls = 0
+session = uuid.uuid4().hex
+
+
+class Unix(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(os.environ["PAWL_SOCKET"])
+
+
+api = Unix("pawl")
+
+
+def call(method, path, body=None, headers={}):
+    global calls
+    data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+    api.request(method, path, data, {"Pawl-Session": session, **headers})
+    answer = api.getresponse()
+    text = answer.read()
+    calls += 1
+    # Once: the next process is another session.
+    if calls == die_at and context["session"] == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer, text
+
+
+def pay(key):
+    server = http.client.HTTPConnection("127.0.0.1", port)
+    server.request("POST", "/pay/" + key)
+    return json.loads(server.getresponse().read())
+
+
+context = {"session": 0}
+context = json.loads(call("GET", "/v1/context")[1])
+calls = 0
+answer, text = call("GET", "/v1/checkpoint?id=main-0")
+state = json.loads(text) if answer.status == 200 else {"messages": [], "step": 0, "tokens": 0}
+while state["step"] < %d:
+    key = "call-%%d" %% state["step"]
+    begun = json.loads(call("POST", "/v1/steps/begin", {"key": key, "kind": "effect", "args_hash": key, "on_lost": "re_execute"})[1])
+    if begun["answer"] == "run":
+        result = pay(key)
+        call("POST", "/v1/steps/complete", {"key": key, "result": result})
+    else:
+        result = begun["result"]
+    call("POST", "/v1/usage", {"id": key, "model": "small", "input_tokens": 10, "output_tokens": 1, "usd": "0.01"})
+    state = {"messages": state["messages"] + [result["message"]], "step": state["step"] + 1, "tokens": state["tokens"] + 11}
+    call("PUT", "/v1/checkpoint?id=main-0", json.dumps(state).encode())
+state["spent"] = json.loads(call("GET", "/v1/context")[1])["spent"]
+pathlib.Path("result.json").write_text(json.dumps(state))
+print("RESULT " + json.dumps(state))
+''' % STEPS
+
+
+class Till(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        key = self.path.rpartition("/")[2]
+        with self.server.lock:
+            self.server.paid.append(key)
+        body = json.dumps({"message": f"answer to {key}"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Agent(PawlTest):
+    def setUp(self):
+        super().setUp()
+        self.till = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Till)
+        self.till.lock, self.till.paid = threading.Lock(), []
+        threading.Thread(target=self.till.serve_forever, daemon=True).start()
+        self.addCleanup(lambda: (self.till.shutdown(), self.till.server_close()))
+        self.write("source/README", "x\n")
+        self.write("agent.py", AGENT)
+        self.folder = self.root / ".pawl"
+
+    def begin(self, die_at=0):
+        self.till.paid.clear()
+        self.write("plan.yaml", PLAN.format(port=self.till.server_address[1], die_at=die_at))
+        before = self.runs()
+        process = self.start("run", "plan.yaml", "--dir", self.folder)
+        self.wait_until(lambda: len(self.runs()) > len(before), "the run is there")
+        return process, self.runs()[0]["run_id"]
+
+    def runs(self):
+        return self.pawl_json("status", "--dir", self.folder)["runs"] if (self.folder / "pawl.db").exists() else []
+
+    def state(self, run_id):
+        return self.pawl_json("status", run_id, "--dir", self.folder)["state"]
+
+    def agents(self):
+        """Processes of the agent itself."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                argv = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            except OSError:
+                continue
+            if argv[:2] == [b"/usr/bin/python3", b"/plan/agent.py"] and argv[2:3] == [str(self.till.server_address[1]).encode()]:
+                found.append(int(entry.name))
+        return found
+
+    def kill(self, who, process):
+        """Whether there was somebody whose death loses the step."""
+        victims = {"executor": [], "agent": self.agents(), "supervisor": self.supervisors(), "all": self.supervisors() + self.agents()}[who]
+        if who in ("executor", "all") and process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        for pid in victims:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return bool(victims)
+
+    def finish(self, run_id, process):
+        process.wait()
+        while self.state(run_id) == "EXECUTING":
+            process = self.start("resume", run_id, "--dir", self.folder)
+            process.wait()
+
+    def check(self, run_id, undisturbed):
+        self.assertEqual(self.state(run_id), "COMPLETE", self.pawl("inspect", run_id, "--dir", self.folder).stdout)
+        log = self.pawl("logs", run_id, "work", "--dir", self.folder).stdout
+        result = json.loads([line for line in log.splitlines() if line.startswith("RESULT ")][-1][7:])
+        self.assertEqual(result, undisturbed)
+        chain = self.ledger(run_id)
+        self.assertEqual([r["attempt_id"] for r in chain if r["type"] == "attempt"], ["work.1"], "the attempt went on")
+        orphans = [r["details"]["key"] for r in chain if r["type"] == "agent" and r["event"] == "step_lost"]
+        # In flight when it was lost: at most once more, and the ledger says so.
+        for step in range(STEPS):
+            key = f"call-{step}"
+            self.assertLessEqual(1, self.till.paid.count(key), key)
+            self.assertLessEqual(self.till.paid.count(key), 1 + orphans.count(key), f"{key} was paid for again")
+        # Usage is told once, and so are the rows.
+        usage = [json.loads(line) for line in (self.folder / "cost/agent.jsonl").read_text().splitlines()]
+        self.assertEqual(sorted(row["usage_id"] for row in usage if row["run_id"] == run_id), sorted(f"call-{i}" for i in range(STEPS)))
+        self.pawl("verify", run_id, "--dir", self.folder)
+        return len(orphans)
+
+    def ledger(self, run_id):
+        path = self.folder / "runs" / run_id / "phases/work/attempts.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def undisturbed(self):
+        process, run_id = self.begin()
+        started = time.monotonic()
+        self.assertEqual(process.wait(), 0)
+        log = self.pawl("logs", run_id, "work", "--dir", self.folder).stdout
+        result = json.loads([line for line in log.splitlines() if line.startswith("RESULT ")][-1][7:])
+        self.assertEqual((result["step"], result["tokens"], len(result["messages"])), (STEPS, 11 * STEPS, STEPS))
+        self.assertEqual(result["spent"], {"usd": "0.5", "tokens": 11 * STEPS, "milliseconds": 0})
+        self.assertEqual(self.check(run_id, result), 0)
+        return result, time.monotonic() - started
+
+    def test_killed_at_random_moments(self):
+        wanted, took = self.undisturbed()
+        rng = random.Random(SEED)
+        kills, runs, orphans = {}, 0, 0
+        while sum(kills.values()) < KILLS:
+            process, run_id = self.begin()
+            losses = 0
+            while self.state(run_id) == "EXECUTING" and sum(kills.values()) < KILLS and losses < LOSSES_MAX:
+                time.sleep(rng.uniform(0, took))
+                who = rng.choice(["executor", "agent", "supervisor", "all"])
+                if self.state(run_id) != "EXECUTING" or (who != "executor" and not self.supervisors()):
+                    continue
+                losses += self.kill(who, process)
+                kills[who] = kills.get(who, 0) + 1
+                if who in ("executor", "all"):
+                    process.wait()
+                    process = self.start("resume", run_id, "--dir", self.folder)
+            self.finish(run_id, process)
+            orphans += self.check(run_id, wanted)
+            runs += 1
+        print(f"seed {SEED}: {sum(kills.values())} kills {kills} in {runs} runs, {orphans} orphans")
+
+    def test_killed_at_its_socket_calls(self):
+        wanted, _ = self.undisturbed()
+        points = range(2, CALLS + 1, EVERY)  # after the first one there is nothing yet to go on from
+        for die_at in points:
+            with self.subTest(call=die_at):
+                process, run_id = self.begin(die_at)
+                self.finish(run_id, process)
+                self.check(run_id, wanted)
+                self.assertEqual(len([r for r in self.ledger(run_id) if r["type"] == "resume"]), 1, "it died")
+        print(f"died after {len(points)} of {CALLS} calls")
+
+
+if __name__ == "__main__":
+    unittest.main()
