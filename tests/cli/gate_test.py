@@ -76,8 +76,8 @@ gates:
   first: {steps: [{name: unit, run: "true"}]}
   check:
     steps:
-      - {name: build, run: "cat made-* >built; sleep 0.5"}
-      - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 0.5"}
+      - {name: build, run: "cat made-* >built; sleep 1"}
+      - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 1"}
     signals: [build]
 tiers:
   - phases:
