@@ -15,7 +15,6 @@ namespace pawl::sandbox {
 namespace {
 
 using testing::SandboxBox;
-using testing::TempFolder;
 
 class Sandbox : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Backends, Sandbox, ::testing::ValuesIn(backend_names()),
@@ -157,6 +156,12 @@ TEST_P(Sandbox, SaysWhyItEnded) {
   run = box.sh("yes");
   EXPECT_EQ(run.outcome, Outcome::kOutputLimit);
   EXPECT_EQ(box.out.size(), 1000U);
+  // Also when it has ended before anybody looks: what is cut must not pass for whole.
+  for (int i = 0; i < 30; ++i) {
+    run = box.sh("head -c 2000 /dev/zero");
+    ASSERT_EQ(run.outcome, Outcome::kOutputLimit) << i;
+    ASSERT_EQ(box.out.size(), 1000U);
+  }
   box.spec.output_limit_bytes = 1 << 20;
 
   box.spec.cmd = {"no-such-program"};
