@@ -12,6 +12,7 @@ import subprocess
 import unittest
 
 from pawl_runs import MEND, WithRun
+from pawl_testing import TIMEOUT_S
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/attestation.md"
 TYPE = "application/vnd.in-toto+json"
@@ -64,10 +65,10 @@ class AttestTest(WithRun):
         return [problem["kind"] for problem in self.verify(*args, expect=13)["problems"]]
 
     def by_node(self):
-        return subprocess.run(["node", "-e", block("js")], cwd=self.root, capture_output=True, timeout=60)
+        return subprocess.run(["node", "-e", block("js")], cwd=self.root, capture_output=True, timeout=TIMEOUT_S)
 
     def by_shell(self):
-        return subprocess.run(["sh", "-c", block("sh")], cwd=self.root, capture_output=True, text=True, timeout=60)
+        return subprocess.run(["sh", "-c", block("sh")], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
 
     def database(self, *statement):
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
@@ -211,7 +212,7 @@ class OfARunThatPassed(AttestTest):
         self.assertIn("NOT verified", out)
 
     def signed_by_another(self, payload_type, body):
-        done = subprocess.run(["node", "-e", SIGN, payload_type, body], capture_output=True, timeout=60, check=True)
+        done = subprocess.run(["node", "-e", SIGN, payload_type, body], capture_output=True, timeout=TIMEOUT_S, check=True)
         return json.loads(done.stdout)
 
     @staticmethod
@@ -303,7 +304,7 @@ class OfOtherRuns(AttestTest):
     def test_a_run_that_is_not_over_is_refused(self):
         self.make_simple(agent="sleep 30")
         run = self.start("run", "plan.yaml")
-        self.wait_until(self.supervisors, "the agent runs")
+        self.wait_for_step("the agent runs")
         self.assertIn("pawl resume", self.attest(expect=1).stderr)
         self.assertFalse((self.root / "run.intoto.json").exists())
         self.kill_all(run)

@@ -16,7 +16,7 @@ import time
 import unittest
 
 from pawl_runs import MEND, WithRun
-from pawl_testing import PAWL, plan
+from pawl_testing import PAWL, TIMEOUT_S, plan
 
 
 class Cost(WithRun):
@@ -55,12 +55,12 @@ class Cost(WithRun):
     def test_a_step_that_a_crash_lost_is_counted_with_its_time(self):
         self.make_simple(agent="[ -e /plan/quick ] || sleep 30")
         run = self.start("run", "plan.yaml")
-        self.wait_until(self.supervisors, "the agent runs")
+        self.wait_for_step("the agent runs")
         time.sleep(0.5)
         self.kill_all(run)
         self.assertEqual(self.pawl_json("cost")["steps"], 0, "nobody knows yet what it cost")
         resumed = self.start("resume", "last")
-        self.wait_until(self.supervisors, "the agent runs again")
+        self.wait_for_step("the agent runs again")
         self.wait_until(lambda: self.pawl_json("cost")["lost_steps"] == 1, "the lost step is given up")
         cost = self.pawl_json("cost")
         self.assertGreaterEqual(cost["sandbox_milliseconds"], 500)
@@ -149,7 +149,7 @@ class MainJob(WithRun):
     def test_without_namespaces_no_attempt_is_spent(self):
         self.make_mend()
         script = f"echo 0 > /proc/sys/user/max_user_namespaces; {PAWL} run plan.yaml; echo code $?"
-        done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], cwd=self.root, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
         self.assertIn("code 1", done.stdout, done.stderr)
         self.assertIn("no sandbox can be made here", done.stderr)
         self.assertIn("pawl sandbox health", done.stderr)
@@ -158,12 +158,11 @@ class MainJob(WithRun):
         self.pawl("resume", "last", expect=0)
 
     def test_a_run_waits_while_no_sandbox_can_be_made_and_spends_no_attempt(self):
-        self.make_simple(phases=2, gate="sleep 2")
+        self.make_simple(phases=2, gate="echo at work; sleep 3")
         self.write("sabotage.sh", f"""\
 limit=/proc/sys/user/max_user_namespaces
 {PAWL} run plan.yaml >log 2>&1 &
-until grep -q "p1.agent.run.attempt1 exited" log; do sleep 0.05; done
-sleep 0.5  # its gate runs
+until cat source/.pawl/spool/*/output 2>/dev/null | grep -q "at work"; do sleep 0.05; done  # the gate of p1
 before=$(cat $limit)
 echo 0 >$limit
 until grep -q waiting log; do sleep 0.05; done
@@ -173,7 +172,7 @@ echo code $?
 cat log
 """)
         done = subprocess.run(["unshare", "-Ur", "sh", "sabotage.sh"], cwd=self.root, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=TIMEOUT_S)
         self.assertIn("code 0\n", done.stdout, done.stderr)
         self.assertIn("\nwaiting: no sandbox can be made here", done.stdout)
         phases = self.pawl_json("status", "last")["phases"]
@@ -190,7 +189,7 @@ cat log
 
         def run(*args):
             return subprocess.run(["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", self.root / "pawl", *args],
-                                  cwd=self.root, capture_output=True, text=True, timeout=120)
+                                  cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
 
         done = run("run", "plan.yaml")  # with the HOME of root, which it can't read
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -310,7 +309,7 @@ class Output(WithRun):
         self.make_simple()
         self.pawl("run", "plan.yaml")
         done = subprocess.run(f"{PAWL} inspect last --json | head -c 1; exit ${{PIPESTATUS[0]}}", shell=True,
-                              executable="/bin/bash", cwd=self.root, capture_output=True, timeout=30)
+                              executable="/bin/bash", cwd=self.root, capture_output=True, timeout=TIMEOUT_S)
         self.assertGreaterEqual(done.returncode, 0)
         self.assertLess(done.returncode, 128)
 
@@ -383,7 +382,7 @@ class Keeping(WithRun):
                                        env={**os.environ, "TMPDIR": str(self.root / "tmp")})
             self.assertEqual(process.stdout.readline(), "begun\n")
             process.send_signal(number)
-            _, words = process.communicate(timeout=30)
+            _, words = process.communicate(timeout=TIMEOUT_S)
             self.assertEqual(process.returncode, 130)
             run = json.loads(words.splitlines()[-1])
             self.assertEqual(run["reason"], "cancelled")

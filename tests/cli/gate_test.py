@@ -7,6 +7,7 @@ import sqlite3
 import unittest
 
 from pawl_runs import MEND, WithRun
+from pawl_testing import TIMEOUT_S
 
 
 class Gate(WithRun):
@@ -75,8 +76,8 @@ gates:
   first: {steps: [{name: unit, run: "true"}]}
   check:
     steps:
-      - {name: build, run: "cat made-* >built; sleep 0.5"}
-      - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 0.5"}
+      - {name: build, run: "cat made-* >built; sleep 1"}
+      - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 1"}
     signals: [build]
 tiers:
   - phases:
@@ -145,13 +146,13 @@ tiers:
         self.make_simple(phases=2, agent='echo "$PAWL_PHASE_ID" >>file', env="[QUICK]",
                          gate='grep p1 file; grep -q p2 file && sleep ${QUICK:-10}; true')
         run = self.start("run", "plan.yaml")
-        self.wait_until(self.supervisors, "p1 runs")
+        self.wait_for_step("p1 runs")
         self.wait_until(lambda: "p2.check.unit.attempt1" in self.pawl("inspect", "last", expect=None).stdout, "the gate of p2 runs", 90)
         self.assertTrue(self.pawl_json("gate", "last", "p1", "check")["same"])
         now = self.pawl_json("gate", "last", "p2", "check", env={"QUICK": "0"})
         self.assertEqual((now["passed"], now["recorded"]), (True, []))
         self.assertIsNone(run.poll(), "the run goes on meanwhile")
-        self.assertEqual(run.wait(timeout=60), 0)
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assertEqual([p["attempts_total"] for p in self.pawl_json("status", "last")["phases"]], [1, 1])
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
@@ -160,9 +161,9 @@ tiers:
         self.pawl("run", "plan.yaml")
         before = self.written()
         gate = self.start("gate", "last", "p1", "check", env={"SLOW": "100"})
-        self.wait_until(self.supervisors, "its step runs")
+        self.wait_for_step("its step runs")
         gate.send_signal(signal.SIGINT)
-        self.assertEqual(gate.wait(timeout=30), 130)
+        self.assertEqual(gate.wait(timeout=TIMEOUT_S), 130)
         self.assertEqual(self.our_processes(), [])
         self.assert_no_step_is_left()
         self.assertEqual(self.written(), before)

@@ -7,6 +7,7 @@ import time
 import unittest
 
 from pawl_runs import WithRun
+from pawl_testing import TIMEOUT_S
 
 # Three phases: the third one works on the work of two, merged, which no row names; so is what its gate starts from,
 # without the report that it is to write.
@@ -36,8 +37,17 @@ class Gc(WithRun):
         self.write("source/file", "x\n")
         self.write("plan.yaml", MERGED)
 
-    def step_runs(self, label):
-        return lambda: any(label in path.read_text() for path in (self.root / "source/.pawl/spool").glob("*/job.json"))
+    def wait_until_inside(self, label):
+        """Its command runs and has read from its workspace: it says so before it sleeps. A step's folder is there before
+        its supervisor is, and whoever kills an executor in between has lost the step."""
+        self.wait_until(lambda: any(self.has_said_something(step) for step in self.steps_at_work(label)), label)
+
+    @staticmethod
+    def has_said_something(step):
+        try:
+            return (step / "output").stat().st_size > 0
+        except FileNotFoundError:
+            return False  # not yet, or over
 
     def assert_complete(self, phases, run="last"):
         found = self.pawl_json("status", run)["phases"]
@@ -50,18 +60,17 @@ class Gc(WithRun):
         self.make_merged()
         run = self.start("run", "plan.yaml")
         for step in ("p3.agent.run", "p3.check.first", "p3.check.second"):
-            self.wait_until(self.step_runs(step), step)
-            time.sleep(0.3)  # it has its workspace
+            self.wait_until_inside(step)
             self.gc()
-        self.assertEqual(run.wait(timeout=60), 0)
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assert_complete(3)
         diff = self.pawl("diff", "last").stdout
         self.assertIn("+1\n+2\n", diff)
 
     def test_what_ended_and_is_not_recorded_yet_is_kept(self):
-        self.make_simple(agent="sleep 1; echo made >made; echo said", gate="grep made made")
+        self.make_simple(agent="sleep 3; echo made >made; echo said", gate="grep made made")
         run = self.start("run", "plan.yaml")
-        self.wait_until(self.supervisors, "the agent runs")
+        self.wait_for_step("the agent runs")
         run.kill()
         run.wait()
         self.gc()
@@ -75,10 +84,9 @@ class Gc(WithRun):
     def test_a_killed_run_goes_on_after_gc_where_it_was(self):
         self.make_merged()
         run = self.start("run", "plan.yaml")
-        self.wait_until(self.step_runs("p3.check.first"), "the gate runs")
+        self.wait_until_inside("p3.check.first")
         run.kill()
         run.wait()
-        time.sleep(0.3)
         self.gc()
         self.pawl("resume", "last")
         self.assert_complete(3)
@@ -111,9 +119,9 @@ class Gc(WithRun):
         self.make_simple(gate="sleep ${SLOW:-0}", env="[SLOW]")
         self.pawl("run", "plan.yaml")
         gate = self.start("gate", "last", "p1", "check", env={"SLOW": "2"})
-        self.wait_until(self.supervisors, "the gate runs again")
+        self.wait_for_step("the gate runs again")
         took = self.gc()
-        self.assertEqual(gate.wait(timeout=30), 0, "what it judges was there to its end")
+        self.assertEqual(gate.wait(timeout=TIMEOUT_S), 0, "what it judges was there to its end")
         self.assertGreater(took["bases"], 0, "and then it was not")
 
     def test_in_a_loop_and_killed_beside_two_runs(self):
@@ -125,6 +133,9 @@ class Gc(WithRun):
 """ for i in range(6))
         self.write("plan.yaml", MERGED[:MERGED.index("      - {id: p1")].replace("sleep 2", "sleep 0.2") + phases)
         self.pawl("run", "plan.yaml")
+        started = time.monotonic()
+        self.gc("--dry-run")
+        takes = time.monotonic() - started
         runs = [self.start("run", "plan.yaml") for _ in range(2)]
         freed = kills = 0
         while any(run.poll() is None for run in runs):
@@ -132,7 +143,7 @@ class Gc(WithRun):
                 freed += self.gc()["freed_bytes"]
                 continue
             gc = self.start("gc", "--older-than", "0s")
-            time.sleep(rng.random() * 0.03)
+            time.sleep(rng.random() * takes)
             gc.kill()
             gc.wait()
             kills += 1

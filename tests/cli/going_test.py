@@ -9,16 +9,16 @@ import subprocess
 import unittest
 
 from pawl_runs import WithRun
-from pawl_testing import plan
+from pawl_testing import TIMEOUT_S, plan
 
 
 class Going(WithRun):
     def test_ctrl_c_leaves_all_resumable_and_says_how(self):
-        self.make_simple(agent="sleep 3; echo done > made", gate="test -e made")
+        self.make_simple(agent="sleep 5; echo done > made", gate="test -e made")
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_for_step("the agent runs")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=20), 130)
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 130)
         log = next(self.root.glob("started-*.log")).read_text()
         self.assertIn("pawl resume", log)
         self.assertTrue(self.supervisors(), "the step goes on under its supervisor")
@@ -35,7 +35,7 @@ class Going(WithRun):
       - {id: later, goal: g, agent: {run: "true"}, gates: [check]}
 """)
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_for_step("the agent runs")
         run = self.run_id()
         why = self.pawl_json("why", "last")
         self.assertEqual((why["waits_for"], why["phase_id"], why["command"]), ("lease", "p1", f"pawl logs -f {run} p1"))
@@ -57,18 +57,18 @@ class Going(WithRun):
         self.pawl("why", "nothing-like-it", expect=1)
 
     def test_status_watches_until_the_run_is_over(self):
-        self.make_simple(agent="sleep 1.5", gate="true")
+        self.make_simple(agent="sleep 4", gate="true")
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_for_step("the agent runs")
         lines = [json.loads(line) for line in self.pawl("status", "last", "--watch", "--json").stdout.splitlines()]
         self.assertEqual((lines[0]["state"], lines[-1]["state"]), ("EXECUTING", "COMPLETE"))
         self.assertEqual(len(lines), len({json.dumps(line) for line in lines}), "only what changed")
-        self.assertEqual(process.wait(timeout=20), 0)
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 0)
         watch = self.start("status", "--watch")
         self.wait_until(lambda: any("COMPLETE" in path.read_text() for path in self.root.glob("started-*.log")
                                     if "attempt" not in path.read_text()), "it lists")
         watch.send_signal(signal.SIGINT)
-        self.assertEqual(watch.wait(timeout=10), 130)
+        self.assertEqual(watch.wait(timeout=TIMEOUT_S), 130)
 
     def test_why_says_when_a_person_must_decide(self):
         self.make_simple(agent="exit 1")
@@ -79,10 +79,10 @@ class Going(WithRun):
     def test_a_second_resume_joins_and_no_phase_runs_twice(self):
         self.make_simple(agent="sleep 0.2; echo x > made-$PAWL_PHASE_ID", gate="ls made-*", phases=4)
         first = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "a step runs")
+        self.wait_for_step("a step runs")
         second = self.pawl("resume", "last", expect=None)
         self.assertIn(second.returncode, (0, 14), second.stderr)
-        self.assertEqual(first.wait(timeout=60), 0)
+        self.assertEqual(first.wait(timeout=TIMEOUT_S), 0)
         for phase, rows in self.chains("last").items():
             labels = [r["label"] for r in rows if r["type"] == "pre_execute"]
             self.assertEqual(len(labels), len(set(labels)), phase)
@@ -97,9 +97,9 @@ gates: {check: {steps: [{name: unit, run: "true"}]}}
 tiers:
   - parallel: true
     phases:
-      - {id: a, goal: g, agent: {run: "sleep 1; echo a > a; echo a >> file"}, gates: [check]}
-      - {id: b, goal: g, agent: {run: "sleep 1; echo b > b"}, gates: [check]}
-      - {id: c, goal: g, agent: {run: "sleep 1; echo c >> file"}, gates: [check]}
+      - {id: a, goal: g, agent: {run: "sleep 3; echo a > a; echo a >> file"}, gates: [check]}
+      - {id: b, goal: g, agent: {run: "sleep 3; echo b > b"}, gates: [check]}
+      - {id: c, goal: g, agent: {run: "sleep 3; echo c >> file"}, gates: [check]}
   - phases:
       - {id: after, goal: g, agent: {run: "cat a b && grep a file && grep c file"}, gates: [check]}
 """)
@@ -115,16 +115,16 @@ tiers:
     def test_logs_follow_a_running_step(self):
         self.make_simple(agent="echo first; sleep 1; echo second")
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_for_step("the agent runs")
         followed = self.pawl("logs", "last", "p1", "-f", "--dir", "source/.pawl")
         self.assertIn("first", followed.stdout)
         self.assertIn("second", followed.stdout)
-        process.wait(timeout=30)
+        process.wait(timeout=TIMEOUT_S)
 
     def test_inspect_tells_of_a_step_whose_result_is_missing(self):
         self.make_simple(agent="sleep 30")
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_for_step("the agent runs")
         self.kill_all(process)
         seen = self.pawl_json("inspect", "last")
         self.assertEqual(seen["phases"][0]["attempts"][0]["steps"][0]["state"], "execute started, result missing")
@@ -135,7 +135,7 @@ tiers:
             with self.subTest(policy):
                 self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ] || sleep 30', resume=policy)
                 process = self.start("run", "plan.yaml")
-                self.wait_until(lambda: self.supervisors(), "the agent runs")
+                self.wait_for_step("the agent runs")
                 self.kill_all(process)
                 self.pawl("resume", "last", expect=code)
                 rows = self.chains("last")["p1"]
@@ -147,7 +147,7 @@ tiers:
         command = ["run", "plan.yaml"]
         for _ in range(3):
             process = self.start(*command)
-            self.wait_until(lambda: self.supervisors(), "the agent runs")
+            self.wait_for_step("the agent runs")
             self.kill_all(process)
             command = ["resume", "last"]
         self.pawl("resume", "last", expect=11)

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from pawl_runs import WithRun
-from pawl_testing import plan
+from pawl_testing import TIMEOUT_S, plan
 
 ANSWER = "cat >/dev/null; cat /plan/answer.json"
 
@@ -32,13 +32,13 @@ class Budget(Policies):
     def test_it_stops_between_two_steps_and_goes_on_when_the_cap_is_raised(self):
         self.make_simple(budget="{sandbox_seconds: 1}", agent="sleep 1.2; echo 1 >done", gate="true")
         said = self.pawl("run", "plan.yaml", expect=11).stdout
-        self.assertRegex(said, r"  budget: 1\.\d of 1\.0 seconds in sandboxes are spent\n")
-        self.assertRegex(said, r"\nStopped: 1\.\d of 1\.0 seconds in sandboxes are spent; nothing is lost\.\n"
+        self.assertRegex(said, r"  budget: \d+\.\d of 1\.0 seconds in sandboxes are spent\n")
+        self.assertRegex(said, r"\nStopped: \d+\.\d of 1\.0 seconds in sandboxes are spent; nothing is lost\.\n"
                                r"Next: pawl budget \S+ --sandbox-seconds N   then pawl resume \S+\n$")
         self.assertEqual(self.columns("state", "attempts_total", "lease_owner"), ("EXECUTING", 1, ""))
         why = self.pawl_json("why", "last")
         self.assertEqual(why["waits_for"], "budget")
-        self.assertIn("phase p1 waits for the budget: 1.", why["sentence"])
+        self.assertRegex(why["sentence"], r"phase p1 waits for the budget: \d+\.\d of 1\.0 ")
         self.assertEqual(self.pawl_json("resume", "last", expect=11)["exit_code"], 11)
         self.assertEqual(len(self.rows_of("pre_execute")), 1, "nothing more was begun")
 
@@ -69,14 +69,14 @@ class Budget(Policies):
     def test_a_budget_stops_a_step_that_would_be_executed_again(self):
         self.make_simple(budget="{sandbox_seconds: 1}", agent="sleep 100")
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_for_step("the agent runs")
         time.sleep(1.1)  # longer than the budget
         self.kill_all(process)
         said = self.pawl("resume", "last", expect=11).stdout
         self.assertIn("found nothing, re_execute", said)
         self.pawl("budget", "last", "--sandbox-seconds", "1000")
         process = self.start("resume", "last")
-        self.wait_until(lambda: self.supervisors(), "the agent runs again")
+        self.wait_for_step("the agent runs again")
         self.kill_all(process)
         self.assertEqual([row["execution"] for row in self.rows_of("pre_execute")], [1, 2])
 
@@ -203,10 +203,10 @@ if len(question["attempts"]) == 1:
         self.kill_all(process)
         self.assertEqual(self.columns("doctor_calls"), (1,), "counted before it ran")
         process = self.start("resume", "last")
-        self.wait_until(self.supervisors, "it runs again")
+        self.wait_for_step("it runs again")
         self.assertEqual(self.columns("doctor_calls"), (1,), "and not counted twice")
         self.pawl("cancel", "last")
-        process.wait(timeout=30)
+        process.wait(timeout=TIMEOUT_S)
 
 
 class Overrides(Policies):
@@ -307,7 +307,7 @@ class Stats(Policies):
     def test_stuck_is_what_nobody_holds(self):
         self.make_simple(agent="sleep 30")
         process = self.start("run", "plan.yaml")
-        self.wait_until(self.supervisors, "the agent runs")
+        self.wait_for_step("the agent runs")
         self.assertEqual(self.pawl_json("stats")["stuck"], [], "its holder lives")
         self.kill_all(process)
         stuck, = self.pawl_json("stats")["stuck"]
@@ -331,7 +331,7 @@ class Backoff(Policies):
         self.wait_until(lambda: '"waits_for":"not_before"' in
                         self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=30), 130)
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 130)
         not_before, state = self.columns("not_before", "state")
         self.assertEqual(state, "EXECUTING")
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
@@ -386,9 +386,9 @@ class Probe(Policies):
     def test_it_did_not_runs_again(self):
         self.lost("exit 1", agent="[ -e effect ] && exit 7; echo done > effect; sleep 30")
         process = self.start("resume", "last")
-        self.wait_until(self.supervisors, "it runs again, from the base")
+        self.wait_for_step("it runs again, from the base")
         self.pawl("cancel", "last")
-        process.wait(timeout=30)
+        process.wait(timeout=TIMEOUT_S)
         self.assertEqual(self.decisions()[0], "re_execute")
 
     def test_anything_else_needs_a_person(self):

@@ -7,7 +7,7 @@ import sqlite3
 import unittest
 
 from pawl_runs import WithRun
-from pawl_testing import plan
+from pawl_testing import TIMEOUT_S, plan
 
 PROCESSES, RUNS = 10, 50
 
@@ -35,10 +35,10 @@ class Many(WithRun):
 
     def test_ten_processes_on_one_run(self):
         self.write("source/file", "x\n")
-        self.write("plan.yaml", plan(agent="sleep 0.3; echo x >made-$PAWL_PHASE_ID", phases=20).replace(
+        self.write("plan.yaml", plan(agent="[ $PAWL_PHASE_ID = p1 ] && sleep 3 || sleep 0.3; echo x >made-$PAWL_PHASE_ID", phases=20).replace(
             "  - phases:", "  - parallel: true\n    phases:"))
         process = self.start("run", "plan.yaml")
-        self.wait_until(lambda: self.supervisors(), "the first step runs")
+        self.wait_for_step("the first step runs", "p1.agent")
         self.stop(process)  # the step goes on, and is picked up by whoever comes
         self.resume_by_ten("last")
         self.pawl("verify", "last")
@@ -49,7 +49,7 @@ class Many(WithRun):
             process = self.start("run", "plan.yaml", env={"PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1",
                                                           "PAWL_CRASH_COUNT": str(self.root / f"count{number}"),
                                                           "PAWL_CRASH_LABEL": "store.create_run.after_commit"})
-            process.wait(timeout=60)
+            process.wait(timeout=TIMEOUT_S)
         self.assertEqual(self.columns("SELECT COUNT(*) FROM runs WHERE state = 'EXECUTING'"), [(RUNS,)])
         self.resume_by_ten()
 
@@ -63,7 +63,7 @@ class Many(WithRun):
         self.pawl("resume", "last")  # waits until the lease has run out
         rows = self.columns("SELECT * FROM ledger") + self.columns("SELECT * FROM steps ORDER BY 1")
         stopped.send_signal(signal.SIGCONT)
-        self.assertEqual(stopped.wait(timeout=60), 0)
+        self.assertEqual(stopped.wait(timeout=TIMEOUT_S), 0)
         self.assertEqual(rows, self.columns("SELECT * FROM ledger") + self.columns("SELECT * FROM steps ORDER BY 1"))
         refused = self.pawl_json("stats", "last")["refusals"]
         self.assertEqual([(row["verb"], row["fence"]) for row in refused], [("begin_step", 1)])

@@ -133,7 +133,7 @@ CHEATS = {
                                "\"failing_signals\": []}'", "no report"),
     "leaves a process that writes the report later": report(f"(sleep 0.3; echo '{GOOD}' >out.xml) >/dev/null 2>&1 &\nexit 0",
                                                             "no report"),
-    "takes its time instead of failing": Cheat("echo 'sleep 3; exit 0' >check.sh", "check.tests", "timed_out", budget=1),
+    "takes its time instead of failing": Cheat("echo 'sleep 6; exit 0' >check.sh", "check.tests", "timed_out", budget=3),
     # What steers the runner is no test, and nobody protects it.
     "makes pytest report what it likes": steered(CONFTEST, "conftest.py: watched: steers pytest", files=PYTEST),
     "changes what Python starts with": steered("echo 'import unittest; unittest.TestCase.assertEqual = lambda *what: None' "

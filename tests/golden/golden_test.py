@@ -127,7 +127,9 @@ class Projections(WithRun):
         over = threading.Event()
 
         def look():
-            while not over.is_set():
+            last = False
+            while not last:
+                last = over.is_set()  # and once more then: what it ended with is seen
                 folder = self.root / "source/.pawl"
                 for path in (*folder.glob("runs/*/*.jsonl"), *folder.glob("runs/*/phases/*/*.jsonl"), *folder.glob("cost/*.jsonl")):
                     text = path.read_bytes()
@@ -139,7 +141,6 @@ class Projections(WithRun):
         thread = threading.Thread(target=look)
         thread.start()
         process.wait()
-        time.sleep(0.05)
         over.set()
         thread.join()
         return seen

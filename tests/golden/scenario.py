@@ -23,7 +23,7 @@ gates:
 tiers:
   - phases:
       - {id: fix, goal: "make it right", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
-      - {id: slow, goal: "take your time", agent: {run: "sleep 1; echo said; mkdir -p made; echo made >made/$PAWL_PHASE_ID"}, gates: [check]}
+      - {id: slow, goal: "take your time", agent: {run: "sleep 3; echo said; mkdir -p made; echo made >made/$PAWL_PHASE_ID"}, gates: [check]}
 """
 
 STUCK = """\
@@ -107,11 +107,11 @@ class Scenario(PawlTest):
 
         # An agent whose step is lost, and one whose result is found.
         run = self.start("run", "plan.yaml")
-        self.wait_for_step("slow.agent")
+        self.wait_for_step("the slow agent runs", "slow.agent")
         report("why", "why", "last")
         self.kill_all(run)
         resumed = self.start("resume", "last")
-        self.wait_for_step("slow.agent")
+        self.wait_for_step("the slow agent runs", "slow.agent")
         resumed.kill()
         resumed.wait()
         self.wait_until(lambda: not self.supervisors(), "the agent ended")
@@ -141,11 +141,6 @@ class Scenario(PawlTest):
         report("export", "export", mended, self.root / "evidence")
         report("gc", "gc", "--older-than", "0s")
         return {name: normal(text, self.root) for name, text in (rows | reports).items()}
-
-    def wait_for_step(self, label):
-        spool = self.root / "source/.pawl/spool"
-        self.wait_until(lambda: any(label in job.read_text() for job in spool.glob("*/job.json")), label)
-        self.wait_until(self.supervisors, "its supervisor runs")
 
     def lines_of(self, run):
         """Every line of its ledger and of its costs, as they are."""

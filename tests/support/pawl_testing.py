@@ -15,6 +15,7 @@ import unittest
 
 PAWL = os.environ["PAWL"]
 TIMEOUT_S = 240
+WAIT_S = 90  # for what comes within a second on a machine that is not busy
 
 
 class PawlTest(unittest.TestCase):
@@ -112,16 +113,37 @@ class PawlTest(unittest.TestCase):
                 pass
         return out
 
+    def steps_at_work(self, label=""):
+        """Folders of steps whose supervisor lives and has begun. A process of that name may not have the step's lock yet:
+        who looks at the step then finds nobody."""
+        out = []
+        for identity in self.root.glob("*/.pawl/spool/*/supervisor"):
+            try:
+                pid = identity.read_text().split("/")[-2]  # host/boot/pid/start
+                state = pathlib.Path("/proc", pid, "stat").read_text().rsplit(")", 1)[1].split()[0]
+                if state != "Z" and label in json.loads((identity.parent / "job.json").read_text())["spec"]["label"]:
+                    out.append(identity.parent)
+            except OSError:
+                continue  # it has ended
+        return out
+
+    def wait_for_step(self, what, label="", seconds=WAIT_S):
+        self.wait_until(lambda: self.steps_at_work(label), what, seconds)
+
     def kill_all(self, process):
         """kill -9 of an executor and of its supervisors; nothing is left when it returns."""
         process.kill()
         process.wait()
-        for pid in self.supervisors():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # a child of the one before: it went with it
-        self.wait_until(lambda: not self.our_processes(), "nothing is left")
+
+        def nothing_is_left():
+            for pid in self.supervisors():  # each time: the executor may have forked one that is none yet
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass  # a child of the one before: it went with it
+            return not self.our_processes()
+
+        self.wait_until(nothing_is_left, "nothing is left")
 
     @staticmethod
     def our_cgroups(ids):
@@ -130,7 +152,7 @@ class PawlTest(unittest.TestCase):
             left += [os.path.join(folder, n) for n in names if n.startswith("pawl-") and n[5:] in ids]
         return left
 
-    def wait_until(self, condition, what, seconds=20):
+    def wait_until(self, condition, what, seconds=WAIT_S):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if condition():
@@ -139,7 +161,7 @@ class PawlTest(unittest.TestCase):
         self.fail(f"not within {seconds} s: {what}")
 
     def assert_nothing_left(self):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while self.our_processes() and time.monotonic() < deadline:
             time.sleep(0.02)
         left = self.our_processes()

@@ -161,8 +161,9 @@ class Watcher {
   // With a grace, everything in there gets SIGTERM first. The init's death is the death of all in its pid
   // namespace.
   void end_for(Outcome outcome, std::int64_t grace_ms = 0) {
-    if (ending_.forced || !sandbox_.pidfd) return;
+    if (ending_.forced) return;
     ending_.forced = outcome;
+    if (!sandbox_.pidfd) return;  // it ended by itself, and what it printed last was too much
     kill(sandbox_.pid, grace_ms > 0 ? SIGTERM : SIGKILL);
     kill_at_ = clock_.mono().micros + grace_ms * 1000;
   }

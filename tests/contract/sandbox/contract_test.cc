@@ -15,7 +15,6 @@ namespace pawl::sandbox {
 namespace {
 
 using testing::SandboxBox;
-using testing::TempFolder;
 
 class Sandbox : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Backends, Sandbox, ::testing::ValuesIn(backend_names()),
@@ -146,7 +145,7 @@ TEST_P(Sandbox, SaysWhyItEnded) {
   box.spec.time_budget_seconds = 1;
   auto run = box.sh("sleep 60 & sleep 60");
   EXPECT_EQ(run.outcome, Outcome::kTimedOut) << run.reason;
-  EXPECT_LT(run.duration_ms, 5000);
+  EXPECT_LT(run.duration_ms, 30'000) << "it did not wait for what it ended";
   box.spec.time_budget_seconds = 60;
 
   run = box.sh("kill -TERM $$");
@@ -157,6 +156,12 @@ TEST_P(Sandbox, SaysWhyItEnded) {
   run = box.sh("yes");
   EXPECT_EQ(run.outcome, Outcome::kOutputLimit);
   EXPECT_EQ(box.out.size(), 1000U);
+  // Also when it has ended before anybody looks: what is cut must not pass for whole.
+  for (int i = 0; i < 30; ++i) {
+    run = box.sh("head -c 2000 /dev/zero");
+    ASSERT_EQ(run.outcome, Outcome::kOutputLimit) << i;
+    ASSERT_EQ(box.out.size(), 1000U);
+  }
   box.spec.output_limit_bytes = 1 << 20;
 
   box.spec.cmd = {"no-such-program"};
@@ -174,7 +179,7 @@ TEST_P(Sandbox, SaysWhyItEnded) {
 TEST_P(Sandbox, BoundsMemory) {
   SandboxBox box(GetParam());
   box.spec.memory_limit_mib = 64;
-  box.spec.time_budget_seconds = 10;
+  box.spec.time_budget_seconds = 60;
   // Keeps all that it reads. A small program: a large one, cold, would fight with its own pages for the
   // limit.
   const auto run = box.sh("exec tail /dev/zero");
@@ -247,15 +252,17 @@ TEST_P(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
 
 TEST_P(Sandbox, LeavesNoProcessAndNoCgroup) {
   SandboxBox box(GetParam());
-  const auto run =
-      box.sh("setsid sleep 1000 >/dev/null 2>&1 & setsid sh -c 'sleep 1000 & sleep 1000' & echo started");
+  const std::string mine = "sleep 1000." + std::to_string(getpid());  // others of this machine sleep, too
+  const auto run = box.sh("setsid " + mine + " >/dev/null 2>&1 & setsid sh -c '" + mine + " & " + mine +
+                          "' & echo started");
   ASSERT_TRUE(succeeded(run)) << run.reason;
   for (const auto& controller : cgroup_home().controllers)
     EXPECT_FALSE(os::exists(controller.folder + "/pawl-" + box.id)) << controller.folder;
   const auto processes = os::list_folder("/proc");
   for (const auto& pid : *processes) {
-    const auto command = os::read_file("/proc/" + pid + "/cmdline", 4096);
-    EXPECT_NE(command.value_or(""), std::string("sleep\0001000\000", 11)) << pid;
+    auto command = os::read_file("/proc/" + pid + "/cmdline", 4096).value_or("");
+    std::ranges::replace(command, '\0', ' ');
+    EXPECT_NE(command, mine + " ") << pid;
   }
 }
 
@@ -293,11 +300,11 @@ TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {
 
 TEST_P(Sandbox, AsksBeforeItKills) {
   SandboxBox box(GetParam());
-  box.spec.time_budget_seconds = 1;
+  box.spec.time_budget_seconds = 3;
   const auto run = box.sh("trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done");
   EXPECT_EQ(run.outcome, Outcome::kTimedOut);
   EXPECT_EQ(box.out, "asked\n");
-  EXPECT_LT(run.duration_ms, 2500);
+  EXPECT_LT(run.duration_ms, 5000) << "it was killed, after a grace";
 }
 
 }  // namespace
