@@ -163,7 +163,7 @@ Status EpisodeStore::complete_step(const std::string& key, std::string result, W
   if (known->row.state == kFailed)
     return fail(ErrorKind::kConflict, "step " + key + " has failed: begin it again first");
   PAWL_OK(withdraw_question(*known, kDone, now));
-  PAWL_OK(end_step(key, {.state = kDone, .lost = "", .result = result, .error = ""}, now));
+  PAWL_OK(end_step(key, {.state = kDone, .result = result}, now));
   return transaction.commit();
 }
 
@@ -176,7 +176,7 @@ Status EpisodeStore::fail_step(const std::string& key, std::string error, WallTi
   if (known->row.state == kDone) return fail(ErrorKind::kConflict, "step " + key + " was completed");
   if (known->row.state == kFailed) return {};
   PAWL_OK(withdraw_question(*known, "run", now));
-  PAWL_OK(end_step(key, {.state = kFailed, .lost = "", .result = "", .error = error}, now));
+  PAWL_OK(end_step(key, {.state = kFailed, .error = error}, now));
   return transaction.commit();
 }
 
@@ -186,13 +186,11 @@ Status EpisodeStore::decide(const std::string& key, std::string_view answer, con
   if (answer.starts_with(kDoneWith)) {
     const auto result = answer.substr(kDoneWith.size());
     PAWL_OK(check_json("answer", result));
-    return end_step(key, {.state = kDone, .lost = "", .result = result, .error = ""}, now);
+    return end_step(key, {.state = kDone, .result = result}, now);
   }
   const std::string error = who + " said `" + std::string(answer) + "`";
-  if (answer == "run")
-    return end_step(key, {.state = kFailed, .lost = "", .result = "", .error = error}, now);
-  if (answer == "fail")
-    return end_step(key, {.state = kFailed, .lost = kGivenUp, .result = "", .error = error}, now);
+  if (answer == "run") return end_step(key, {.state = kFailed, .error = error}, now);
+  if (answer == "fail") return end_step(key, {.state = kFailed, .lost = kGivenUp, .error = error}, now);
   return fail(ErrorKind::kInvalid, "answer: it is not `done RESULT` with a result in JSON, `run` or `fail`");
 }
 

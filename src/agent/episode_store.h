@@ -116,7 +116,7 @@ class EpisodeStore final : public Episode {
   Result<StepBegun> begin_again(const Step& known, const StepBegin& asked, WallTime now);
   Result<StepBegun> lose(const Step& known, const StepBegin& asked, WallTime now);
   struct StepEnd {
-    std::string_view state, lost, result, error;
+    std::string_view state, lost = "", result = "", error = "";
   };
   Status end_step(const std::string& key, const StepEnd& end, WallTime now);
   // A step that a person was asked about has ended by itself.
