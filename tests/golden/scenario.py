@@ -48,7 +48,14 @@ grep -q right answer
 """,
     "plan.yaml": PLAN,
     "stuck.yaml": STUCK,
-    "agent.sh": 'case $PAWL_GOAL in *otherwise*) echo right >answer ;; *) echo wrong >answer ;; esac\n',
+    # It keeps something, another process goes on from it, and a model is paid.
+    "agent.sh": """\
+ask() { curl -sS --unix-socket "$PAWL_SOCKET" "$@" >/dev/null; }
+ask -H 'Pawl-Session: first' -X PUT --data-binary kept 'http://pawl/v1/checkpoint?id=main-0'
+ask -H 'Pawl-Session: second' -d '{"id":"call-1","model":"small","input_tokens":1200,"output_tokens":34,"cached_tokens":5,"usd":"0.0125"}' http://pawl/v1/usage
+ask -H 'Pawl-Session: second' -d '{"id":"call-2","model":"large","input_tokens":7,"output_tokens":8}' http://pawl/v1/usage
+case $PAWL_GOAL in *otherwise*) echo right >answer ;; *) echo wrong >answer ;; esac
+""",
     "doctor.json": '{"action": "replan", "reason": "it goes in circles"}',
     "replan.json": '{"goal": "do it otherwise", "reason": "the first way was wrong"}',
 }
@@ -147,5 +154,6 @@ class Scenario(PawlTest):
         folder = self.root / f"export-{run}"
         self.pawl("export", run, folder)
         phases = sorted((folder / "phases").iterdir())
-        for path in (folder / "run.jsonl", *(phase / "attempts.jsonl" for phase in phases), folder / "cost/sandbox.jsonl"):
+        files = [folder / "run.jsonl", *(phase / "attempts.jsonl" for phase in phases), *sorted((folder / "cost").iterdir())]
+        for path in files:
             yield from pathlib.Path(path).read_text().splitlines()

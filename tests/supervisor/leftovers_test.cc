@@ -49,7 +49,7 @@ class Leftovers : public ::testing::Test {
       ids.push_back(os::uuid7(os::SystemClock().wall(), random_));
       sandbox::SandboxSpec spec{
           .cmd = {"sh", "-c", "sleep 0.0$(($$ % 3)); sleep 0.01 & exit 0 # " + temp_.path()}};
-      ASSERT_TRUE(client_->start(ids.back(), spec, {}));
+      ASSERT_TRUE(client_->start(ids.back(), spec, {}, ""));
     }
     std::ranges::shuffle(ids, moments_);
     for (int i = 0; i < kills; ++i) kill_supervisor_of(ids[static_cast<std::size_t>(i)]);
@@ -121,7 +121,7 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
       client->forget(id);
     };
     std::thread first(give_up, round % 8), second(give_up, round % 8);
-    const auto started = client_->start(id, {.cmd = {"sh", "-c", "sleep 100 # " + temp_.path()}}, {});
+    const auto started = client_->start(id, {.cmd = {"sh", "-c", "sleep 100 # " + temp_.path()}}, {}, "");
     EXPECT_TRUE(started) << started.error().message;
     // It may have come after both: then whoever watches it sees that nobody wants it.
     const auto waited = client_->wait(id, [] { return true; });
