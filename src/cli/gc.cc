@@ -85,10 +85,12 @@ Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
 struct Found {
   std::int64_t old_runs = 0;
   std::vector<std::string> steps;
+  std::vector<std::string> episodes;  // folders of runs: what their agents kept
   workspace::Garbage garbage;
 
   std::vector<std::string> paths() const {
     std::vector<std::string> out = steps;
+    out.insert(out.end(), episodes.begin(), episodes.end());
     for (const auto* more : {&garbage.bases, &garbage.layers, &garbage.blobs, &garbage.temporaries})
       out.insert(out.end(), more->begin(), more->end());
     return out;
@@ -105,10 +107,13 @@ Result<Found> look(const State& state, const std::string& limit) {
   for (const auto& run : runs) {
     const bool old =
         run.state != store::RunState::kExecuting && !run.ended_at.empty() && run.ended_at <= limit;
-    if (old)
-      ++out.old_runs;
-    else
+    if (!old) {
       PAWL_OK(keep_objects_of(*state.store, run, keep));
+      continue;
+    }
+    ++out.old_runs;
+    std::string kept = os::join(os::join(state.folder, "agents"), run.run_id);
+    if (os::exists(kept)) out.episodes.push_back(std::move(kept));
   }
   PAWL_TRY(out.garbage, state.workspaces->garbage(keep));
   return out;
@@ -149,14 +154,16 @@ Result<Json> gc(const GcOptions& options) {
               {"layers", found.garbage.layers.size()},
               {"blobs", found.garbage.blobs.size()},
               {"steps", found.steps.size()},
+              {"episodes", found.episodes.size()},
               {"temporaries", found.garbage.temporaries.size()}};
 }
 
 void print(const Json& done) {
   const auto count = [&](const char* key) { return integer_in(done, key); };
-  fmt::print("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, {} temporary folder(s)\n",
+  fmt::print("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
+             "{} of agents' episodes, {} temporary folder(s)\n",
              done.value("dry_run", false) ? "would free" : "freed", count("freed_bytes") / 1024,
-             count("bases"), count("layers"), count("blobs"), count("steps"), count("temporaries"));
+             count("bases"), count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));
 }
 
 }  // namespace
@@ -168,7 +175,8 @@ void add_gc(const Command& program) {
   command.flag("--dry-run", options->dry_run, "Only say what would be removed");
   add_state_options(command, options->state);
   command.footer(
-      "Goes: bases, layers and logs that only runs that old name, or nobody, and what crashes left of steps. "
+      "Goes: bases, layers and logs that only runs that old name, or nobody, what their agents kept, and what "
+      "crashes left of steps. "
       "State, ledger,\ncost and heads are never removed: an old run still verifies, but its logs and its "
       "diff "
       "are gone. Safe beside runs;\nexit code 14 when the objects are in use for too long.\n\n"
