@@ -58,6 +58,10 @@ void Command::not_together(const std::string& name, const std::string& other) co
   app_->get_option(name)->excludes(app_->get_option(other));
 }
 
+void Command::needs(const std::string& name, const std::string& other) const {
+  app_->get_option(name)->needs(app_->get_option(other));
+}
+
 void Command::footer(const std::string& text) const { app_->footer(text); }
 
 void Command::on_run(std::function<int()> run) const {

@@ -40,6 +40,7 @@ class Command {
 
   void one_of(const std::string& name, std::initializer_list<const char*> choices) const;
   void not_together(const std::string& name, const std::string& other) const;
+  void needs(const std::string& name, const std::string& other) const;
 
   void footer(const std::string& text) const;   // of --help: what else there is to know, and an example
   void on_run(std::function<int()> run) const;  // returns the exit code

@@ -79,6 +79,7 @@ void add_run(const Command& program);
 void add_resume(const Command& program);
 void add_status(const Command& program);
 void add_inspect(const Command& program);
+void add_report(const Command& program);
 void add_why(const Command& program);
 void add_stats(const Command& program);
 void add_cost(const Command& program);

@@ -1,159 +1,204 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/context.h"
-#include "cli/decisions.h"
-#include "gates/gates.h"
-#include "os/file.h"
+#include "cli/story.h"
+#include "cli/terminal.h"
+#include "cli/visible.h"
+#include "os/clock.h"
 
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
-constexpr std::size_t kRefusedShownMax = 100;  // of one step
+// What a page has: with the reasons and logs of more, nobody reads it on a terminal.
+constexpr std::size_t kAttemptsShown = 10;  // of a phase, the newest
+constexpr std::size_t kPhasesShown = 50;
 
-// What an open marker is worth right now.
-std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
-  switch (step.state) {
-    case store::StepState::kDone:
-      return "done";
-    case store::StepState::kLost:
-      return "execute started, result missing";
-    case store::StepState::kOpen:
-      break;
-  }
-  const auto found = client.find(step.sandbox_run_id);
-  const bool lives = found && *found != sandbox::Found::kNothing;
-  return lives ? "running" : "execute started, result missing";
+struct InspectOptions {
+  StateOptions state;
+  std::string run, phase;
+  std::int64_t attempt = 0;
+  bool all = false;
+};
+
+Colour colour_of(std::string_view word) {
+  if (word == "passed" || word == "COMPLETE" || word == "exited 0") return Colour::kGreen;
+  if (word == "EXECUTING" || word == "running" || word == "unfinished" || word == "missing")
+    return Colour::kYellow;
+  if (word == "QUEUED" || word == "SKIPPED" || word == "CANCELLED" || word == "skipped" ||
+      word == "cancelled")
+    return Colour::kDim;
+  return Colour::kRed;
 }
 
-Result<Json> json_or_empty(const std::string& text) {
-  if (text.empty()) return Json::object();
-  return parse_json(text);
-}
+class Teller {
+ public:
+  Teller(const Look& look, WallTime now) : look_(look), now_(rfc3339(now)) {}
 
-std::string decision_text(const Json& decision) {
-  const auto word = [&](const char* key) { return text_in(decision, key); };
-  if (word("type") == "resume")
-    return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
-  if (!decision.value("understood", false)) return word("type") + ": no answer that is understood";
-  const std::string said = word("type") == "doctor" ? word("action") : word("goal");
-  return word("type") + ": " + said + (word("reason").empty() ? "" : " (" + word("reason") + ")");
-}
-
-// What the egress did not let through, from the step's network log while it is kept.
-Json refused_tries(const State& state, const Json& run) {
-  Json out = Json::array();
-  const std::string log = run.value("network_log", "");
-  if (log.empty()) return out;
-  const std::string text = os::read_file(state.workspaces->blob_path(log), kNetworkLogBytesMax).value_or("");
-  for (std::size_t start = 0; start < text.size() && out.size() < kRefusedShownMax;) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    if (auto line = parse_json(text.substr(start, end - start));
-        line && line->value("verdict", "") != "allowed")
-      out.push_back(*std::move(line));
-    start = end + 1;
-  }
-  return out;
-}
-
-Result<Json> attempt_json(const State& state, const store::AttemptRow& attempt,
-                          const std::vector<store::StepRow>& steps, const Json& decisions,
-                          sandbox::SandboxClient& client) {
-  Json out = {{"attempt_id", attempt.attempt_id}, {"number", attempt.number},
-              {"revision", attempt.revision},     {"model", attempt.model},
-              {"verdict", attempt.verdict},       {"summary", attempt.summary},
-              {"started_at", attempt.started_at}, {"ended_at", attempt.ended_at}};
-  out["steps"] = Json::array();
-  for (const auto& step : steps) {
-    if (step.attempt_id != attempt.attempt_id) continue;
-    PAWL_TRY(Json run, json_or_empty(step.run));
-    out["steps"].push_back({{"label", step.label},
-                            {"sandbox_run_id", step.sandbox_run_id},
-                            {"execution", step.execution},
-                            {"started_at", step.started_at},
-                            {"state", state_of(step, client)},
-                            {"network_refused", refused_tries(state, run)},
-                            {"run", std::move(run)}});
-  }
-  PAWL_TRY(Json signals, json_or_empty(attempt.signals));
-  PAWL_TRY(Json feedback, json_or_empty(attempt.feedback));
-  out["signals"] = signals.is_array() ? std::move(signals) : Json::array();
-  out["feedback"] = std::move(feedback);
-  out["decisions"] = Json::array();
-  for (const auto& decision : decisions)
-    if (decision["attempt_id"] == attempt.attempt_id) out["decisions"].push_back(decision);
-  return out;
-}
-
-Result<Json> inspect(const State& state, const std::string& run_id, const std::string& only_phase) {
-  PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
-  PAWL_TRY(const auto phases, state.store->phases(run_id));
-  Json out = {{"run_id", run_id}, {"state", name(run.state)}, {"phases", Json::array()}};
-  for (const auto& phase : phases) {
-    if (!only_phase.empty() && phase.phase_id != only_phase) continue;
-    PAWL_TRY(const auto attempts, state.store->attempts(run_id, phase.phase_id));
-    PAWL_TRY(const auto steps, state.store->steps(run_id, phase.phase_id));
-    PAWL_TRY(const Json decisions, decisions_of(*state.store, run_id, phase.phase_id));
-    Json shown = {{"phase_id", phase.phase_id},
-                  {"state", name(phase.state)},
-                  {"outcome", name(phase.outcome)},
-                  {"attempts_used", phase.attempts_used},
-                  {"attempts_total", phase.attempts_total},
-                  {"attempts", Json::array()}};
-    for (const auto& attempt : attempts) {
-      PAWL_TRY(Json json, attempt_json(state, attempt, steps, decisions, *client));
-      shown["attempts"].push_back(std::move(json));
+  std::string tell(const Story& story) {
+    head(story);
+    for (const auto& one : story.phases) phase(story.run.run_id, one);
+    if (story.more_phases) {
+      line("");
+      note(fmt::format("These are the first {} phases. `pawl status {}` lists all, `pawl inspect {} PHASE` "
+                       "shows one, --all all of them, and `pawl why {}` names the one that it waits for.",
+                       story.phases.size(), story.run.run_id, story.run.run_id, story.run.run_id),
+           "");
     }
-    out["phases"].push_back(std::move(shown));
+    return std::move(out_);
   }
-  if (!only_phase.empty() && out["phases"].empty())
-    return fail(ErrorKind::kNotFound,
-                "run " + run_id + " has no phase " + only_phase + "; see `pawl status " + run_id + "`");
-  return out;
+
+ private:
+  void line(std::string_view text) { out_.append(text).append("\n"); }
+  std::string paint(std::string text, Colour colour) const {
+    return painted({.text = std::move(text), .colour = colour}, look_);
+  }
+  std::string paint_word(std::string_view word) const { return paint(std::string(word), colour_of(word)); }
+  // Dim lines about what is shown.
+  void note(std::string_view text, std::string_view indent) {
+    for (std::string rest = paragraph(visible(text), indent, look_); !rest.empty();) {
+      const auto end = rest.find('\n');
+      line(paint(rest.substr(0, end), Colour::kDim));
+      rest.erase(0, end + 1);
+    }
+  }
+
+  void head(const Story& story) {
+    const auto& run = story.run;
+    line(fmt::format("run {} is {}", paint(run.run_id, Colour::kBold), paint_word(name(run.state))));
+    const bool over = !run.ended_at.empty();
+    std::vector<Row> rows = {
+        {{"workflow"}, {visible(run.workflow_id + "  (" + run.plan_file + ")")}},
+        {{"started"},
+         {fmt::format("{}, {} {}", time_text(run.created_at), over ? "took" : "for",
+                      duration_text(ms_between(run.created_at, over ? run.ended_at : now_)))}}};
+    for (const auto& budget : story.budgets) {
+      if (budget.cap)
+        rows.push_back({{"budget"}, {budget_text(budget)}});
+      else if (budget.unit == store::kSandboxMs)
+        rows.push_back({{"cost"}, {duration_text(budget.spent) + " in sandboxes"}});
+    }
+    if (story.fork)
+      rows.push_back({{"forked"},
+                      {fmt::format("from {} at attempt {} of {}", story.fork->run_id, story.fork->attempt,
+                                   story.fork->phase_id)}});
+    for (const auto& decision : story.operators)
+      rows.push_back({{"decided"}, {visible(decision_text(decision)), Colour::kYellow}});
+    for (auto& row : rows) row.front().colour = Colour::kDim;
+    out_ += table(std::move(rows), 2, look_);
+  }
+
+  void phase(const std::string& run_id, const PhaseStory& phase) {
+    const auto& row = phase.row;
+    const std::string outcome(name(row.outcome));
+    line("");
+    line(fmt::format("{}  {}{}  attempts {} of {} ({} in all){}", paint(row.phase_id, Colour::kBold),
+                     paint_word(name(row.state)), outcome.empty() ? "" : " " + paint_word(outcome),
+                     row.attempts_used, row.max_attempts, row.attempts_total,
+                     row.revision > 0 ? fmt::format(", revision {}", row.revision) : ""));
+    if (!row.last_failure_reason.empty()) out_ += paragraph(visible(row.last_failure_reason), "  ", look_);
+    if (phase.earlier > 0)
+      note(fmt::format("{} earlier attempts: `pawl inspect {} {} --attempt N` shows one, --all all of them",
+                       phase.earlier, run_id, row.phase_id),
+           "  ");
+    decisions(phase.before, "  ");
+    for (const auto& one : phase.attempts) attempt(one);
+    if (phase.later > 0) note(fmt::format("{} later attempts", phase.later), "  ");
+  }
+
+  void attempt(const AttemptStory& attempt) {
+    const auto& row = attempt.row;
+    const std::string verdict = row.verdict.empty() ? "unfinished" : row.verdict;
+    std::string facts = time_text(row.started_at);
+    if (!row.ended_at.empty()) facts += ", " + duration_text(ms_between(row.started_at, row.ended_at));
+    if (!row.model.empty()) facts += ", model " + row.model;
+    line(fmt::format("  {}: {}  {}", paint(fmt::format("attempt {}", row.number), Colour::kBold),
+                     paint_word(verdict), paint(visible(facts), Colour::kDim)));
+    if (!attempt.steps.empty()) steps(attempt.steps);
+    if (!attempt.signals.empty()) signals(attempt.signals);
+    for (std::string rest = row.summary; !rest.empty();) {
+      const auto end = rest.find('\n');
+      out_ += paragraph(visible(std::string_view(rest).substr(0, end)), "    | ", look_);
+      rest.erase(0, end == std::string::npos ? rest.size() : end + 1);
+    }
+    decisions(attempt.decisions, "    ");
+  }
+
+  static Row heading(std::initializer_list<const char*> words) {
+    Row out;
+    for (const char* word : words) out.push_back({word, Colour::kDim});
+    return out;
+  }
+
+  Row step(const StepStory& step) const {
+    std::string label = short_label(step.row);
+    if (step.row.execution > 1) label += fmt::format(" (execution {})", step.row.execution);
+    const bool done = step.row.state == store::StepState::kDone;
+    const std::string ended = done ? ending_text(step.run) : step.state;
+    Row out = {{visible(label)}, {visible(ended), done ? colour_of(ended) : Colour::kYellow}};
+    if (done) {
+      out.push_back({duration_text(integer_in(step.run, "duration_ms"))});
+      out.push_back({duration_text(integer_in(step.run, "cpu_ms"))});
+      out.push_back({memory_text(integer_in(step.run, "max_rss_kib"))});
+    } else if (is_running(step)) {
+      out.push_back({"for " + duration_text(ms_between(step.row.started_at, now_))});
+    }
+    return out;
+  }
+
+  void steps(const std::vector<StepStory>& steps) {
+    std::vector<Row> rows = {heading({"step", "ended", "took", "CPU", "memory"})};
+    for (const auto& one : steps) rows.push_back(step(one));
+    out_ += table(std::move(rows), 4, look_);
+    for (const auto& one : steps) {
+      const std::string label = visible(short_label(one.row));
+      std::vector<Row> told;
+      for (const auto& refused : one.refused)
+        told.push_back({{label}, {"network: " + visible(try_text(refused)), Colour::kRed}});
+      for (const auto& refused : one.run.value("refused", Json::array()))
+        told.push_back(
+            {{label}, {"not kept: " + visible(refused.is_string() ? refused.get<std::string>() : "")}});
+      if (!told.empty()) out_ += table(std::move(told), 6, look_);
+    }
+  }
+
+  void signals(const Json& signals) {
+    std::vector<Row> rows = {heading({"signal", "result", "details"})};
+    for (const auto& signal : signals) {
+      const std::string result = signal_result(signal);
+      rows.push_back({{visible(text_in(signal, "gate_id") + "." + text_in(signal, "kind"))},
+                      {result, colour_of(result)},
+                      {visible(details_text(signal)), Colour::kDim}});
+    }
+    out_ += table(std::move(rows), 4, look_);
+  }
+
+  void decisions(const std::vector<Json>& decisions, std::string_view indent) {
+    for (const auto& decision : decisions)
+      out_ += paragraph(visible(decision_text(decision)), std::string(indent) + "> ", look_);
+  }
+
+  const Look look_;
+  const std::string now_;
+  std::string out_;
+};
+
+Page page_of(const InspectOptions& options) {
+  Page page{.phase = options.phase, .attempt = options.attempt};
+  // Programs get what they always got: all of it.
+  if (options.all || options.state.json) return page;
+  page.attempts_max = kAttemptsShown;
+  page.phases_max = kPhasesShown;
+  return page;
 }
 
-std::string ending(const Json& run) {
-  if (run.empty()) return "";
-  std::string text = run.value("outcome", "");
-  if (text == "exited") text += fmt::format(" {}", run.value("exit_code", 0));
-  return text + " in " + duration_text(run.value("duration_ms", 0)) +
-         fmt::format(", {} MiB", run.value("max_rss_kib", 0) / 1024);
-}
-
-void print_attempt(const Json& attempt) {
-  const std::string verdict = attempt.value("verdict", "");
-  fmt::print("  attempt {}: {}\n", attempt.value("number", 0), verdict.empty() ? "unfinished" : verdict);
-  for (const auto& step : attempt["steps"]) {
-    const std::string state = step.value("state", "");
-    fmt::print("    {}  {}\n", step.value("label", ""), state == "done" ? ending(step["run"]) : state);
-    for (const auto& tried : step.value("network_refused", Json::array()))
-      fmt::print("      network: {}:{}: {}\n", tried.value("host", ""), tried.value("port", 0),
-                 tried.value("verdict", ""));
-    for (const auto& refused : step["run"].value("refused", Json::array()))
-      fmt::print("      not kept: {}\n", refused.get<std::string>());
-  }
-  for (const auto& decision : attempt["decisions"]) fmt::print("    {}\n", decision_text(decision));
-  for (const auto& signal : attempt["signals"]) {
-    const bool missing = signal.value("missing", false);
-    fmt::print("    signal {}.{}: {}\n", signal.value("gate_id", ""), signal.value("kind", ""),
-               missing ? "missing" : (signal.value("passed", false) ? "passed" : "failed"));
-  }
-  std::string summary = attempt.value("summary", "");
-  while (!summary.empty()) {
-    const auto end = summary.find('\n');
-    fmt::print("      | {}\n", summary.substr(0, end));
-    summary.erase(0, end == std::string::npos ? summary.size() : end + 1);
-  }
-}
-
-void print(const Json& inspected) {
-  fmt::print("run {} is {}\n", inspected.value("run_id", ""), inspected.value("state", ""));
-  for (const auto& phase : inspected["phases"]) {
-    fmt::print("{}  {} {}  attempts {} (in all {})\n", phase.value("phase_id", ""), phase.value("state", ""),
-               phase.value("outcome", ""), phase.value("attempts_used", 0), phase.value("attempts_total", 0));
-    for (const auto& attempt : phase["attempts"]) print_attempt(attempt);
-  }
+Status inspect(const InspectOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto story, story_of(state, run_id, page_of(options)));
+  if (options.state.json) return print_out(canonical(to_json(story)) + "\n");
+  return print_out(Teller(look_of_stdout(), os::SystemClock().wall()).tell(story));
 }
 
 }  // namespace
@@ -161,26 +206,23 @@ void print(const Json& inspected) {
 void add_inspect(const Command& program) {
   const Command command =
       program.add("inspect", "Tell the story of a run: attempts, steps, signals, verdicts, decisions");
-  auto options = std::make_shared<StateOptions>();
-  auto run = std::make_shared<std::string>();
-  auto phase = std::make_shared<std::string>();
-  command.required("RUN", *run, kRunHelp);
-  command.option("PHASE", *phase, "Only this phase");
-  add_state_options(command, *options);
-  command.footer("Example:\n  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'");
+  auto options = std::make_shared<InspectOptions>();
+  command.required("RUN", options->run, kRunHelp);
+  command.option("PHASE", options->phase, "Only this phase");
+  command.option("--attempt", options->attempt, "Only this attempt of PHASE", {.least = 1});
+  command.flag("--all", options->all, "All attempts and phases, however many there are");
+  command.not_together("--all", "--attempt");
+  command.needs("--attempt", "PHASE");
+  add_state_options(command, options->state);
+  command.footer(fmt::format(
+      "Shows the newest {} attempts of each phase, and at most {} phases. As wide as the terminal, in colour "
+      "there\n(not with NO_COLOR); --json has all, or the attempt asked for.\n\n"
+      "Example:\n  pawl inspect last\n  pawl inspect last fix --attempt 3\n"
+      "  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'",
+      kAttemptsShown, kPhasesShown));
   command.on_run([=] {
-    const auto found = [&]() -> Result<Json> {
-      PAWL_TRY(const State state, open_state(*options));
-      PAWL_TRY(const std::string run_id, state.store->resolve_run(*run));
-      return inspect(state, run_id, *phase);
-    }();
-    if (!found) return report(found.error());
-    if (options->json) {
-      print_json(*found);
-    } else {
-      print(*found);
-    }
-    return kDone;
+    const auto status = inspect(*options);
+    return status ? kDone : report(status.error());
   });
 }
 

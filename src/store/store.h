@@ -344,6 +344,15 @@ class Store {
   virtual Result<std::vector<BudgetRow>> budgets(const std::string& run_id) = 0;
   virtual Result<std::vector<RefusalRow>> refusals(const std::string& run_id) = 0;
   virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
+  virtual Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) = 0;  // kNotFound
+  // Pages of what may be long; each costs what it returns. The first phases in their order; the attempts
+  // below `before`, newest first; an attempt's steps by step_index, execution.
+  virtual Result<std::vector<PhaseRow>> first_phases(const std::string& run_id, std::size_t most) = 0;
+  virtual Result<std::vector<AttemptRow>> attempts_before(const std::string& run_id,
+                                                          const std::string& phase_id, std::int64_t before,
+                                                          std::size_t most) = 0;
+  virtual Result<std::vector<StepRow>> steps_of_attempt(const std::string& run_id,
+                                                        const std::string& attempt_id) = 0;
   virtual Result<std::vector<AttemptRow>> attempts(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
   virtual Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) = 0;

@@ -147,7 +147,7 @@ tiers:
                          gate='grep p1 file; grep -q p2 file && sleep ${QUICK:-10}; true')
         run = self.start("run", "plan.yaml")
         self.wait_for_step("p1 runs")
-        self.wait_until(lambda: "p2.check.unit.attempt1" in self.pawl("inspect", "last", expect=None).stdout, "the gate of p2 runs", 90)
+        self.wait_until(lambda: "p2.check.unit.attempt1" in self.pawl("inspect", "last", "--json", expect=None).stdout, "the gate of p2 runs", 90)
         self.assertTrue(self.pawl_json("gate", "last", "p1", "check")["same"])
         now = self.pawl_json("gate", "last", "p2", "check", env={"QUICK": "0"})
         self.assertEqual((now["passed"], now["recorded"]), (True, []))

@@ -121,6 +121,21 @@ class SimStore final : public store::Store {
   Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
     return real().phases(run_id);
   }
+  Result<store::PhaseRow> phase(const std::string& run_id, const std::string& phase_id) override {
+    return real().phase(run_id, phase_id);
+  }
+  Result<std::vector<store::PhaseRow>> first_phases(const std::string& run_id, std::size_t most) override {
+    return real().first_phases(run_id, most);
+  }
+  Result<std::vector<store::AttemptRow>> attempts_before(const std::string& run_id,
+                                                         const std::string& phase_id, std::int64_t before,
+                                                         std::size_t most) override {
+    return real().attempts_before(run_id, phase_id, before, most);
+  }
+  Result<std::vector<store::StepRow>> steps_of_attempt(const std::string& run_id,
+                                                       const std::string& attempt_id) override {
+    return real().steps_of_attempt(run_id, attempt_id);
+  }
   Result<std::vector<store::AttemptRow>> attempts(const std::string& run_id,
                                                   const std::string& phase_id) override {
     return real().attempts(run_id, phase_id);

@@ -432,5 +432,33 @@ TEST(Transition, IsATable) {
   EXPECT_EQ(apply(last, kAttemptRetryable)->outcome, PhaseOutcome::kEscalate);
 }
 
+TEST_F(StoreTest, PagesHoldWhatWasAskedFor) {
+  const auto run = create({{"a", "b", "c"}});
+  for (int i = 0; i < 2; ++i) {
+    const auto claimed = claim();
+    const auto agent = step(claimed);
+    ASSERT_TRUE(store_->begin_step(claimed.lease, marker("gate-" + std::to_string(i), 1), ended(agent),
+                                   std::nullopt, now_));
+    ASSERT_TRUE(finish(claimed, "gate-" + std::to_string(i), "failed_retryable"));
+  }
+  const auto first = *store_->first_phases(run, 2);
+  ASSERT_EQ(first.size(), 2);
+  EXPECT_EQ(first[0].phase_id, "a");
+  EXPECT_EQ(first[1].phase_id, "b");
+  EXPECT_EQ(store_->phase(run, "c")->phase_index, 2);
+  EXPECT_EQ(store_->phase(run, "d").error().kind, ErrorKind::kNotFound);
+
+  const auto newest = *store_->attempts_before(run, "a", 1000, 1);
+  ASSERT_EQ(newest.size(), 1);
+  EXPECT_EQ(newest[0].number, 2);
+  const auto older = *store_->attempts_before(run, "a", 2, 10);
+  ASSERT_EQ(older.size(), 1);
+  EXPECT_EQ(older[0].number, 1);
+  const auto steps = *store_->steps_of_attempt(run, "a.2");
+  ASSERT_EQ(steps.size(), 2);
+  EXPECT_EQ(steps[0].step_index, 0);
+  EXPECT_EQ(steps[1].sandbox_run_id, "gate-1");
+}
+
 }  // namespace
 }  // namespace pawl::store

@@ -196,6 +196,27 @@ Result<std::vector<StepRow>> SqliteStore::steps(const std::string& run_id, const
   return all_rows<StepRow>(query, read_step);
 }
 
+Result<std::vector<PhaseRow>> SqliteStore::first_phases(const std::string& run_id, std::size_t most) {
+  PAWL_TRY(auto query, connection_->query("first_phases_of_run"));
+  query.bind(run_id).bind(static_cast<std::int64_t>(most));
+  return all_rows<PhaseRow>(query, read_phase);
+}
+
+Result<std::vector<AttemptRow>> SqliteStore::attempts_before(const std::string& run_id,
+                                                             const std::string& phase_id, std::int64_t before,
+                                                             std::size_t most) {
+  PAWL_TRY(auto query, connection_->query("attempts_of_phase_before"));
+  query.bind(run_id).bind(phase_id).bind(before).bind(static_cast<std::int64_t>(most));
+  return all_rows<AttemptRow>(query, read_attempt);
+}
+
+Result<std::vector<StepRow>> SqliteStore::steps_of_attempt(const std::string& run_id,
+                                                           const std::string& attempt_id) {
+  PAWL_TRY(auto query, connection_->query("steps_in_attempt"));
+  query.bind(run_id).bind(attempt_id);
+  return all_rows<StepRow>(query, read_step);
+}
+
 Result<std::vector<StepRow>> SqliteStore::open_steps() {
   PAWL_TRY(auto query, connection_->query("all_open_steps"));
   return all_rows<StepRow>(query, read_step);

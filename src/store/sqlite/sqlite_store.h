@@ -53,6 +53,12 @@ class SqliteStore : public Store {
   Result<std::vector<BudgetRow>> budgets(const std::string& run_id) override;
   Result<std::vector<RefusalRow>> refusals(const std::string& run_id) override;
   Result<std::vector<PhaseRow>> phases(const std::string& run_id) override;
+  Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) override;
+  Result<std::vector<PhaseRow>> first_phases(const std::string& run_id, std::size_t most) override;
+  Result<std::vector<AttemptRow>> attempts_before(const std::string& run_id, const std::string& phase_id,
+                                                  std::int64_t before, std::size_t most) override;
+  Result<std::vector<StepRow>> steps_of_attempt(const std::string& run_id,
+                                                const std::string& attempt_id) override;
   Result<std::vector<AttemptRow>> attempts(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> open_steps() override;
@@ -72,7 +78,6 @@ class SqliteStore : public Store {
 
  private:
   // --- shared by the verbs; all inside the caller's transaction
-  Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id);
   Result<PhaseRow> phase_under(const Lease& lease);  // kConflict when the fence is another
   // The same, first of all that `transaction` does: a refusal is all that it commits then.
   Result<PhaseRow> phase_to_change(const Lease& lease, std::string_view verb, WallTime now,

@@ -1,0 +1,139 @@
+// A run as a page for a browser. What it shows is gathered here; report/ makes the page.
+#include <fmt/format.h>
+
+#include "cli/accepted.h"
+#include "cli/context.h"
+#include "cli/report/page.h"
+#include "cli/terminal.h"
+#include "executor/start_run.h"
+#include "os/file.h"
+#include "sandbox/spec.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+// A page that a browser opens at once, whatever the run.
+constexpr std::size_t kAttemptsShown = 20;  // of a phase, the newest
+constexpr std::size_t kPhasesShown = 100;
+constexpr std::uint64_t kTailBytes = 8 << 10;        // of a step's log
+constexpr std::uint64_t kLogsBytesMax = 4ULL << 20;  // of all together
+
+struct ReportOptions {
+  StateOptions state;
+  std::string run, output;
+  bool force = false;
+};
+
+page::Log log_of(const State& state, const StepStory& step) {
+  const bool done = step.row.state == store::StepState::kDone;
+  std::string path =
+      supervisor::step_path(state.folder, step.row.sandbox_run_id, supervisor::StepFile::kOutput);
+  if (done) {
+    const std::string id = text_in(step.run, "logs");
+    if (id.empty()) return {};
+    path = state.workspaces->blob_path(id);
+  }
+  auto tail = os::read_tail(path, kTailBytes);
+  if (!tail) return {.missing = done ? "its output was removed by pawl gc" : ""};
+  page::Log log{.tail = *std::move(tail)};
+  log.bytes = std::max<std::uint64_t>(
+      log.tail.size(), done ? static_cast<std::uint64_t>(integer_in(step.run, "logs_bytes")) : 0);
+  // Whole lines, when it does not begin with the log's first.
+  if (const auto end = log.tail.find('\n'); log.bytes > log.tail.size() && end != std::string::npos)
+    log.tail.erase(0, end + 1);
+  return log;
+}
+
+void add_logs(const State& state, page::Content& content) {
+  std::uint64_t left = kLogsBytesMax;
+  for (const auto& phase : content.story.phases)
+    for (const auto& attempt : phase.attempts)
+      for (const auto& step : attempt.steps) {
+        auto log = left == 0 ? page::Log{.missing = "its output is left out, the page is large enough"}
+                             : log_of(state, step);
+        left -= std::min<std::uint64_t>(left, log.tail.size());
+        content.logs.emplace(step.row.sandbox_run_id, std::move(log));
+      }
+}
+
+Result<std::string> patch_of(const State& state, const store::RunRow& run) {
+  PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
+  return state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted));
+}
+
+Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
+  PAWL_TRY(const std::string key, ledger::public_key_of(state.folder));
+  return ledger::verify_run(*state.store, run.run_id,
+                            {.public_key = key, .live = run.state == store::RunState::kExecuting});
+}
+
+// What can't be read (gc took it, a row is damaged) is told on the page: that is when people need one.
+Result<page::Content> gather(const State& state, const std::string& run_id) {
+  page::Content content;
+  PAWL_TRY(content.story,
+           story_of(state, run_id, {.attempts_max = kAttemptsShown, .phases_max = kPhasesShown}));
+  const auto& run = content.story.run;
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  for (const auto& phase : phases) ++content.counts[std::string(name(phase.state))];
+  if (const auto plan = executor::plan_of(run))
+    for (const auto& phase : content.story.phases)
+      if (const auto* planned = plan->find_phase(phase.row.phase_id))
+        content.goals[phase.row.phase_id] = planned->goal;
+  add_logs(state, content);
+  if (auto patch = patch_of(state, run))
+    content.patch = *std::move(patch);
+  else
+    content.patch_missing = patch.error().message;
+  if (auto verified = verify(state, run))
+    content.verified = *std::move(verified);
+  else
+    content.verify_failed = verified.error().message;
+  content.made_at = rfc3339(os::SystemClock().wall());
+  return content;
+}
+
+Status report_run(const ReportOptions& options) {
+  const bool to_stdout = options.output == "-";
+  if (!to_stdout && !options.force && os::exists(options.output))
+    return fail(ErrorKind::kConflict, options.output + ": there is such a file; --force replaces it");
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto content, gather(state, run_id));
+  const std::string html = page::render(content);
+  if (to_stdout) return print_out(html);
+  PAWL_OK(os::write_durably("report", options.output, html));
+  if (options.state.json)
+    return print_out(canonical({{"path", options.output}, {"bytes", html.size()}}) + "\n");
+  return print_out(fmt::format("{}: {} bytes; open it in a browser\n", options.output, html.size()));
+}
+
+}  // namespace
+
+void add_report(const Command& program) {
+  const Command command = program.add("report", "Write a run as one page of HTML, to read and to send");
+  auto options = std::make_shared<ReportOptions>();
+  command.required("RUN", options->run, kRunHelp);
+  command.required("-o,--output", options->output, "The file to write; - for stdout");
+  command.flag("--force", options->force, "Replace the file when it is there");
+  add_state_options(command, options->state);
+  command.footer(
+      fmt::format("Attempts over time, steps, signals, decisions, what was accepted, ends of logs, and "
+                  "whether the ledger "
+                  "verifies\nnow. The page loads nothing and runs no script. Of a long run it has the newest "
+                  "{} attempts of "
+                  "each of {} phases,\nand says what it leaves out.\n\n"
+                  "Example:\n  pawl report last -o run.html",
+                  kAttemptsShown, kPhasesShown));
+  command.on_run([=] {
+    if (options->output == "-" && options->state.json) {
+      fmt::print(stderr,
+                 "pawl: -o - writes the page to stdout, where --json would write, too; name a file\n");
+      return kUsage;
+    }
+    const auto status = report_run(*options);
+    return status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli

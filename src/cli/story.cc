@@ -1,0 +1,221 @@
+#include "cli/story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "os/file.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
+constexpr std::size_t kRefusedShownMax = 100;    // of one step
+constexpr std::int64_t kOperatorRowsRead = 500;  // of the run's chain, which has a row for each phase
+
+// What an open marker is worth right now.
+std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
+  switch (step.state) {
+    case store::StepState::kDone:
+      return "done";
+    case store::StepState::kLost:
+      return "execute started, result missing";
+    case store::StepState::kOpen:
+      break;
+  }
+  const auto found = client.find(step.sandbox_run_id);
+  const bool lives = found && *found != sandbox::Found::kNothing;
+  return lives ? "running" : "execute started, result missing";
+}
+
+Result<Json> json_or_empty(const std::string& text) {
+  if (text.empty()) return Json::object();
+  return parse_json(text);
+}
+
+Json refused_tries(const State& state, const Json& run) {
+  Json out = Json::array();
+  const std::string log = run.value("network_log", "");
+  if (log.empty()) return out;
+  const std::string text = os::read_file(state.workspaces->blob_path(log), kNetworkLogBytesMax).value_or("");
+  for (std::size_t start = 0; start < text.size() && out.size() < kRefusedShownMax;) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    if (auto line = parse_json(text.substr(start, end - start));
+        line && line->value("verdict", "") != "allowed")
+      out.push_back(*std::move(line));
+    start = end + 1;
+  }
+  return out;
+}
+
+class Reader {
+ public:
+  Reader(const State& state, const Page& page, sandbox::SandboxClient& client)
+      : state_(state), page_(page), client_(client) {}
+
+  Result<PhaseStory> phase(const store::PhaseRow& row) {
+    PhaseStory out{.row = row};
+    const std::int64_t before =
+        page_.attempt > 0 ? page_.attempt + 1 : std::numeric_limits<std::int64_t>::max();
+    PAWL_TRY(auto attempts, state_.store->attempts_before(row.run_id, row.phase_id, before,
+                                                          page_.attempt > 0 ? 1 : page_.attempts_max));
+    if (page_.attempt > 0 && (attempts.empty() || attempts.front().number != page_.attempt))
+      return fail(ErrorKind::kNotFound, fmt::format("phase {} has no attempt {}; it has had {}", row.phase_id,
+                                                    page_.attempt, row.attempts_total));
+    std::ranges::reverse(attempts);
+    const std::int64_t first = attempts.empty() ? 1 : attempts.front().number;
+    const std::int64_t last = attempts.empty() ? 0 : attempts.back().number;
+    out.earlier = first - 1;
+    out.later = std::max<std::int64_t>(0, row.attempts_total - last);
+    PAWL_TRY(auto decisions, decisions_about(*state_.store, row.run_id, row.phase_id, first, last));
+    auto decision = decisions.begin();
+    for (; decision != decisions.end() && decision->attempt < first; ++decision)
+      out.before.push_back(std::move(decision->row));
+    for (auto& attempt : attempts) {
+      PAWL_TRY(AttemptStory told, this->attempt(std::move(attempt)));
+      for (; decision != decisions.end() && decision->attempt <= told.row.number; ++decision)
+        told.decisions.push_back(std::move(decision->row));
+      out.attempts.push_back(std::move(told));
+    }
+    return out;
+  }
+
+ private:
+  Result<AttemptStory> attempt(store::AttemptRow row) {
+    AttemptStory out;
+    PAWL_TRY(auto steps, state_.store->steps_of_attempt(row.run_id, row.attempt_id));
+    for (auto& step : steps) {
+      PAWL_TRY(Json run, json_or_empty(step.run));
+      std::string state = state_of(step, client_);
+      Json refused = refused_tries(state_, run);
+      out.steps.push_back({.row = std::move(step),
+                           .run = std::move(run),
+                           .state = std::move(state),
+                           .refused = std::move(refused)});
+    }
+    PAWL_TRY(out.signals, json_or_empty(row.signals));
+    if (!out.signals.is_array()) out.signals = Json::array();
+    PAWL_TRY(out.feedback, json_or_empty(row.feedback));
+    out.row = std::move(row);
+    return out;
+  }
+
+  const State& state_;
+  const Page& page_;
+  sandbox::SandboxClient& client_;
+};
+
+// Those of the page.
+Result<std::vector<store::PhaseRow>> phases_of(store::Store& store, const std::string& run_id,
+                                               const Page& page) {
+  if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // one more tells of more
+  auto phase = store.phase(run_id, page.phase);
+  if (!phase && phase.error().kind == ErrorKind::kNotFound)
+    phase.error().message += "; see `pawl status " + run_id + "`";
+  if (!phase) return std::unexpected(std::move(phase).error());
+  return std::vector{*std::move(phase)};
+}
+
+Json to_json(const AttemptStory& attempt) {
+  const auto& row = attempt.row;
+  Json out = {{"attempt_id", row.attempt_id}, {"number", row.number},         {"revision", row.revision},
+              {"model", row.model},           {"verdict", row.verdict},       {"summary", row.summary},
+              {"started_at", row.started_at}, {"ended_at", row.ended_at},     {"steps", Json::array()},
+              {"signals", attempt.signals},   {"feedback", attempt.feedback}, {"decisions", Json::array()}};
+  for (const auto& step : attempt.steps)
+    out["steps"].push_back({{"label", step.row.label},
+                            {"sandbox_run_id", step.row.sandbox_run_id},
+                            {"execution", step.row.execution},
+                            {"started_at", step.row.started_at},
+                            {"state", step.state},
+                            {"network_refused", step.refused},
+                            {"run", step.run}});
+  for (const auto& decision : attempt.decisions)
+    if (text_in(decision, "attempt_id") == row.attempt_id) out["decisions"].push_back(decision);
+  return out;
+}
+
+}  // namespace
+
+Result<Story> story_of(const State& state, const std::string& run_id, const Page& page) {
+  auto& store = *state.store;
+  Story out;
+  PAWL_TRY(out.run, store.run(run_id));
+  PAWL_TRY(out.fork, store.fork_of(run_id));
+  PAWL_TRY(out.budgets, store.budgets(run_id));
+  PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
+  PAWL_TRY(const auto client, make_client(state.folder, out.run.backend));
+  PAWL_TRY(auto phases, phases_of(store, run_id, page));
+  out.more_phases = phases.size() > page.phases_max;
+  if (out.more_phases) phases.pop_back();
+  Reader reader(state, page, *client);
+  for (const auto& row : phases) {
+    PAWL_TRY(PhaseStory phase, reader.phase(row));
+    out.phases.push_back(std::move(phase));
+  }
+  return out;
+}
+
+Json to_json(const Story& story) {
+  Json out = {{"run_id", story.run.run_id}, {"state", name(story.run.state)}, {"phases", Json::array()}};
+  for (const auto& phase : story.phases) {
+    Json shown = {{"phase_id", phase.row.phase_id},
+                  {"state", name(phase.row.state)},
+                  {"outcome", name(phase.row.outcome)},
+                  {"attempts_used", phase.row.attempts_used},
+                  {"attempts_total", phase.row.attempts_total},
+                  {"attempts", Json::array()}};
+    for (const auto& attempt : phase.attempts) shown["attempts"].push_back(to_json(attempt));
+    out["phases"].push_back(std::move(shown));
+  }
+  return out;
+}
+
+bool is_running(const StepStory& step) { return step.state == "running"; }
+
+std::string short_label(const store::StepRow& step) {
+  return step.gate_id == step.step_name ? step.gate_id : step.gate_id + "." + step.step_name;
+}
+
+std::string ending_text(const Json& run) {
+  std::string text = text_in(run, "outcome");
+  if (text == "exited") text += fmt::format(" {}", integer_in(run, "exit_code"));
+  if (text == "signaled") text += fmt::format(" {}", integer_in(run, "signal"));
+  if (const auto reason = text_in(run, "reason"); !reason.empty()) text += " (" + reason + ")";
+  return text;
+}
+
+std::string memory_text(std::int64_t kib) {
+  return fmt::format("{}.{} MiB", kib / 1024, kib % 1024 * 10 / 1024);
+}
+
+std::string signal_result(const Json& signal) {
+  if (signal.value("missing", false)) return "missing";
+  return signal.value("passed", false) ? "passed" : "failed";
+}
+
+std::string details_text(const Json& signal) {
+  std::string out;
+  const auto details = signal.find("details");
+  if (details == signal.end() || !details->is_object()) return out;
+  for (const auto& [key, value] : details->items())
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", key,
+                       value.is_string() ? value.get<std::string>() : canonical(value));
+  return out;
+}
+
+std::string try_text(const Json& refused) {
+  return fmt::format("{}:{}: {}", text_in(refused, "host"), integer_in(refused, "port"),
+                     text_in(refused, "verdict"));
+}
+
+std::int64_t ms_between(const std::string& from, const std::string& to) {
+  const auto earlier = parse_rfc3339(from), later = parse_rfc3339(to);
+  return earlier && later ? std::max<std::int64_t>(0, (later->micros - earlier->micros) / 1000) : 0;
+}
+
+std::string time_text(const std::string& at) {
+  return at.size() < 19 ? at : at.substr(0, 10) + " " + at.substr(11, 8) + "Z";
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,71 @@
+// The story of a run: what the store has of it, joined, a page at a time. Shared by inspect and report.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/decisions.h"
+
+namespace pawl::cli {
+
+// Which part of a run. Reading a page costs what the page holds, however long the run is.
+struct Page {
+  std::string phase;         // only this one; "" for all
+  std::int64_t attempt = 0;  // only this one of `phase`; 0 for the newest
+  std::size_t attempts_max = std::numeric_limits<std::int64_t>::max();  // of each phase
+  std::size_t phases_max = std::numeric_limits<std::int64_t>::max() - 1;
+};
+
+struct StepStory {
+  store::StepRow row;
+  Json run;           // SandboxRun; {} while there is none
+  std::string state;  // done | running | execute started, result missing
+  Json refused;       // what the egress did not let through, from the network log while it is kept
+};
+
+struct AttemptStory {
+  store::AttemptRow row;
+  std::vector<StepStory> steps;
+  Json signals, feedback;
+  std::vector<Json> decisions;  // rows resume, doctor, replan; and what operators did next
+};
+
+struct PhaseStory {
+  store::PhaseRow row;
+  std::vector<Json> before;             // what operators did before the first attempt that is shown
+  std::vector<AttemptStory> attempts;   // oldest first
+  std::int64_t earlier = 0, later = 0;  // attempts that the page leaves out
+};
+
+struct Story {
+  store::RunRow run;
+  std::optional<store::ForkPoint> fork;
+  std::vector<store::BudgetRow> budgets;
+  std::vector<Json> operators;  // what they decided about the run as a whole
+  std::vector<PhaseStory> phases;
+  bool more_phases = false;  // than the page has
+};
+
+// kNotFound: no such phase, or attempt of it.
+Result<Story> story_of(const State& state, const std::string& run_id, const Page& page);
+
+// {run_id, state, phases} of design section 10.
+Json to_json(const Story& story);
+
+// --- words that inspect and report share
+bool is_running(const StepStory& step);
+std::string short_label(const store::StepRow& step);  // "<gate>.<step>"
+std::string ending_text(const Json& run);             // "exited 1", "signaled 9", "timed_out (why)"
+std::string memory_text(std::int64_t kib);            // "12.3 MiB"
+std::string signal_result(const Json& signal);        // passed | failed | missing
+std::string details_text(const Json& signal);         // "exit_code=1 step=unit"
+std::string try_text(const Json& refused);            // "evil.example:443: refused"
+// Milliseconds from one time of the store to another; 0 when one is absent, or the clock was set back.
+std::int64_t ms_between(const std::string& from, const std::string& to);
+std::string time_text(const std::string& at);  // "2026-01-02 03:04:05Z"
+
+}  // namespace pawl::cli

@@ -1,0 +1,122 @@
+#include "cli/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "cli/visible.h"
+#include "os/process.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kColumnsMin = 40;  // below, tables are cut to nothing
+constexpr std::size_t kColumnMin = 8;    // of a table
+constexpr std::size_t kBetweenColumns = 2;
+
+std::string_view code_of(Colour colour) {
+  switch (colour) {
+    case Colour::kPlain:
+      return "";
+    case Colour::kBold:
+      return "\x1b[1m";
+    case Colour::kDim:
+      return "\x1b[2m";
+    case Colour::kGreen:
+      return "\x1b[32m";
+    case Colour::kRed:
+      return "\x1b[31m";
+    case Colour::kYellow:
+      return "\x1b[33m";
+  }
+  return "";
+}
+
+// The width of each column, together within the terminal's.
+std::vector<std::size_t> widths_of(const std::vector<Row>& rows, std::size_t columns) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i].text));
+  }
+  std::size_t sum = widths.empty() ? 0 : (widths.size() - 1) * kBetweenColumns;
+  for (const auto width : widths) sum += width;
+  while (sum > columns) {
+    const auto widest = std::ranges::max_element(widths);
+    if (*widest <= kColumnMin) break;
+    --*widest;
+    --sum;
+  }
+  return widths;
+}
+
+}  // namespace
+
+Look look_of_stdout() {
+  Look look;
+  if (!os::is_terminal(fileno(stdout))) return look;
+  look.columns = std::max(os::terminal_columns(fileno(stdout)), kColumnsMin);
+  look.colours =
+      os::environment_value("NO_COLOR").value_or("").empty() && os::environment_value("TERM") != "dumb";
+  return look;
+}
+
+std::string painted(const Cell& cell, const Look& look) {
+  if (!look.colours || cell.colour == Colour::kPlain || cell.text.empty()) return cell.text;
+  return fmt::format("{}{}\x1b[0m", code_of(cell.colour), cell.text);
+}
+
+std::string cut(std::string_view text, std::size_t columns) {
+  if (columns_of(text) <= columns) return std::string(text);
+  return std::string(text.substr(0, fitting_bytes(text, columns - 1))) + "…";
+}
+
+std::string paragraph(std::string_view text, std::string_view prefix, const Look& look) {
+  std::string out;
+  const std::size_t columns = std::max(look.columns, columns_of(prefix) + kColumnMin) - columns_of(prefix);
+  do {
+    std::size_t bytes = fitting_bytes(text, columns), skipped = 0;
+    if (bytes < text.size()) {
+      const auto space = text.substr(0, bytes + 1).rfind(' ');
+      // Only when more than half of the line is filled: else a word that is too long leaves holes.
+      if (space != std::string_view::npos && space > bytes / 2) {
+        bytes = space;
+        skipped = 1;
+      }
+    }
+    out += fmt::format("{}{}\n", prefix, text.substr(0, bytes));
+    text.remove_prefix(bytes + skipped);
+  } while (!text.empty());
+  return out;
+}
+
+std::string table(std::vector<Row> rows, std::size_t indent, const Look& look) {
+  const auto widths = widths_of(rows, look.columns - std::min(indent, look.columns - kColumnMin));
+  std::string out;
+  for (auto& row : rows) {
+    std::string line(indent, ' ');
+    std::size_t owed = 0;  // spaces, written only when something follows
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i].text = cut(row[i].text, widths[i]);
+      const std::size_t used = columns_of(row[i].text);
+      if (used > 0) {
+        line.append(owed, ' ').append(painted(row[i], look));
+        owed = 0;
+      }
+      owed += widths[i] - used + kBetweenColumns;
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+Status print_out(std::string_view text) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return {};
+  return fail_errno(errno, "stdout could not be written");
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,41 @@
+// How text looks on stdout: its width, its colours, tables and paragraphs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace pawl::cli {
+
+enum class Colour { kPlain, kBold, kDim, kGreen, kRed, kYellow };
+
+struct Look {
+  std::size_t columns = 100;
+  bool colours = false;
+};
+// Of stdout: as wide as its terminal, else 100 columns; colours on a terminal only, and not with NO_COLOR
+// (no-color.org) or TERM=dumb.
+Look look_of_stdout();
+
+struct Cell {
+  std::string text;  // as visible() gives it
+  Colour colour = Colour::kPlain;
+};
+using Row = std::vector<Cell>;
+
+std::string painted(const Cell& cell, const Look& look);
+// `text` in at most `columns`, with an ellipsis at its end when something was left out.
+std::string cut(std::string_view text, std::size_t columns);
+// Lines of at most look.columns, indented, broken at spaces where there are some; `text` as visible() gives
+// it. `prefix` begins each line.
+std::string paragraph(std::string_view text, std::string_view prefix, const Look& look);
+// A row a line, cells in columns; where they do not fit, the widest columns are cut.
+std::string table(std::vector<Row> rows, std::size_t indent, const Look& look);
+
+// All of it, to stdout. Nobody reading any more (`| head`) is no error.
+Status print_out(std::string_view text);
+
+}  // namespace pawl::cli

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""`pawl report` in a real browser, and `pawl inspect` on a real terminal: what agents print is text in both."""
+
+import html
+import os
+import re
+import shlex
+import subprocess
+import time
+import unittest
+
+from pawl_runs import WithRun
+from pawl_testing import PAWL, TIMEOUT_S
+
+# Each would do something somewhere: run, load, colour, move the cursor, turn the text around.
+HOSTILE = (b"<script>document.title='owned'</script><img src=http://evil.test/x.png onerror=\"document.title='owned'\">\n"
+           b"</pre></details><style>body{display:none}</style><meta http-equiv=refresh content='0;url=http://evil.test/'>\n"
+           b"\x1b[2J\x1b[31mred\x1b]0;owned\x07\rover \xff\xfe \xe2\x80\xaetxet \xc2\x9b1m & done\n")
+
+PLAN = """\
+version: 1
+workflow: hostile
+source: {path: source, ref: HEAD}
+models: [small, large]
+doctor: {run: "cat >/dev/null; cat /plan/doctor.json", after_failures: 1}
+gates:
+  check:
+    steps: [{name: unit, run: "sh /plan/unit.sh", reports: {junit: ["*.xml"]}}]
+    signals: [build, tests]
+tiers:
+  - name: first
+    on_failure: continue
+    phases:
+      - {id: fix, goal: "make <i>it</i> right & quick", agent: {run: "sh /plan/agent.sh", network: scoped, egress: ["good.test:80"]}, gates: [check]}
+      - {id: never, goal: "can't be done", max_attempts: 2, agent: {run: "cat /plan/hostile; echo wrong > answer"}, gates: [check]}
+"""
+
+AGENT = """\
+cat /plan/hostile
+getent hosts evil.test
+if [ "$PAWL_ATTEMPT" = 1 ]; then echo wrong > answer; else echo right > answer; fi
+printf '<script>document.title="owned"</script>\\n\\033[7m\\n' > 'page.html'
+"""
+
+UNIT = """\
+cat /plan/hostile
+echo '<testsuite><testcase name="&lt;script&gt;document.title=1&lt;/script&gt;"/><testcase name="right">' > out.xml
+grep -q right answer || echo '<failure message="&lt;img src=x onerror=document.title=2&gt; is not right"/>' >> out.xml
+echo '</testcase></testsuite>' >> out.xml
+grep -q right answer
+"""
+
+DOCTOR = '{"action": "retry_with_hint", "hint": "<script>document.title=3</script>", "reason": "[31m it is <b>wrong</b>"}'
+
+
+class WithBrowser(WithRun):
+    def make_hostile(self):
+        self.write("source/answer", "old\n")
+        self.commit_all("source")
+        for name, text in (("plan.yaml", PLAN), ("agent.sh", AGENT), ("unit.sh", UNIT), ("hostile", HOSTILE), ("doctor.json", DOCTOR)):
+            self.write(name, text)
+
+    def run_hostile(self):
+        self.make_hostile()
+        self.pawl("run", "plan.yaml", expect=11)
+        self.pawl("retry", "last", "never", "--reason", "<u>once</u> more")
+        self.pawl("skip", "last", "never", "--reason", "enough")
+
+    def report(self, name="run.html", *args):
+        self.pawl("report", "last", "-o", name, *args)
+        return self.root / name
+
+    def browse(self, page, *args):
+        done = subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--disable-background-networking", f"--user-data-dir={self.root}/profile", *args, f"file://{page}"],
+            capture_output=True, timeout=TIMEOUT_S, env={**os.environ, "HOME": str(self.root)})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        return done.stdout.decode()
+
+    def dom(self, page):
+        return self.browse(page, "--dump-dom")
+
+
+def text_of(dom):
+    return html.unescape(re.sub(r"<[^>]*>", "", dom))
+
+
+class Report(WithBrowser):
+    def test_hostile_output_is_text_on_a_page_that_loads_nothing(self):
+        self.run_hostile()
+        page = self.report()
+        source = page.read_bytes()
+        source.decode()  # it is UTF-8, whatever was printed
+        self.assertNotRegex(source, rb"[\x00-\x08\x0b-\x1f\x7f]")
+        dom = self.dom(page)
+        self.assertRegex(dom, r"<title>hostile [^<]* run [0-9a-f-]{36}</title>")
+        tags = set(re.findall(r"<([a-z][a-z0-9-]*)", dom))
+        self.assertEqual(tags & {"script", "img", "iframe", "object", "embed", "link", "base", "form", "input", "u"}, set())
+        self.assertEqual(dom.count("<style"), 1)
+        self.assertEqual(dom.count("<meta"), 5)
+        self.assertEqual(re.findall(r"<[^>]*\s(?:on\w+|style|src)\s*=", dom), [])
+        self.assertEqual([link for link in re.findall(r'href="([^"]*)"', dom) if not link.startswith("#")], [])
+        self.assertNotRegex(dom, r"url\(|@import")
+        self.assertIn("default-src 'none'; style-src 'sha256-", html.unescape(dom))
+        text = text_of(dom)
+        for shown in (r"<script>document.title='owned'</script>", r"\x1b[2J\x1b[31mred\x1b]0;owned\x07", r"\xff\xfe \u202etxet \u009b1m & done",
+                      "make <i>it</i> right & quick", "evil.test:0: refused", "doctor: retry_with_hint", "check.tests", "model large",
+                      "operator: skip by uid", "<u>once</u> more", '+<script>document.title="owned"</script>', "Ledger verified"):
+            self.assertIn(shown, text)
+        for state in ("failed_retryable", "passed", "COMPLETE", "SKIPPED"):
+            self.assertIn(f'">{state}</span>', dom)
+
+    def test_the_style_holds_and_no_width_overflows(self):
+        """What can be seen without a script: a page as wide as its window prints no sideways scroll bar."""
+        self.run_hostile()
+        page = self.report()
+        # A copy whose policy lets one script in, that measures: the page itself allows none.
+        measure = ("<script>document.title = 'measured ' + [innerWidth, document.documentElement.scrollWidth,"
+                   "getComputedStyle(document.querySelector('header')).borderRadius,"
+                   "document.querySelectorAll('rect.good, rect.bad').length].join(' ')</script></body>")
+        text = page.read_text()
+        self.write("measured.html", text.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';", 1)
+                   .replace("</body>", measure))
+        self.write("closed.html", text.replace("</body>", measure))
+        self.assertNotIn("<title>measured", self.dom(self.root / "closed.html"), "the policy lets no script run")
+        for width in (1280, 500):
+            dom = self.browse(self.root / "measured.html", f"--window-size={width},900", "--dump-dom")
+            window, content, radius, bars = re.search(r"<title>measured (\d+) (\d+) (\S+) (\d+)</title>", dom).groups()
+            self.assertLessEqual(int(content), int(window))
+            self.assertNotEqual(radius, "0px", "the style sheet is the one that the policy names")
+            self.assertGreaterEqual(int(bars), 3)
+
+    def test_files_are_not_overwritten_and_programs_are_told(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        told = self.pawl_json("report", "last", "-o", "a.html")
+        self.assertEqual(told, {"path": "a.html", "bytes": (self.root / "a.html").stat().st_size})
+        (self.root / "a.html").write_text("mine")
+        self.assertIn("--force", self.pawl("report", "last", "-o", "a.html", expect=1).stderr)
+        self.assertEqual((self.root / "a.html").read_text(), "mine")
+        self.pawl("report", "last", "-o", "a.html", "--force")
+        self.assertTrue(self.pawl("report", "last", "-o", "-").stdout.startswith("<!DOCTYPE html>"))
+        self.assertEqual(self.pawl("report", "last", "-o", "-", "--json", expect=2).stdout, "")
+        self.pawl("report", "last", expect=2)
+        self.pawl("report", "last", "-o", "no/such/folder.html", expect=1)
+        with open("/dev/full", "wb") as disk:
+            full = subprocess.run([PAWL, "report", "last", "-o", "-"], cwd=self.root, stdout=disk, stderr=subprocess.PIPE,
+                                  timeout=TIMEOUT_S, env=self.environment(None))
+        self.assertEqual(full.returncode, 1, "a full disk is told")
+
+    def test_a_run_that_goes_on_one_without_attempts_and_a_ledger_that_was_changed(self):
+        self.make_simple(agent="echo begun; sleep 60", phases=2)
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.supervisors(), "the agent runs")
+        self.wait_until(lambda: "begun" in self.pawl("logs", "last", "p1", expect=None).stdout, "it printed")
+        text = text_of(self.dom(self.report("going.html")))
+        for shown in ("EXECUTING", "unfinished", "running", "begun", "Going for", "Nothing was accepted"):
+            self.assertIn(shown, text)
+        self.pawl("cancel", "last", "--reason", "enough")
+        process.wait(timeout=60)
+        self.kill_all(process)
+        self.assertIn("CANCELLED", text_of(self.dom(self.report("cancelled.html"))))
+        self.pawl("fork", "last", "--from", "p1")
+        self.assertIn("No attempt was made yet", text_of(self.dom(self.report("none.html"))))
+        database = self.root / "source/.pawl/pawl.db"
+        subprocess.run(["sqlite3", str(database), "UPDATE ledger SET line = replace(line, 'test', 'tent') WHERE seq = 1"], check=True)
+        text = text_of(self.dom(self.report("changed.html")))
+        self.assertIn("NOT verified", text)
+        self.assertIn("changed", text)
+
+
+class Inspect(WithBrowser):
+    def on_terminal(self, command, columns):
+        """The screen that tmux draws when `command` has run, and the same with its colours."""
+        socket = str(self.root / f"tmux-{time.monotonic_ns()}")
+
+        def tmux(*args):
+            return subprocess.run(["tmux", "-f", "/dev/null", "-S", socket, *args], capture_output=True, text=True, timeout=60)
+        script = f"cd {shlex.quote(str(self.root))}; {command}; tmux -S {socket} wait-for -S done; sleep 60"
+        made = tmux("new-session", "-d", "-x", str(columns), "-y", "200", "sh", "-c", script)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        try:
+            tmux("wait-for", "done")
+            return tmux("capture-pane", "-p").stdout, tmux("capture-pane", "-p", "-e").stdout
+        finally:
+            tmux("kill-server")
+
+    def test_it_fits_the_terminal_and_text_obeys_nothing(self):
+        self.run_hostile()
+        for columns in (80, 140):
+            plain, coloured = self.on_terminal(f"{PAWL} inspect last", columns)
+            self.assertIn("\x1b[", coloured)
+            self.assertIn("run ", plain.splitlines()[0], "nothing cleared the screen")
+            for shown in ("exited 1", "check.tests", "network: evil.test:0: refused", "[31m it is <b>wrong</b>", r"\x1b[2J\x1b[31mred", "operator: skip"):
+                self.assertIn(shown, plain)
+            # A line that the terminal had to wrap would be one more than was printed.
+            self.assertLessEqual(max(map(len, plain.splitlines())), columns)
+        plain, coloured = self.on_terminal(f"NO_COLOR=1 {PAWL} inspect last", 80)
+        self.assertNotIn("\x1b[", coloured)
+        piped = self.pawl("inspect", "last").stdout
+        self.assertNotIn("\x1b", piped)
+        self.assertLessEqual(max(map(len, piped.splitlines())), 100)
+
+    def test_long_runs_come_in_pages(self):
+        self.make_simple(gate="false", max_attempts=12)
+        self.pawl("run", "plan.yaml", "--max-attempts", "12", expect=None)
+        for _ in range(4):  # three attempts each: the same failure, three times in a row
+            self.pawl("retry", "last", "p1", expect=None)
+            self.pawl("resume", "last", expect=None)
+        attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        self.assertEqual(len(attempts), 15)
+        shown = self.pawl("inspect", "last").stdout
+        self.assertEqual(re.findall(r"^  attempt (\d+):", shown, re.M), [str(n) for n in range(6, 16)])
+        self.assertIn("5 earlier attempts", shown)
+        self.assertEqual(shown.count("> operator: retry"), 4 - 1, "what was decided before the sixth attempt, and after")
+        one = self.pawl("inspect", "last", "p1", "--attempt", "2").stdout
+        self.assertEqual(re.findall(r"^  attempt (\d+):", one, re.M), ["2"])
+        self.assertEqual([a["number"] for a in self.pawl_json("inspect", "last", "p1", "--attempt", "7")["phases"][0]["attempts"]], [7])
+        self.assertEqual(len(re.findall(r"^  attempt", self.pawl("inspect", "last", "--all").stdout, re.M)), 15)
+        self.assertIn("15", self.pawl("inspect", "last", "p1", "--attempt", "99", expect=1).stderr)
+        self.pawl("inspect", "last", "--attempt", "1", expect=2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

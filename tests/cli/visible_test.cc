@@ -1,0 +1,68 @@
+#include "cli/visible.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/terminal.h"
+
+namespace pawl::cli {
+namespace {
+
+TEST(Visible, WhatATerminalWouldObeyIsSpelled) {
+  EXPECT_EQ(visible("\x1b[31mred\x1b[0m\r\b\x7f"), "\\x1b[31mred\\x1b[0m\\x0d\\x08\\x7f");
+  EXPECT_EQ(visible(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(visible("a\nb\tc"), "a\\nb    c");
+  EXPECT_EQ(visible("\xc2\x9b"
+                    "31m"),
+            "\\u009b31m")
+      << "CSI as one character";
+  EXPECT_EQ(visible("\xe2\x80\xae"
+                    "evil\xe2\x81\xa9"),
+            "\\u202eevil\\u2069");
+  EXPECT_EQ(visible("a\xe2\x80\x8b"
+                    "b\xef\xbb\xbf"),
+            "a\\u200bb\\ufeff")
+      << "what has no width hides words";
+  EXPECT_EQ(visible("\xf3\xa0\x81\x81"), "\\ue0041");
+}
+
+TEST(Visible, BytesThatAreNoUtf8AreSpelledOneByOne) {
+  EXPECT_EQ(visible("\xff\xfe"), "\\xff\\xfe");
+  EXPECT_EQ(visible("\xc0\xaf"), "\\xc0\\xaf") << "overlong";
+  EXPECT_EQ(visible("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");
+  EXPECT_EQ(visible("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
+  EXPECT_EQ(visible("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "above U+10FFFF";
+  EXPECT_EQ(visible("\xe2\x82"), "\\xe2\\x82") << "cut off";
+  EXPECT_EQ(visible("\xe2\x82\xac ok"), "€ ok");
+}
+
+TEST(Visible, WidthIsWhatATerminalTakes) {
+  EXPECT_EQ(columns_of("abc"), 3);
+  EXPECT_EQ(columns_of("日本"), 4);
+  EXPECT_EQ(columns_of("e\xcc\x81"), 1) << "a combining accent";
+  EXPECT_EQ(fitting_bytes("日本語", 4), 6);
+  EXPECT_EQ(fitting_bytes("日本語", 5), 6);
+  EXPECT_EQ(fitting_bytes("日本語", 1), 3) << "at least one, or who asks again asks for ever";
+}
+
+TEST(Terminal, ATableFitsAndOnlyItsWidestColumnsAreCut) {
+  const Look look{.columns = 30};
+  const std::string out = table({{{"name"}, {"details"}}, {{"unit"}, {std::string(100, 'd')}}}, 2, look);
+  EXPECT_EQ(out, "  name  details\n  unit  " + std::string(21, 'd') + "…\n");
+  EXPECT_EQ(table({{{"a"}, {""}, {"c"}}, {{"long"}, {"b"}}}, 0, look), "a        c\nlong  b\n");
+}
+
+TEST(Terminal, AParagraphBreaksAtSpacesAndWhereThereAreNone) {
+  const Look look{.columns = 20};
+  EXPECT_EQ(paragraph("one two three four five", "> ", look), "> one two three four\n> five\n");
+  EXPECT_EQ(paragraph(std::string(30, 'x'), "", look),
+            std::string(20, 'x') + "\n" + std::string(10, 'x') + "\n");
+  EXPECT_EQ(paragraph("", "| ", look), "| \n");
+}
+
+TEST(Terminal, ColoursAreForTerminals) {
+  EXPECT_EQ(painted({"x", Colour::kRed}, {.colours = false}), "x");
+  EXPECT_EQ(painted({"x", Colour::kRed}, {.colours = true}), "\x1b[31mx\x1b[0m");
+}
+
+}  // namespace
+}  // namespace pawl::cli
