@@ -331,7 +331,9 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return false;
   }
 
+  // A step's processes that name none are one session: the server's life is the step's.
   const std::string& own_session() {
+    if (!hub_.session.empty()) return hub_.session;
     if (own_session_.empty()) own_session_ = "connection-" + os::random_word(hub_.random);
     return own_session_;
   }

@@ -65,6 +65,7 @@ class Hub {
   os::SystemRandom random;
   Batch batch;
   Turns turns{kTurnsBytes};
+  std::string session;  // of requests that name none; "": each connection is one
   bool stopping = false;
 
   void add(std::shared_ptr<Connection> connection);

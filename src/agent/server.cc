@@ -49,6 +49,7 @@ class AsioServer final : public Server {
   Status begin() {
     PAWL_TRY(episodes_, Episodes::open(spec_));
     hub_ = std::make_unique<Hub>(context_, *episodes_, clock_);
+    if (spec_.context) hub_->session = "step-" + os::random_word(hub_->random);
     PAWL_OK(listen(spec_.socket_path, spec_.socket_mode, false));
     if (!spec_.operator_socket_path.empty()) PAWL_OK(listen(spec_.operator_socket_path, 0600, true));
     asio::co_spawn(context_, watch(), asio::detached);

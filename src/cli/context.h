@@ -99,6 +99,9 @@ void add_retry(const Command& program);
 void add_skip(const Command& program);
 void add_cancel(const Command& program);
 void add_migrate(const Command& program);
+void add_answer(const Command& program);
+void add_checkpoint(const Command& program);
 void add_sandbox(const Command& program);
+void add_agentd(const Command& program);
 
 }  // namespace pawl::cli

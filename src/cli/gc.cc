@@ -146,24 +146,20 @@ Result<Json> gc(const GcOptions& options) {
   } else {
     PAWL_TRY(bytes, take_away(state, limit, found));
   }
-  return Json{{"dry_run", options.dry_run},
-              {"older_than", options.older_than},
-              {"old_runs", found.old_runs},
-              {"freed_bytes", bytes},
-              {"bases", found.garbage.bases.size()},
-              {"layers", found.garbage.layers.size()},
-              {"blobs", found.garbage.blobs.size()},
-              {"steps", found.steps.size()},
-              {"episodes", found.episodes.size()},
-              {"temporaries", found.garbage.temporaries.size()}};
+  return Json{{"dry_run", options.dry_run},          {"older_than", options.older_than},
+              {"old_runs", found.old_runs},          {"freed_bytes", bytes},
+              {"bases", found.garbage.bases.size()}, {"layers", found.garbage.layers.size()},
+              {"blobs", found.garbage.blobs.size()}, {"steps", found.steps.size()},
+              {"episodes", found.episodes.size()},   {"temporaries", found.garbage.temporaries.size()}};
 }
 
 void print(const Json& done) {
   const auto count = [&](const char* key) { return integer_in(done, key); };
-  fmt::print("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
-             "{} of agents' episodes, {} temporary folder(s)\n",
-             done.value("dry_run", false) ? "would free" : "freed", count("freed_bytes") / 1024,
-             count("bases"), count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));
+  fmt::print(
+      "{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
+      "{} of agents' episodes, {} temporary folder(s)\n",
+      done.value("dry_run", false) ? "would free" : "freed", count("freed_bytes") / 1024, count("bases"),
+      count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));
 }
 
 }  // namespace
@@ -175,7 +171,8 @@ void add_gc(const Command& program) {
   command.flag("--dry-run", options->dry_run, "Only say what would be removed");
   add_state_options(command, options->state);
   command.footer(
-      "Goes: bases, layers and logs that only runs that old name, or nobody, what their agents kept, and what "
+      "Goes: bases, layers and logs that only runs that old name, or nobody, what their agents kept, and "
+      "what "
       "crashes left of steps. "
       "State, ledger,\ncost and heads are never removed: an old run still verifies, but its logs and its "
       "diff "

@@ -169,11 +169,15 @@ class Session {
   // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
   // spent, goes on in the same attempt when it has kept something to go on from.
   Status settle(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
-    if (step.role != StepRole::kAgent || run.outcome != sandbox::Outcome::kSignaled ||
+    // A shell around the agent says it in its exit code (POSIX, 2.8.2, and what all of them do).
+    constexpr std::int64_t kKilledInShell = 128 + SIGKILL;
+    const bool signaled = run.outcome == sandbox::Outcome::kSignaled;
+    const bool killed = (signaled && run.reason.empty() && run.signal == SIGKILL) ||
+                        (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
+    if (step.role != StepRole::kAgent || !(signaled || killed) ||
         attempt_.phase().resume.policy != plan::ResumePolicy::kReExecute ||
         start.execution >= store::kExecutionsPerStepMax)
       return take(step, start, std::move(run));
-    const bool killed = run.reason.empty() && run.signal == SIGKILL;
     PAWL_TRY(const bool spent, budget_is_spent(run, start));
     PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_)));
     if ((killed || spent) && goes_on) return give_up(step, start);

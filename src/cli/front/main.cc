@@ -16,9 +16,10 @@ struct Command {
   std::string_view name;
   pawl::cli::AddCommand add;
 };
-constexpr std::array kOwn = {Command{"sandbox", pawl::cli::add_sandbox},
-                             Command{"status", pawl::cli::add_status}, Command{"logs", pawl::cli::add_logs},
-                             Command{"inspect", pawl::cli::add_inspect}};
+constexpr std::array kOwn = {
+    Command{"sandbox", pawl::cli::add_sandbox}, Command{"status", pawl::cli::add_status},
+    Command{"logs", pawl::cli::add_logs},       Command{"inspect", pawl::cli::add_inspect},
+    Command{"agentd", pawl::cli::add_agentd},   Command{"checkpoint", pawl::cli::add_checkpoint}};
 
 int become_engine(char** argv) {
   const auto own = pawl::os::own_executable();

@@ -1,0 +1,166 @@
+// What agents ask people, and the answers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "agent/client.h"
+#include "agent/episode.h"
+#include "cli/context.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+struct AnswerOptions {
+  StateOptions state;
+  std::string run, phase, key, answer, episode = "default";
+};
+
+// An episode of an attempt that is not over, and the socket on which its step, while it runs, takes answers.
+struct Asking {
+  agent::EpisodeKey key;
+  std::string operator_socket;  // "": its agent does not run
+};
+
+Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& options) {
+  std::vector<Asking> out;
+  if (options.run == agent::kNoRun) {
+    const std::string goal = options.phase.empty() ? "default" : options.phase;
+    out.push_back({.key = {std::string(agent::kNoRun), goal, options.episode},
+                   .operator_socket = os::join(state.folder, std::string(supervisor::kOperatorSocket))});
+    return out;
+  }
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  PAWL_TRY(const auto open, state.store->open_steps());
+  for (const auto& phase : phases) {
+    if (!options.phase.empty() && phase.phase_id != options.phase) continue;
+    PAWL_TRY(const auto attempts, state.store->attempts(run_id, phase.phase_id));
+    if (attempts.empty() || attempts.back().finished) continue;
+    const auto step = std::ranges::find_if(open, [&](const store::StepRow& row) {
+      return row.run_id == run_id && row.attempt_id == attempts.back().attempt_id && row.step_index == 0;
+    });
+    Asking found{.key = {run_id, phase.phase_id, attempts.back().attempt_id}, .operator_socket = {}};
+    if (step != open.end())
+      found.operator_socket = os::join(supervisor::spool_folder(state.folder, step->sandbox_run_id),
+                                       std::string(supervisor::kOperatorSocket));
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+// Nothing when it has told nothing.
+Result<std::vector<agent::Question>> questions_of(const State& state, const Asking& asking) {
+  PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
+  const auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
+  if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
+  if (!episode) return std::unexpected(episode.error());
+  return (*episode)->questions();
+}
+
+Json to_json(const Asking& asking, const agent::Question& question) {
+  Json out = {{"phase_id", asking.key.goal_id},
+              {"episode_id", asking.key.episode_id},
+              {"key", question.key},
+              {"question", question.text},
+              {"choices", question.choices},
+              {"asked_at", question.asked_at}};
+  if (question.answer) out["answer"] = *question.answer;
+  return out;
+}
+
+Status show(const State& state, const AnswerOptions& options, const std::vector<Asking>& all) {
+  Json found = Json::array();
+  for (const auto& each : all) {
+    PAWL_TRY(const auto questions, questions_of(state, each));
+    for (const auto& question : questions) found.push_back(to_json(each, question));
+  }
+  if (options.state.json) {
+    print_json(found);
+    return {};
+  }
+  bool waits = false;
+  for (const auto& question : found) {
+    if (question.contains("answer")) continue;
+    waits = true;
+    fmt::print("{} asks: {}\n", printable(text_in(question, "phase_id")),
+               printable(text_in(question, "question")));
+    std::string choices;
+    for (const auto& choice : question["choices"])
+      choices += (choices.empty() ? "" : "|") + printable(choice.get<std::string>());
+    fmt::print("  pawl answer {} {} '{}' {}\n", options.run, printable(text_in(question, "phase_id")),
+               printable(text_in(question, "key")), choices.empty() ? "TEXT" : choices);
+  }
+  if (!waits) fmt::print("nobody asks anything\n");
+  return {};
+}
+
+// Over the socket while somebody serves it: an episode has one writer.
+Status answer(const State& state, const AnswerOptions& options, const Asking& asking) {
+  const std::string who = fmt::format("uid {}", os::user_id());
+  if (!asking.operator_socket.empty()) {
+    const auto client = agent::Client::connect(asking.operator_socket);
+    if (client) {
+      if (asking.key.run_id == agent::kNoRun)
+        (*client)->always_send({{"Pawl-Goal", asking.key.goal_id}, {"Pawl-Episode", asking.key.episode_id}});
+      PAWL_OK((*client)->ask_for_success(
+          "POST", "/v1/answer", canonical({{"key", options.key}, {"answer", options.answer}, {"who", who}})));
+      return {};
+    }
+  }
+  PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
+  if (!os::exists(path))
+    return fail(ErrorKind::kNotFound, "the agent of " + asking.key.goal_id + " asks nothing");
+  PAWL_TRY(const auto episode, agent::Episode::open(path, agent::Episode::Access::kReadWrite));
+  return episode->answer(options.key, options.answer, who, os::SystemClock().wall());
+}
+
+Status run(const AnswerOptions& options) {
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const auto all, asking(state, options));
+  if (options.key.empty()) return show(state, options, all);
+  if (all.empty())
+    return fail(ErrorKind::kNotFound,
+                "no attempt of " + options.phase + " goes on: nobody waits for an answer");
+  PAWL_OK(answer(state, options, all.front()));
+  if (options.state.json)
+    print_json({{"phase_id", options.phase}, {"key", options.key}, {"answer", options.answer}});
+  else
+    fmt::print("answered {}\n", printable(options.key));
+  return {};
+}
+
+}  // namespace
+
+void add_answer(const Command& program) {
+  const Command command = program.add("answer", "Answer what an agent asks, or list what is asked");
+  auto options = std::make_shared<AnswerOptions>();
+  command.required("RUN", options->run, std::string(kRunHelp) + "; `agentd` for what no run started");
+  command.option("PHASE", options->phase, "Whose agent asks (with agentd: the goal)");
+  command.option("KEY", options->key, "Of the question");
+  command.option(
+      "ANSWER", options->answer,
+      "Its answer; for a step that was lost `run`, `fail`, or `done RESULT` with its result as JSON");
+  command.option("--episode", options->episode, "With agentd: the episode");
+  add_state_options(command, options->state);
+  command.footer(
+      "An agent that asks waits, or ends and finds the answer when its attempt goes on. An answer is a row "
+      "of "
+      "the\nledger and can't be changed.\n\nExample:\n  pawl answer last\n  pawl answer last fix step:deploy "
+      "run");
+  command.on_run([=] {
+    if (!options->key.empty() && options->answer.empty()) {
+      fmt::print(stderr, "pawl: ANSWER is missing; `pawl answer {} {}` lists what is asked\n",
+                 printable(options->run), printable(options->phase));
+      return kUsage;
+    }
+    const auto status = run(*options);
+    return status ? kDone : report(status.error());
+  });
+}
+
+}  // namespace pawl::cli

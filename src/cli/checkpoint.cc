@@ -1,0 +1,205 @@
+// Checkpoints for agents that are shell scripts: the agent's socket, as a command.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "agent/agent.h"
+#include "agent/client.h"
+#include "cli/context.h"
+#include "os/process.h"
+
+namespace pawl::cli {
+namespace {
+
+struct CheckpointOptions {
+  std::string id, prefix;
+  std::int64_t seq = 0, keep = agent::kKeptDefault;
+  bool json = false;
+};
+
+Result<std::unique_ptr<agent::Client>> connect() {
+  const auto socket = os::environment_value("PAWL_SOCKET");
+  if (!socket || socket->empty())
+    return fail(
+        ErrorKind::kInvalid,
+        "PAWL_SOCKET is not set: this is for agents that `pawl run` runs; elsewhere start `pawl agentd`, "
+        "which says what to set it to");
+  auto client = agent::Client::connect(*socket);
+  if (!client) return std::unexpected(std::move(client).error().in("PAWL_SOCKET"));
+  agent::Client::Headers headers;
+  const auto send = [&](const char* variable, const char* header) {
+    if (const auto value = os::environment_value(variable); value && !value->empty())
+      headers.emplace_back(header, *value);
+  };
+  send("PAWL_GOAL_ID", "Pawl-Goal");
+  send("PAWL_EPISODE_ID", "Pawl-Episode");
+  (*client)->always_send(std::move(headers));
+  return client;
+}
+
+// Of standard input, whole: kExhausted beyond what a checkpoint may have.
+Result<std::string> payload() {
+  std::string out;
+  std::array<char, 64 << 10> buffer{};
+  for (;;) {
+    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), stdin);
+    if (got == 0) break;
+    out.append(buffer.data(), got);
+    if (out.size() > static_cast<std::size_t>(agent::kPayloadBytesMax))
+      return fail(ErrorKind::kExhausted, "standard input: a checkpoint has at most 64 MiB");
+  }
+  if (std::ferror(stdin) != 0) return fail(ErrorKind::kUnavailable, "standard input can't be read");
+  return out;
+}
+
+std::string query(const CheckpointOptions& options) {
+  if (!options.id.empty()) return "?id=" + agent::percent_encoded(options.id);
+  return "?prefix=" + agent::percent_encoded(options.prefix);
+}
+
+Status save(const CheckpointOptions& options) {
+  PAWL_TRY(const auto client, connect());
+  PAWL_TRY(std::string bytes, payload());
+  PAWL_TRY(const auto saved, client->ask_for_success(
+                                 "PUT", fmt::format("/v1/checkpoint{}&keep={}", query(options), options.keep),
+                                 std::move(bytes)));
+  PAWL_TRY(const Json json, parse_json(saved.body));
+  if (options.json)
+    print_json(json);
+  else
+    fmt::print("saved {} as {}: {} bytes\n", printable(options.id), integer_in(json, "seq"),
+               integer_in(json, "size"));
+  return {};
+}
+
+Result<agent::Response> loaded(const CheckpointOptions& options) {
+  PAWL_TRY(const auto client, connect());
+  return client->ask_for_success("GET", "/v1/checkpoint" + query(options) +
+                                            (options.seq > 0 ? fmt::format("&seq={}", options.seq) : ""));
+}
+
+Status load(const CheckpointOptions& options) {
+  PAWL_TRY(const auto response, loaded(options));
+  if (std::fwrite(response.body.data(), 1, response.body.size(), stdout) != response.body.size() ||
+      std::fflush(stdout) != 0)
+    return fail(ErrorKind::kUnavailable, "standard output can't be written");
+  return {};
+}
+
+void print(const Json& checkpoint) {
+  std::string changed;
+  if (const auto found = checkpoint.find("changed"); found != checkpoint.end())
+    for (const auto& what : *found)
+      changed += (changed.empty() ? "  another " : ", ") + what.get<std::string>();
+  fmt::print("{:>8}  {:>10}  {}  {}{}\n", integer_in(checkpoint, "seq"), integer_in(checkpoint, "size"),
+             text_in(checkpoint, "saved_at"), printable(text_in(checkpoint, "id")), changed);
+}
+
+Status show(const CheckpointOptions& options) {
+  PAWL_TRY(const auto response, loaded(options));
+  // Not parse_json(): metadata may have fractions.
+  const Json json = Json::parse(response.checkpoint, nullptr, false);
+  if (!json.is_object()) return fail(ErrorKind::kCorrupt, "the server's answer is no JSON object");
+  if (options.json)
+    fmt::print("{}\n", json.dump());
+  else
+    fmt::print("{}\n", json.dump(2));
+  return {};
+}
+
+Status list(const CheckpointOptions& options) {
+  PAWL_TRY(const auto client, connect());
+  std::string before;
+  for (bool more = true; more;) {
+    PAWL_TRY(const auto response,
+             client->ask_for_success("GET", "/v1/checkpoints" + query(options) + "&limit=1000" + before));
+    const Json json = Json::parse(response.body, nullptr, false);
+    if (!json.is_object() || !json.contains("checkpoints"))
+      return fail(ErrorKind::kCorrupt, "the server's answer is no list of checkpoints");
+    for (const auto& checkpoint : json["checkpoints"]) {
+      if (options.json)
+        fmt::print("{}\n", checkpoint.dump());
+      else
+        print(checkpoint);
+      before = fmt::format("&before={}", integer_in(checkpoint, "seq"));
+    }
+    more = json.value("more", false);
+  }
+  return {};
+}
+
+Status prune(const CheckpointOptions& options) {
+  if (options.id.empty() && options.prefix.empty())
+    return fail(ErrorKind::kInvalid, "name an ID, or all that begin with --prefix");
+  PAWL_TRY(const auto client, connect());
+  PAWL_TRY(const auto response, client->ask_for_success("DELETE", "/v1/checkpoints" + query(options)));
+  PAWL_TRY(const Json json, parse_json(response.body));
+  if (options.json)
+    print_json(json);
+  else
+    fmt::print("removed {}\n", integer_in(json, "pruned"));
+  return {};
+}
+
+// Nothing kept is an answer, too: a script asks for it by the exit code.
+int ended(const Status& status) {
+  if (status) return kDone;
+  const int code = report(status.error());
+  return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
+}
+
+using Options = std::shared_ptr<CheckpointOptions>;
+
+void add_writing(const Command& group, const Options& options) {
+  const Command saving = group.add("save", "Keep what is on standard input");
+  saving.required("ID", options->id, "ROLE-DEPTH, like main-0: the same in every process of the agent");
+  saving.option("--keep", options->keep, "How many of this id are kept; 0: all",
+                {.least = 0, .most = agent::kKeepMax});
+  add_json_option(saving, options->json);
+  saving.footer("On the disk when it returns.\n\nExample:\n  pawl checkpoint save main-0 <state.json");
+  saving.on_run([=] { return ended(save(*options)); });
+
+  const Command pruning = group.add("prune", "Remove checkpoints");
+  pruning.option("ID", options->id, "All of this id");
+  pruning.option("--prefix", options->prefix, "All whose id begins with this");
+  add_json_option(pruning, options->json);
+  pruning.footer("Example:\n  pawl checkpoint prune --prefix main-0/");
+  pruning.on_run([=] { return ended(prune(*options)); });
+}
+
+void add_reading(const Command& group, const Options& options) {
+  const auto add = [&](const char* name, const char* what, const char* example,
+                       Status (*run)(const CheckpointOptions&)) {
+    const Command command = group.add(name, what);
+    command.required("ID", options->id, "Its id");
+    command.option("--seq", options->seq, "That one, not the newest", {.least = 1});
+    add_json_option(command, options->json);
+    command.footer(std::string("Exit code 1 when there is none.\n\nExample:\n  ") + example);
+    command.on_run([=] { return ended(run(*options)); });
+  };
+  add("load", "Print the newest one that is whole",
+      "pawl checkpoint load main-0 >state.json || echo fresh start", load);
+  add("show", "Print what is known of one, without what it holds", "pawl checkpoint show main-0", show);
+
+  const Command listing = group.add("list", "List them, newest first");
+  listing.option("--prefix", options->prefix, "Only ids that begin with this");
+  add_json_option(listing, options->json);
+  listing.footer(
+      "Columns: seq, bytes, when, id, and what is another now than when it was saved.\n\nExample:\n  pawl "
+      "checkpoint list");
+  listing.on_run([=] { return ended(list(*options)); });
+}
+
+}  // namespace
+
+void add_checkpoint(const Command& program) {
+  const Command group =
+      program.add_group("checkpoint", "Keep and find an agent's state (for agents: docs/agents.md)");
+  const auto options = std::make_shared<CheckpointOptions>();
+  add_writing(group, options);
+  add_reading(group, options);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Agents in runs as a person sees them: what they keep, spend and ask."""
+
+import os
+import shutil
+import unittest
+
+from pawl_runs import WithRun
+from pawl_testing import PAWL
+
+PLAN = """\
+version: 1
+workflow: agents
+source: {path: source}
+max_attempts: 2
+%(top)s
+gates:
+  check: {steps: [{name: done, run: "grep -q done file"}], signals: [build]}
+tiers:
+  - phases:
+      - {id: fix, goal: "go on", agent: {run: "sh /plan/agent.sh"%(agent)s}, gates: [check]}
+"""
+# `state` is what was kept; `spend ID TOKENS` tells of a call.
+PRELUDE = """\
+set -u
+PATH=/plan/bin:$PATH
+state=$(pawl checkpoint load main-0 2>/dev/null || echo fresh)
+echo "state $state episode $PAWL_EPISODE_ID"
+keep() { printf %s "$1" | pawl checkpoint save main-0; }
+api() { curl -sS --unix-socket "$PAWL_SOCKET" "$@"; echo; }
+spend() { api -d '{"id":"'$1'","model":"small","input_tokens":'$2',"output_tokens":0,"usd":"'$3'"}' http://pawl/v1/usage; }
+"""
+
+
+class Agents(WithRun):
+    def make(self, script, top="", agent=""):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", PLAN % {"top": top, "agent": agent})
+        self.write("agent.sh", PRELUDE + script)
+        # A program that lies in /usr would be there anyway.
+        (self.root / "bin").mkdir(exist_ok=True)
+        shutil.copy(PAWL, self.root / "bin/pawl")
+
+    def log(self):
+        return self.pawl("logs", "last", "fix").stdout
+
+    def events(self):
+        return [(row["event"], row["details"]) for row in self.chains(self.run_id())["fix"] if row["type"] == "agent"]
+
+    def test_a_shell_agent_goes_on_after_kill_9(self):
+        self.make("""\
+if [ "$state" = fresh ]; then keep half; pawl checkpoint list; kill -9 $$; fi
+pawl checkpoint show main-0
+keep whole; echo "$state" >>file; echo done >>file
+""")
+        self.pawl("run", "plan.yaml")
+        log = self.log()
+        self.assertIn("state fresh episode fix.1", log)
+        self.assertIn("state half episode fix.1", log)
+        self.assertIn("saved main-0 as 1: 4 bytes", log)
+        self.assertIn(("resumed", {"session": 2}), self.events())
+        self.assertEqual([row["verdict"] for row in self.chains(self.run_id())["fix"] if row["type"] == "attempt"], ["passed"])
+        self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [], "success takes what was kept")
+
+    def test_a_new_attempt_starts_afresh(self):
+        self.make("""\
+if [ "$PAWL_ATTEMPT" = 1 ]; then keep first; exit 3; fi
+echo done >>file
+""")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("state fresh episode fix.1", self.pawl("logs", "last", "fix", "--attempt", "1").stdout)
+        self.assertIn("state fresh episode fix.2", self.log())
+        kept = list((self.root / "source/.pawl/agents").rglob("*.db"))
+        self.assertEqual([path.name for path in kept], ["fix.1.db"], "what failed is kept")
+        self.pawl("gc", "--older-than", "0s")
+        self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [])
+
+    def test_the_cap_of_a_run_stops_and_a_raised_one_goes_on(self):
+        self.make("""\
+n=0; [ "$state" = fresh ] || n=$state
+while [ $n -lt 6 ]; do
+  spend call-$n 100 0.10; n=$((n+1)); keep $n; sleep 0.3
+done
+echo done >>file
+""", top='budget: {usd: "0.35"}')
+        out = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertRegex(out, r"Stopped: \$0\.40? of \$0\.35 are spent|Stopped: \$0\.\d+ of \$0\.35 are spent")
+        self.assertIn("--usd N", out)
+        self.assertIn("--usd N", self.pawl("why", "last").stdout)
+        self.assertEqual(self.pawl_json("status", "last")["state"], "EXECUTING")
+        self.pawl("resume", "last", expect=11)
+        self.pawl("budget", "last", "--usd", "2.00", "--reason", "it is worth it")
+        self.pawl("resume", "last")
+        self.assertIn("episode fix.1", self.log(), "the same attempt")
+        cost = self.pawl_json("cost", "last")
+        self.assertEqual((cost["usd"], cost["input_tokens"]), ("0.60", 600), "each call once")
+        self.assertIn("usage_limit", [event for event, _ in self.events()])
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+        # The ledger notices what is done to the rows of usage.
+        self.pawl("export", "last", self.root / "evidence")
+        rows = self.root / "evidence/cost/agent.jsonl"
+        rows.write_text(rows.read_text().replace('"usd":"0.10"', '"usd":"0.01"', 1))
+        report = self.pawl_json("verify", self.root / "evidence", expect=13)
+        self.assertEqual([(p["kind"], p["file"]) for p in report["problems"]], [("changed", "cost/agent.jsonl")])
+
+    def test_the_cap_of_an_agent_fails_its_attempt(self):
+        self.make('spend one 100 0.01; keep x; sleep 100\n', agent=", budget: {tokens: 50}")
+        out = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertIn("attempt 2 of 2", out)
+        self.assertEqual(self.pawl_json("status", "last")["state"], "FAILED")
+
+    def test_a_question_waits_for_a_person(self):
+        self.make("""\
+api -X PUT -d '{"question":"Deploy to production?","choices":["yes","no"]}' 'http://pawl/v1/question?key=deploy'
+for i in 1 2 3 4 5 6; do api 'http://pawl/v1/question?key=deploy&wait_ms=20000' >/tmp/a; grep -q '"answer"' /tmp/a && break; done
+cat /tmp/a; grep -q '"answer":"yes"' /tmp/a && echo done >>file
+""")
+        run = self.start("run", "plan.yaml")
+        self.wait_until(lambda: "Deploy to production?" in self.pawl("answer", "last", expect=None).stdout, "it asks", 60)
+        self.assertIn("pawl answer last fix 'deploy' yes|no", self.pawl("answer", "last").stdout)
+        self.pawl("answer", "last", "fix", "deploy", "maybe", expect=1)
+        self.pawl("answer", "last", "fix", "deploy", expect=2)
+        self.pawl("answer", "last", "fix", "deploy", "yes")
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual([event for event, _ in self.events()], ["question", "answered"])
+
+    def test_outside_of_a_run_it_says_what_to_do(self):
+        self.assertIn("pawl agentd", self.pawl("checkpoint", "list", expect=2).stderr)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    unittest.main()
