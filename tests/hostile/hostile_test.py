@@ -90,7 +90,7 @@ class Hostile(unittest.TestCase):
 
     def run_it(self, argv, walls_off="", **kwargs):
         env = {**os.environ, "PAWL_WALLS_OFF": walls_off}
-        return subprocess.run([str(word) for word in argv], env=env, cwd=self.root, capture_output=True, timeout=120, **kwargs)
+        return subprocess.run([str(word) for word in argv], env=env, cwd=self.root, capture_output=True, timeout=600, **kwargs)
 
     def inside(self, attack, argument, limits=None, walls_off="", ro=(), **kwargs):
         options = [word for pair in {**NARROW, **(limits or {})}.items() for word in pair]
