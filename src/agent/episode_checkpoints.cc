@@ -72,7 +72,10 @@ class EpisodeStore::Receiving final : public Episode::Saving {
     store_.receiving_bytes_ += more;
     return {};
   }
-  Result<Checkpoint> finish() override { return store_.save(spec_, payload_, now_); }
+  Result<Checkpoint> finish() override {
+    store_.receiving_bytes_ -= static_cast<std::int64_t>(payload_.size());
+    return store_.save(spec_, std::exchange(payload_, {}), now_);
+  }
 
  private:
   EpisodeStore& store_;
@@ -133,7 +136,7 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& 
   return query.run();
 }
 
-Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string_view payload, WallTime now) {
+Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string payload, WallTime now) {
   Checkpoint made{.id = spec.id,
                   .hash = blake3_hex(payload),
                   .size = static_cast<std::int64_t>(payload.size()),
@@ -146,7 +149,7 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string_view pay
     PAWL_OK(count("checkpoints", kCheckpointsMax, "checkpoints"));
     PAWL_TRY(made.seq, add_total("checkpoint_seq", 1));
     PAWL_TRY(const auto before, checkpoint("newest_of_id", spec.id, kAnySeq));
-    PAWL_TRY(const auto chunks, chunks_.put(payload, before ? before->chunks : ChunkList()));
+    PAWL_TRY(const auto chunks, chunks_.put(std::move(payload), before ? before->chunks : ChunkList()));
     PAWL_OK(insert_checkpoint(made, chunks));
     if (spec.keep > 0) PAWL_OK(remove_older(spec.id, spec.keep));
     return transaction.commit();

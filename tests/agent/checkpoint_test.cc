@@ -1,8 +1,7 @@
 // Saving, loading and pruning checkpoints, and every way in which they can be damaged.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
+#include <functional>
 
 #include "agent/chunks.h"
 #include "base/hash.h"
@@ -143,6 +142,34 @@ TEST_F(Checkpoints, WhatIsNotChangedIsStoredOnce) {
   expect_payload("another", state);
 }
 
+TEST_F(Checkpoints, AnEditedPayloadHasTheChunksThatCuttingItAnewFinds) {
+  // This process compares with the payload before; one that has just been started cuts and hashes.
+  std::string state = state_text(400'000);
+  const std::string end = state.substr(390'000);
+  const std::vector<std::function<void()>> edits = {[&] { state.insert(0, "in front"); },
+                                                    [&] { state.insert(200'000, state_text(9000, 3)); },
+                                                    [&] { state.replace(100'000, 50, "short"); },
+                                                    [&] { state += state_text(1000, 4); },
+                                                    [&] { state.erase(0, 30'000); },
+                                                    [&] { state += state; },
+                                                    [&] { state.resize(123'456); },
+                                                    [&] { state = end + state; },
+                                                    [&] { state = state.substr(0, 5000); },
+                                                    [&] { state += std::string(300'000, 'x'); }};
+  const std::string other = folder_ / "other.db";
+  for (const auto& edit : edits) {
+    edit();
+    ASSERT_TRUE(save(*episode_, "a", state, 0));
+    ASSERT_TRUE(save(**Episode::open(other, Episode::Access::kReadWrite), "a", state, 0));
+    expect_payload("a", state);
+  }
+  sql("ATTACH '" + other +
+      "' AS other; CREATE TABLE differences AS SELECT hash FROM "
+      "(SELECT hash FROM main.chunks EXCEPT SELECT hash FROM other.chunks) UNION ALL SELECT hash FROM "
+      "(SELECT hash FROM other.chunks EXCEPT SELECT hash FROM main.chunks)");
+  EXPECT_EQ(number("SELECT COUNT(*) FROM differences"), 0);
+}
+
 TEST_F(Checkpoints, WhatIsNotFinishedIsNotSaved) {
   {
     auto saving = *episode_->begin_save({.id = "a"}, kNow);
@@ -238,6 +265,21 @@ TEST_F(Damage, OfAFlippedByte) {
 TEST_F(Damage, OfBytesThatAreNoZstd) {
   damage(in_newest("bytes = X'28B52FFD00'"));
   expect_fallback();
+}
+TEST_F(Damage, OfAByteOfTheFile) {
+  // Too random to pack: it is in the file as it is.
+  const std::string random = blake3_bytes("1") + blake3_bytes("2") + blake3_bytes("3");
+  ASSERT_TRUE(save(*episode_, "b", "old"));
+  ASSERT_TRUE(save(*episode_, "b", random));
+  episode_.reset();
+  std::string file = os::read_file(path_, 1 << 24).value();
+  const auto at = file.find(random);
+  ASSERT_NE(at, std::string::npos);
+  file[at + 40] ^= 1;
+  ASSERT_TRUE(os::write_atomically(path_, file));
+  reopen();
+  EXPECT_EQ(episode_->load("b", {}, kNow)->payload, "old");
+  EXPECT_EQ(episode_->load("b", {}, kNow)->damaged, 1);
 }
 TEST_F(Damage, OfNoBytes) {
   damage(in_newest("bytes = X''"));

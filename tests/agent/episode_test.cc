@@ -167,7 +167,7 @@ TEST_F(Episodes, AFullEpisodeTakesNothingButIsPruned) {
   // (sqlite.org/fileformat.html).
   const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(ftruncate(fd, kStoredBytesMax), 0);
-  const std::uint32_t pages = htobe32(kStoredBytesMax / 8192);
+  const std::uint32_t pages = htobe32(kStoredBytesMax / 4096);
   ASSERT_EQ(pwrite(fd, &pages, sizeof pages, 28), 4);
   close(fd);
   reopen();
