@@ -10,7 +10,7 @@ import uuid
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Type, TypeVar, Union
 
-from .canonical import canonical
+from .canonical import json_bytes
 from .children import Child, Children, Nursery
 from .errors import NotFound, PawlError, Unavailable
 from .journal import F, Journal
@@ -67,9 +67,9 @@ class Agent:
         id are kept (5 unless you say; 0 keeps all)."""
         headers = {"Content-Type": "application/octet-stream"}
         if metadata is not None:
-            headers["Pawl-Metadata"] = base64.b64encode(canonical(metadata, "the metadata")).decode()
+            headers["Pawl-Metadata"] = base64.b64encode(json_bytes(metadata, "the metadata")).decode()
         if spent is not None:
-            headers["Pawl-Spent"] = canonical(spent.told(), "what was spent").decode()
+            headers["Pawl-Spent"] = json_bytes(spent.told(), "what was spent").decode()
         query: Dict[str, Any] = {"id": id}
         if keep is not None:
             query["keep"] = keep
@@ -169,18 +169,18 @@ class Agent:
                                 "cached_tokens": cached_tokens}
         if usd is not None:
             told["usd"] = money(usd)
-        answer = self._transport.call("POST", "/v1/usage", body=canonical(told, "the usage"))
+        answer = self._transport.call("POST", "/v1/usage", body=json_bytes(told, "the usage"))
         return Budget.of(json.loads(answer.body))
 
     def heartbeat(self, note: Optional[str] = None) -> Budget:
         """A sign of life, with a word of at most 200 characters for `pawl inspect`."""
         told = {} if note is None else {"note": note}
-        return Budget.of(json.loads(self._transport.call("POST", "/v1/heartbeat", body=canonical(told, "the note")).body))
+        return Budget.of(json.loads(self._transport.call("POST", "/v1/heartbeat", body=json_bytes(told, "the note")).body))
 
     def log(self, message: str, level: str = "info") -> None:
         """Lines for the step's log. `level`: debug, info, warning, error."""
         for line in _pieces(message):
-            body = canonical({"level": level, "message": line}, "the message")
+            body = json_bytes({"level": level, "message": line}, "the message")
             self._transport.call("POST", "/v1/log", body=body, again=False)
 
     def ask(self, question: str, choices: Optional[Sequence[str]] = None, key: Optional[str] = None,
@@ -195,7 +195,7 @@ def _bytes_of(payload: Payload) -> bytes:
         return bytes(payload)
     if isinstance(payload, str):
         return payload.encode()
-    return canonical(payload, "the payload")
+    return json_bytes(payload, "the payload")
 
 
 def _pieces(message: str) -> List[str]:

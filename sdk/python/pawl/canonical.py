@@ -38,13 +38,18 @@ def _check(value: Any, where: str) -> None:
                         "a string, number, list or dict")
 
 
-def canonical(value: Any, what: str) -> bytes:
-    """Canonical JSON: keys sorted, no spaces, UTF-8. TypeError names the place in `what` that is not JSON."""
+def json_bytes(value: Any, what: str, *, sort_keys: bool = False) -> bytes:
+    """JSON without spaces, UTF-8. TypeError names the place in `what` that is not JSON."""
     try:
         _check(value, what)
     except RecursionError:
         raise TypeError(f"{what} is nested too deeply, or in itself") from None
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def canonical(value: Any, what: str) -> bytes:
+    """The same bytes for the same value: keys sorted."""
+    return json_bytes(value, what, sort_keys=True)
 
 
 def digest(value: Any, what: str) -> str:

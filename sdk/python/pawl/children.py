@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Callable, Iterator, Optional, Type, TypeVar, cast
 
-from .canonical import canonical, digest
+from .canonical import digest, json_bytes
 from .errors import Conflict, DeterminismError
 from .model import SpawnedChild
 from .scope import Scopes
@@ -34,7 +34,7 @@ class Nursery:
         spec_hash = digest(spec, "the child's spec")
         asked = {"parent": parent, "spawn_seq": spawn_seq, "ordinal": ordinal, "spec_hash": spec_hash}
         try:
-            body = self._transport.call("POST", "/v1/children/spawn", body=canonical(asked, "the child")).body
+            body = self._transport.call("POST", "/v1/children/spawn", body=json_bytes(asked, "the child")).body
         except Conflict as problem:
             raise DeterminismError(f"{parent}/{spawn_seq}.{ordinal}", spec_hash, problem) from None
         spawned = json.loads(body)
@@ -43,8 +43,8 @@ class Nursery:
         child = Child(spawned["child_id"], spawned["answer"] == "resume")
         with self.scopes.child(child.child_id):
             result = fn(child)
-        kept = canonical(result, f"the result of the child {child.child_id}")
-        named = canonical(child.child_id, "the child")
+        kept = json_bytes(result, f"the result of the child {child.child_id}")
+        named = json_bytes(child.child_id, "the child")
         self._transport.call("POST", "/v1/children/finish", body=b'{"child_id":' + named + b',"result":' + kept + b"}")
         return cast(T, json.loads(kept))
 

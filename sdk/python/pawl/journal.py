@@ -8,7 +8,7 @@ import inspect
 import json
 from typing import Any, Callable, Dict, Iterator, Optional, TypeVar, cast
 
-from .canonical import canonical, digest
+from .canonical import digest, json_bytes
 from .errors import Conflict, DeterminismError, PawlError, StepLost
 from .model import Step
 from .questions import Questions
@@ -76,15 +76,15 @@ class Journal:
                 on_failed()
             raise
         # A result that can't be kept leaves the step begun: that it did not happen would be a lie.
-        kept = canonical(result, f"the result of {key}")
-        self._post("complete", b'{"key":' + canonical(key, "the key") + b',"result":' + kept + b"}")
+        kept = json_bytes(result, f"the result of {key}")
+        self._post("complete", b'{"key":' + json_bytes(key, "the key") + b',"result":' + kept + b"}")
         return json.loads(kept)  # the same thing as in the next process
 
     def _begin(self, key: str, args_hash: str, kind: str, on_lost: Optional[str], wait: Optional[float]) -> Dict[str, Any]:
         asked = {"key": key, "kind": kind, "args_hash": args_hash}
         if on_lost is not None:
             asked["on_lost"] = on_lost
-        body = canonical(asked, "the step")
+        body = json_bytes(asked, "the step")
         answered = None
         while True:
             try:
@@ -102,7 +102,7 @@ class Journal:
 
     def _fail(self, key: str, error: str) -> None:
         text = error.encode(errors="replace")[:_ERROR_BYTES_MAX].decode(errors="ignore")
-        self._post("fail", canonical({"key": key, "error": text}, "the error"))
+        self._post("fail", json_bytes({"key": key, "error": text}, "the error"))
 
     def _post(self, verb: str, body: bytes) -> bytes:
         return self._transport.call("POST", f"/v1/steps/{verb}", body=body).body

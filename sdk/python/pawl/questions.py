@@ -6,7 +6,7 @@ import json
 import time
 from typing import Any, Dict, Optional, Sequence
 
-from .canonical import canonical, digest
+from .canonical import digest, json_bytes
 from .errors import Waiting
 from .model import Question
 from .scope import Scopes
@@ -30,7 +30,7 @@ class Questions:
             full = f"{scope.inside}{name}:{self._scopes.count(name)}"
         else:
             full = scope.child + key
-        told = self._transport.call("PUT", "/v1/question", {"key": full}, body=canonical(asked, "the question"))
+        told = self._transport.call("PUT", "/v1/question", {"key": full}, body=json_bytes(asked, "the question"))
         known = Question.of(json.loads(told.body))
         return known.answer if known.answer is not None else self.wait(full, wait)
 

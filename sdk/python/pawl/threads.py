@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 from urllib.parse import quote, unquote
 
 from .agent import Agent
-from .canonical import canonical
+from .canonical import json_bytes
 from .fork import Forked
 from .model import Checkpoint
 
@@ -72,7 +72,7 @@ def _place_of(checkpoint: Checkpoint) -> Optional[Place]:
 def _packed(head: Dict[str, Any], values: Iterable[Typed]) -> bytes:
     listed = list(values)
     line = {**head, "values": [{"type": kind, "size": len(content)} for kind, content in listed]}
-    return canonical(line, "the head") + b"\n" + b"".join(content for _, content in listed)
+    return json_bytes(line, "the head") + b"\n" + b"".join(content for _, content in listed)
 
 
 def _unpacked(payload: bytes) -> Tuple[Dict[str, Any], List[Typed]]:

@@ -96,10 +96,7 @@ class _Connection(http.client.HTTPConnection):
         except (BrokenPipeError, ConnectionResetError):
             pass  # refused before all was read, e.g. as too large: the answer is there
         reply = cast(_Reply, self.getresponse())
-        content = reply.read()
-        if reply.will_close:
-            self.close()
-        return Response(reply.status, content, reply.long_header)
+        return Response(reply.status, reply.read(), reply.long_header)
 
 
 class Transport(Forked):

@@ -36,16 +36,17 @@ class Checkpoints(AgentdTest):
     def test_what_was_saved_is_loaded(self) -> None:
         agent = self.connect()
         self.assertIsNone(agent.load("root-0"))
-        for payload, kept in ((b"\0\xff", b"\0\xff"), ("é", "é".encode()), ({"n": [1, 2]}, b'{"n":[1,2]}'), (b"", b"")):
+        payloads: Any = ((b"\0\xff", b"\0\xff"), ("é", "é".encode()), ({"n": [1, 2]}, b'{"n":[1,2]}'), (b"", b""))
+        for payload, kept in payloads:
             saved = agent.save("root-0", payload)
             loaded = agent.load("root-0")
             assert loaded is not None
             self.assertEqual((loaded.payload, loaded.checkpoint), (kept, saved))
             self.assertEqual((saved.id, saved.size, loaded.changed), ("root-0", len(kept), ()))
-        agent.save("root-0", {"turn": 7})
+        agent.save("root-0", {"turn": 7, "at": 0.1})
         loaded = agent.load("root-0")
         assert loaded is not None
-        self.assertEqual((loaded.json(), loaded.text()), ({"turn": 7}, '{"turn":7}'))
+        self.assertEqual((loaded.json(), loaded.text()), ({"turn": 7, "at": 0.1}, '{"turn":7,"at":0.1}'))
 
     def test_metadata_and_what_was_spent_come_back(self) -> None:
         spent = pawl.Spent(Decimal("0.0125"), 7, 8)
@@ -293,7 +294,7 @@ class Refusals(AgentdTest):
 
     def test_a_result_that_is_too_large_is_told(self) -> None:
         agent = self.connect()
-        large: Any = "x" * ((1 << 20) + 1)
+        large = "x" * ((1 << 20) + 1)
         with self.assertRaises(pawl.TooLarge):
             agent.run_step("large", lambda: large)
 

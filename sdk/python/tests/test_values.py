@@ -36,8 +36,9 @@ class Canonical(unittest.TestCase):
 
 class Moneys(unittest.TestCase):
     def test_money_is_never_a_float(self) -> None:
-        for good, told in (("0.0125", "0.0125"), (Decimal("1E+2"), "100"), (3, "3"), ("0.0000001", "0.000001"),
-                           (Decimal("1.2345675"), "1.234568")):
+        goods: Any = (("0.0125", "0.0125"), (Decimal("1E+2"), "100"), (3, "3"), ("0.0000001", "0.000001"),
+                      (Decimal("1.2345675"), "1.234568"))
+        for good, told in goods:
             self.assertEqual(money(good), told)
         bads: Any = (0.5, True)
         for bad in bads:
