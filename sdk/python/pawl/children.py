@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Callable, Iterator, Optional, Type, TypeVar, cast
 
 from .canonical import digest, json_bytes
-from .errors import Conflict, DeterminismError
+from .errors import Conflict, determinism
 from .model import SpawnedChild
 from .scope import Scopes
 from .transport import Transport
@@ -36,7 +36,7 @@ class Nursery:
         try:
             body = self._transport.call("POST", "/v1/children/spawn", body=json_bytes(asked, "the child")).body
         except Conflict as problem:
-            raise DeterminismError(f"{parent}/{spawn_seq}.{ordinal}", spec_hash, problem) from None
+            raise determinism(f"{parent}/{spawn_seq}.{ordinal}", spec_hash, problem) from None
         spawned = json.loads(body)
         if spawned["answer"] == "done":
             return cast(T, spawned["result"])

@@ -112,6 +112,11 @@ _BY_TYPE: Dict[str, Type[PawlError]] = {
     kind.type: kind for kind in (Unavailable, Invalid, Foreign, NotFound, Conflict, TooLarge, TooMany, Corrupt, NoSpace)}
 
 
+def determinism(key: str, given: str, problem: Conflict) -> PawlError:
+    """The conflict as what it is: the hash that was given is named when another was recorded."""
+    return DeterminismError(key, given, problem) if given in problem.detail else problem
+
+
 def error_of(status: int, body: bytes) -> PawlError:
     """What a response that is no success says."""
     problem: Any

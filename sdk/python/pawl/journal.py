@@ -9,7 +9,7 @@ import json
 from typing import Any, Callable, Dict, Iterator, Optional, TypeVar, cast
 
 from .canonical import digest, json_bytes
-from .errors import Conflict, DeterminismError, PawlError, StepLost
+from .errors import Conflict, PawlError, StepLost, determinism
 from .model import Step
 from .questions import Questions
 from .scope import Scopes
@@ -90,7 +90,7 @@ class Journal:
             try:
                 begun = cast(Dict[str, Any], json.loads(self._post("begin", body)))
             except Conflict as problem:
-                raise DeterminismError(key, args_hash, problem) from None
+                raise determinism(key, args_hash, problem) from None
             if begun["answer"] != "lost":
                 return begun
             if begun["on_lost"] == "fail":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import http.client
 import io
 import os
+import select
 import socket
 import threading
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Tuple, cast
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from .errors import PawlError, Unavailable, error_of
 from .fork import Forked, session
@@ -82,13 +83,9 @@ class _Connection(http.client.HTTPConnection):
 
     def is_stale(self) -> bool:
         """The server has closed it, or sent what nobody asked for."""
-        try:
-            self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except OSError:
-            pass
-        return True
+        ready = select.poll()
+        ready.register(self.sock, select.POLLIN)
+        return bool(ready.poll(0))
 
     def exchange(self, method: str, target: str, body: Optional[bytes], headers: Mapping[str, str]) -> Response:
         try:
@@ -125,7 +122,7 @@ class Transport(Forked):
     def call(self, method: str, route: str, query: Optional[Mapping[str, Any]] = None, *, body: Optional[bytes] = None,
              headers: Optional[Mapping[str, str]] = None, again: bool = True) -> Response:
         """The response when it is a success; PawlError otherwise. `again`: asked twice it happens once."""
-        target = route + ("?" + urlencode(query) if query else "")
+        target = route + ("?" + urlencode(query, quote_via=quote) if query else "")
         sent: Dict[str, str] = {"Pawl-Session": session(), **self._whom}
         if body is not None:
             sent["Content-Type"] = "application/json"

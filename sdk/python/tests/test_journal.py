@@ -122,9 +122,9 @@ except pawl.StepLost as lost:
     print("lost", lost.key)
 """
 
-    def lose(self, how: str) -> str:
-        self.run_program(self.PROGRAM, "die", how, expect=9)
-        return self.run_program(self.PROGRAM, "live", how)
+    def lose(self, how: str, episode: str = "default") -> str:
+        self.run_program(self.PROGRAM, "die", how, expect=9, PAWL_EPISODE_ID=episode)
+        return self.run_program(self.PROGRAM, "live", how, PAWL_EPISODE_ID=episode)
 
     def test_a_pure_step_runs_again(self) -> None:
         self.assertEqual(self.lose("dict(kind='pure')"), "paid now\n")
@@ -138,19 +138,17 @@ except pawl.StepLost as lost:
         self.assertEqual(self.told(), ["paid"])
 
     def test_a_person_says_what_happened(self) -> None:
-        for answer, then, paid in (('done "paid before"', "paid before\n", 1), ("run", "paid now\n", 2), ("fail", "lost pay:0\n", 1)):
+        for episode, answer, then, paid in (("e1", 'done "paid before"', "paid before\n", 1), ("e2", "run", "paid now\n", 2),
+                                            ("e3", "fail", "lost pay:0\n", 1)):
             with self.subTest(answer):
                 (self.root / "told").unlink(missing_ok=True)
-                asked = self.lose("dict(wait=0)").split()
-                self.assertEqual(asked[0], "asked")
-                waiting = self.start(self.PROGRAM, "live", "dict()")
-                self.answer(" ".join(asked[1:]), answer)
+                asked, key = self.lose("dict(wait=0)", episode).split(maxsplit=1)
+                self.assertEqual(asked, "asked")
+                waiting = self.start(self.PROGRAM, "live", "dict()", PAWL_EPISODE_ID=episode)
+                self.answer(key.strip(), answer, episode)
                 out, err = waiting.communicate(timeout=60)
                 self.assertEqual(out, then, err)
                 self.assertEqual(self.told(), ["paid"] * paid)
-            self.kill_agentd()
-            os.rename(self.root / "state", self.root / f"state-{paid}-{then[:4]}")
-            self.start_agentd()
 
 
 class Children(Told):
