@@ -15,7 +15,7 @@ agent = pawl.connect()
 
 # The model. Put your provider's call here.
 def ask_model(prompt: str) -> str:
-    print("model:", prompt, file=sys.stderr, flush=True)
+    sys.stderr.write(f"model: {prompt}\n")
     agent.usage("stand-in", input_tokens=len(prompt) // 4, output_tokens=8, usd="0.0001")
     return "`" + prompt.split()[-1] + "` does what its name says."
 

@@ -39,7 +39,7 @@ class Example(AgentdTest):
         """Runs the example until it has ended; each process is killed when the model was called so often. The prompts."""
         workspace = self.root / episode
         shutil.copytree(EXAMPLE / "source", workspace)
-        prompts = []
+        prompts: "list[str]" = []
         for _ in range(20):
             process = subprocess.Popen(["python3", str(EXAMPLE / "agent.py")], cwd=workspace, text=True, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, env=self.environment(PAWL_EPISODE_ID=episode))
@@ -47,7 +47,8 @@ class Example(AgentdTest):
             assert process.stderr is not None
             called = 0
             for line in process.stderr:
-                self.assertTrue(line.startswith("model: "), line + process.stderr.read())
+                if not line.startswith("model: "):
+                    self.fail(line + process.stderr.read())
                 prompts.append(line.split()[-1])
                 called += 1
                 if called == kill_after:
