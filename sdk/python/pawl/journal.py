@@ -1,0 +1,108 @@
+"""Steps that are paid for, or seen from outside: what was completed is answered, never run again."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json
+from typing import Any, Callable, Dict, Iterator, Optional, TypeVar, cast
+
+from .canonical import digest, json_bytes
+from .errors import Conflict, PawlError, StepLost, determinism
+from .model import Step
+from .questions import Questions
+from .scope import Scopes
+from .transport import Transport
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+_ERROR_BYTES_MAX = 8192  # of steps/fail
+
+
+class Journal:
+    def __init__(self, transport: Transport, scopes: Scopes, questions: Questions) -> None:
+        self._transport = transport
+        self._scopes = scopes
+        self._questions = questions
+
+    def decorated(self, fn: F, kind: str, on_lost: Optional[str], key: Optional[str], wait: Optional[float]) -> F:
+        if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
+            raise TypeError(f"{fn.__qualname__} does not end with its call, so it can't be a step: make a step of the plain "
+                            "function that it calls")
+        name = getattr(fn, "__qualname__", None)
+        if name is None and key is None:
+            raise TypeError(f"{fn!r} has no name of its own: give the step one with key=")
+
+        @functools.wraps(fn)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            args_hash = digest({"args": args, "kwargs": kwargs}, f"the arguments of {name or key}")
+            if key is not None:
+                return self._run(self._scopes.current().child + key, args_hash, kind, on_lost, wait,
+                                 lambda: fn(*args, **kwargs))
+            counted = self._scopes.step_key(str(name), args_hash)
+            return self._run(counted, args_hash, kind, on_lost, wait, lambda: fn(*args, **kwargs),
+                             lambda: self._scopes.step_failed(str(name), args_hash, counted))
+
+        return cast(F, step)
+
+    def run(self, key: str, fn: Callable[..., T], args: Any, kind: str, on_lost: Optional[str],
+            wait: Optional[float]) -> T:
+        args_hash = digest({"args": args, "kwargs": {}}, f"the arguments of {key}")
+        return cast(T, self._run(self._scopes.current().child + key, args_hash, kind, on_lost, wait, lambda: fn(*args)))
+
+    def steps(self) -> Iterator[Step]:
+        after = ""
+        while True:
+            page = json.loads(self._transport.call("GET", "/v1/steps", {"after": after, "limit": 1000}).body)
+            for told in page["steps"]:
+                after = told["key"]
+                yield Step.of(told)
+            if not page["more"]:
+                return
+
+    def _run(self, key: str, args_hash: str, kind: str, on_lost: Optional[str], wait: Optional[float],
+             call: Callable[[], Any], on_failed: Callable[[], None] = lambda: None) -> Any:
+        begun = self._begin(key, args_hash, kind, on_lost, wait)
+        if begun["answer"] == "done":
+            return begun["result"]
+        try:
+            with self._scopes.step(key, begun["execution"]):
+                result = call()
+        except Exception as error:  # what is no Exception (SystemExit, ^C) says nothing on what happened: it is lost
+            with contextlib.suppress(PawlError):  # not told: it is lost then, and what went wrong in it is raised still
+                self._fail(key, f"{type(error).__name__}: {error}")
+                on_failed()
+            raise
+        # A result that can't be kept leaves the step begun: that it did not happen would be a lie.
+        kept = json_bytes(result, f"the result of {key}")
+        self._post("complete", b'{"key":' + json_bytes(key, "the key") + b',"result":' + kept + b"}")
+        return json.loads(kept)  # the same thing as in the next process
+
+    def _begin(self, key: str, args_hash: str, kind: str, on_lost: Optional[str], wait: Optional[float]) -> Dict[str, Any]:
+        asked = {"key": key, "kind": kind, "args_hash": args_hash}
+        if on_lost is not None:
+            asked["on_lost"] = on_lost
+        body = json_bytes(asked, "the step")
+        answered = None
+        while True:
+            try:
+                begun = cast(Dict[str, Any], json.loads(self._post("begin", body)))
+            except Conflict as problem:
+                raise determinism(key, args_hash, problem) from None
+            if begun["answer"] != "lost":
+                return begun
+            if begun["on_lost"] == "fail":
+                raise StepLost(key)
+            if begun["question"] == answered:
+                raise PawlError(f"{key} is still lost although its question {answered!r} has an answer")
+            answered = begun["question"]
+            self._questions.wait(answered, wait)
+
+    def _fail(self, key: str, error: str) -> None:
+        text = error.encode(errors="replace")[:_ERROR_BYTES_MAX].decode(errors="ignore")
+        self._post("fail", json_bytes({"key": key, "error": text}, "the error"))
+
+    def _post(self, verb: str, body: bytes) -> bytes:
+        return self._transport.call("POST", f"/v1/steps/{verb}", body=body).body
