@@ -46,7 +46,17 @@ constexpr std::int64_t kChildrenMax = 1000;          // of an episode
 constexpr std::int64_t kUsageRowsMax = 100'000;      // of an episode
 constexpr std::int64_t kEventsMax = 10'000;          // of an episode: they become ledger rows
 constexpr std::int64_t kQuestionsMax = 100;          // of an episode
-constexpr std::int64_t kStoredBytesMax = 8LL << 30;  // of an episode's file
-constexpr std::int64_t kKeptDefault = 5;             // checkpoints of a key
+constexpr std::size_t kChoicesMax = 20;              // of a question
+constexpr std::size_t kTextBytesMax = 32 << 10;      // of a question, of what a step failed with
+constexpr std::size_t kDetailsBytesMax = 4 << 10;    // of an event
+constexpr std::int64_t kSessionsMax = 10'000;        // of an episode
+constexpr std::int64_t kKeepMax = 1000;              // checkpoints of a key, unless all are kept
+constexpr std::int64_t kNumberMax = 1LL << 53;       // of tokens, millionths, milliseconds at a time
+constexpr std::int64_t kChildBytesMax = 64 << 20;    // of all results of children: they are read at once
+constexpr std::int64_t kListMax = 1000;              // rows that a verb lists at once
+constexpr std::int64_t kListedBytesMax = 16 << 20;   // of the results that steps() lists at once
+constexpr std::int64_t kReceivedBytesMax = 256 << 20;  // of the payloads that are being saved at once
+constexpr std::int64_t kStoredBytesMax = 8LL << 30;    // of an episode's file
+constexpr std::int64_t kKeptDefault = 5;               // checkpoints of a key
 
 }  // namespace pawl::agent

@@ -104,6 +104,7 @@ struct Usage {
   std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
   std::optional<std::int64_t> usd_micros;  // nothing: to be found by a price file
   std::string source;                      // agent, or the adapter that read it
+  bool operator==(const Usage&) const = default;
 };
 
 struct Question {
@@ -114,7 +115,7 @@ struct Question {
 };
 
 // What the ledger is to know: `resumed`, `warm_restart`, `checkpoint_damaged`, `step_lost`, `question`,
-// `answered`, `usage_limit`, ...
+// `answered`, `usage_limit`, ... The last one that fits is `events_full`.
 struct Event {
   std::int64_t seq = 0;  // grows, of events and usage together
   std::string at, event;
@@ -143,7 +144,9 @@ struct ListQuery {
 class Episode {
  public:
   enum class Access { kReadWrite, kReadOnly };
-  // Creates the file and its folders unless kReadOnly (then kNotFound).
+  // Creates the file and its folders unless kReadOnly (then kNotFound). A reader sees what is committed,
+  // beside a writer and after one that was killed; verbs that write are kDenied, and load() tells nobody of
+  // damage. kInvalid: a newer pawl's; kCorrupt: it is no episode.
   static Result<std::unique_ptr<Episode>> open(const std::string& path, Access access);
   virtual ~Episode() = default;
 
@@ -169,8 +172,8 @@ class Episode {
     std::string fingerprint;
     std::int64_t keep = kKeptDefault;
   };
-  // Not inside a group; append() may write (chunks that nobody refers to yet), finish() is one transaction,
-  // or a part of the open group.
+  // append() keeps the bytes in memory: kExhausted when all that are being saved have kReceivedBytesMax.
+  // finish() is one transaction, or a part of the open group. Not after the episode has gone.
   virtual Result<std::unique_ptr<Saving>> begin_save(SaveSpec spec, WallTime now) = 0;
 
   // The newest valid one of the id, or that `seq`. kNotFound; kCorrupt when there are some and none is whole.
@@ -182,11 +185,12 @@ class Episode {
 
   // --- journal
   virtual Result<StepBegun> begin_step(const StepBegin& step, WallTime now) = 0;
-  // kNotFound: never begun; kConflict: it was completed with another result. Completed again with the same:
-  // fine.
+  // kNotFound: never begun; kConflict: it was completed with another result, or has failed. Completed again
+  // with the same: fine. A process that lives after all may complete what a person is asked about.
   virtual Status complete_step(const std::string& key, std::string result, WallTime now) = 0;
   // The step did not happen: it may be begun again.
   virtual Status fail_step(const std::string& key, std::string error, WallTime now) = 0;
+  // By key; as many as kListedBytesMax of results carry, at least one when there is one: none is the end.
   virtual Result<std::vector<StepRow>> steps(const std::string& after_key, std::int64_t limit) = 0;
 
   // --- children
@@ -196,8 +200,9 @@ class Episode {
 
   // --- usage, questions, events
   virtual Status add_usage(const Usage& usage, WallTime now) = 0;
-  virtual Result<Spent> spent() = 0;  // of the usage rows
-  // Asked again with the same key: the same question (kConflict with another text).
+  virtual Result<Spent> spent() = 0;  // of the usage rows: tokens are those of input and output
+  // Asked again with the same key: the same question (kConflict with another text). Keys that begin with
+  // `step:` are those of lost steps: kInvalid.
   virtual Result<Question> ask(const std::string& key, const std::string& text,
                                const std::vector<std::string>& choices, WallTime now) = 0;
   virtual Result<std::vector<Question>> questions() = 0;

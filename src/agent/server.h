@@ -28,19 +28,25 @@ struct Context {
 
 struct ServeSpec {
   std::string socket_path;  // is made, mode 0666: whoever sees its folder may connect
+  unsigned socket_mode = 0666;
+  // A second one, mode 0600, that no sandbox sees: the same API, and /v1/answer, by which people answer. ""
+  // for none. Paths of sockets may be as long as others.
+  std::string operator_socket_path;
   std::string pawl_folder;
   // Of a step's socket: the one episode there is. Nothing: requests name goal and episode (`pawl agentd`).
   std::optional<Context> context;
   // From the server's thread. Lines of /v1/log, without a newline; a cap was reached (once).
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
+  std::function<void(std::string_view note)> on_heartbeat;  // of /v1/heartbeat; "" when it says nothing
 };
 
 class Server {
  public:
-  // Answers requests when it returns. kDenied, kUnavailable: the socket can't be made.
+  // Answers requests when it returns. kDenied, kUnavailable, kConflict: a socket can't be made; or what
+  // Episode::open says. A socket that nobody serves any more is replaced.
   static Result<std::unique_ptr<Server>> start(ServeSpec spec);
-  // Answers what has arrived, then closes everything; the episodes too.
+  // Answers what has arrived, then closes everything; the episodes too. Takes a few seconds at most.
   virtual ~Server() = default;
 };
 

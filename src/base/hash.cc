@@ -32,15 +32,15 @@ void Hasher::update(std::string_view bytes) {
 
 namespace {
 
-std::string finish(const blake3_hasher& hasher) {
-  char out[BLAKE3_OUT_LEN];
-  blake3_hasher_finalize(&hasher, reinterpret_cast<unsigned char*>(out), sizeof out);
-  return to_hex({out, sizeof out});
+std::string raw(const blake3_hasher& hasher) {
+  std::string out(BLAKE3_OUT_LEN, '\0');
+  blake3_hasher_finalize(&hasher, reinterpret_cast<unsigned char*>(out.data()), out.size());
+  return out;
 }
 
 }  // namespace
 
-std::string Hasher::hex() const { return finish(state_->hasher); }
+std::string Hasher::hex() const { return to_hex(raw(state_->hasher)); }
 
 bool has_hash(std::string_view bytes, std::string_view hex) {
   if (hex.size() != kHashHexSize) return false;
@@ -54,12 +54,14 @@ bool has_hash(std::string_view bytes, std::string_view hex) {
   return true;
 }
 
-std::string blake3_hex(std::string_view bytes) {
+std::string blake3_bytes(std::string_view bytes) {
   blake3_hasher hasher;
   blake3_hasher_init(&hasher);
   blake3_hasher_update(&hasher, bytes.data(), bytes.size());
-  return finish(hasher);
+  return raw(hasher);
 }
+
+std::string blake3_hex(std::string_view bytes) { return to_hex(blake3_bytes(bytes)); }
 
 bool is_hash(std::string_view text) {
   return text.size() == kHashHexSize &&

@@ -14,6 +14,7 @@ inline constexpr std::string_view kZeroHash =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
 std::string blake3_hex(std::string_view bytes);
+std::string blake3_bytes(std::string_view bytes);             // the same 32 bytes, raw
 bool has_hash(std::string_view bytes, std::string_view hex);  // the same as blake3_hex(bytes) == hex, faster
 bool is_hash(std::string_view text);                          // 64 lower-case hexadecimal digits
 

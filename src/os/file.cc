@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -292,6 +293,12 @@ Result<std::vector<std::string>> list_folder(const std::string& path) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+Result<std::int64_t> free_bytes(const std::string& path) {
+  struct statvfs status {};
+  if (statvfs(path.c_str(), &status) != 0) return fail_errno(errno, "ask for free space", path);
+  return static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_frsize);
 }
 
 Result<std::string> absolute_path(const std::string& path) {

@@ -74,6 +74,8 @@ bool exists(const std::string& path);     // lstat(2) succeeds
 bool is_folder(const std::string& path);  // stat(2): follows symlinks
 // Names (not paths) in a folder, sorted, without . and ..
 Result<std::vector<std::string>> list_folder(const std::string& path);
+// What an ordinary user may still write to the file system that has `path`, a file or folder.
+Result<std::int64_t> free_bytes(const std::string& path);
 Result<std::string> absolute_path(const std::string& path);  // realpath(3)
 
 // A flock(2) on a file, created when absent; exclusive unless it says otherwise. Released when destroyed, or

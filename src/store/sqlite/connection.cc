@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kMark = "-- name: ";
 
-void add_statements(std::string_view file, std::map<std::string_view, std::string_view>& out) {
+void add_statements(std::string_view file, Statements& out) {
   for (auto at = file.find(kMark); at != std::string_view::npos;) {
     const auto name_end = file.find('\n', at);
     const auto name = file.substr(at + kMark.size(), name_end - at - kMark.size());
@@ -59,7 +59,7 @@ std::string_view advice(int code) {
     case SQLITE_CANTOPEN:
       return "; check that the folder is there and writable";
     case SQLITE_NOTADB:
-      return "; this file is not a Pawl database: move it away, or name another with --store";
+      return "; this file is not a Pawl database: move it away, or name another";
     default:
       return "";
   }
@@ -67,18 +67,22 @@ std::string_view advice(int code) {
 
 }  // namespace
 
-std::map<std::string_view, std::string_view> all_statements() {
-  std::map<std::string_view, std::string_view> out;
-  for (const auto file : {sql::budget, sql::claim, sql::fork, sql::steps, sql::finish, sql::operators,
-                          sql::reading, sql::schema})
-    add_statements(file, out);
+Statements statements_of(std::initializer_list<std::string_view> files) {
+  Statements out;
+  add_statements(sql::connection, out);
+  for (const auto file : files) add_statements(file, out);
   return out;
 }
 
-std::string_view statement_text(std::string_view name) {
-  static const auto statements = all_statements();
-  const auto found = statements.find(name);
-  PAWL_CHECK(found != statements.end());
+const Statements& store_statements() {
+  static const auto statements = statements_of({sql::budget, sql::claim, sql::fork, sql::steps, sql::finish,
+                                                sql::operators, sql::reading, sql::schema});
+  return statements;
+}
+
+std::string_view Connection::text_of(std::string_view statement) const {
+  const auto found = setup_.statements->find(statement);
+  PAWL_CHECK(found != setup_.statements->end());
   return found->second;
 }
 
@@ -111,6 +115,13 @@ Query& Query::bind_null() {
   return *this;
 }
 
+Query& Query::bind_blob(std::string_view bytes) {
+  // A null pointer would be NULL.
+  const char* data = bytes.empty() ? "" : bytes.data();
+  sqlite3_bind_blob64(statement_, ++bound_, data, bytes.size(), SQLITE_STATIC);
+  return *this;
+}
+
 Result<bool> Query::next() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
@@ -131,15 +142,21 @@ std::string Query::text(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-Result<std::unique_ptr<Connection>> Connection::open(const std::string& path) {
+std::string_view Query::blob(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  if (bytes == nullptr) return "";
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, const ConnectionSetup& setup) {
   // Nobody asks SQLite how much memory it uses; counting takes a lock at each allocation. Only the first call
   // of a process can say so.
   [[maybe_unused]] static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  auto connection = std::unique_ptr<Connection>(new Connection(path));
+  auto connection = std::unique_ptr<Connection>(new Connection(path, setup));
   sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(
-      path.c_str(), &database,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &database, flags | (setup.creates ? SQLITE_OPEN_CREATE : 0), nullptr);
   connection->database_.reset(database);
   if (code != SQLITE_OK) return failure(code, database, path);
   PAWL_OK(connection->configure());
@@ -152,7 +169,7 @@ Status Connection::configure() {
   // two that wait for each other would wait for ever (sqlite.org/c3ref/busy_handler.html).
   constexpr std::int64_t kPauseMs = 5;
   for (std::int64_t waited_ms = 0;; waited_ms += kPauseMs) {
-    const auto done = run_script(statement_text("configure"));
+    const auto done = run_script(text_of(setup_.configure));
     if (done) break;
     if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= kBusyTimeoutMs) return done;
     os::SystemClock().sleep_ms(kPauseMs);
@@ -169,7 +186,7 @@ Status Connection::run_script(std::string_view text) {
 Result<Query> Connection::query(std::string_view name) {
   auto found = statements_.find(name);
   if (found == statements_.end()) {
-    const std::string_view text = statement_text(name);
+    const std::string_view text = text_of(name);
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v3(handle(), text.data(), static_cast<int>(text.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);

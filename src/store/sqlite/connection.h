@@ -1,11 +1,13 @@
-// SQLite behind RAII: one connection, its prepared statements by name, transactions. A detail of this room.
+// SQLite behind RAII: one connection, its prepared statements by name, transactions. A detail of this room,
+// and of the room agent, whose episodes are databases too.
 //
-// Statements are the blocks `-- name: NAME` of sql/*.sql. Not thread-safe: one connection, one thread.
+// Statements are the blocks `-- name: NAME` of .sql files. Not thread-safe: one connection, one thread.
 #pragma once
 
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,11 +44,13 @@ class Query {
   Query& bind(std::string_view text);
   Query& bind(std::int64_t number);
   Query& bind_null();
+  Query& bind_blob(std::string_view bytes);
 
   Result<bool> next();  // true: a row is there
   Status run();         // for statements without rows
 
   std::string text(int column) const;
+  std::string_view blob(int column) const;  // until the next row, or the Query goes away
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
@@ -56,11 +60,22 @@ class Query {
   int bound_ = 0;
 };
 
+using Statements = std::map<std::string_view, std::string_view>;  // text by name
+// Those of the files, and those that every connection needs (connection.sql).
+Statements statements_of(std::initializer_list<std::string_view> files);
+const Statements& store_statements();
+
+struct ConnectionSetup {
+  const Statements* statements = &store_statements();  // outlives the connection
+  std::string_view configure = "configure";            // of them, the one that a connection begins with
+  bool creates = true;                                 // the file, when it is not there; else that is kDenied
+};
+
 class Connection {
  public:
   // Opens or creates, and sets what every connection needs (WAL, synchronous=FULL, foreign keys, busy
   // timeout). kCorrupt: not a database, or not one of ours.
-  static Result<std::unique_ptr<Connection>> open(const std::string& path);
+  static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup = {});
 
   Result<Query> query(std::string_view name);
   Status run_script(std::string_view sql);
@@ -91,10 +106,13 @@ class Connection {
   static std::unexpected<Error> failure(int code, sqlite3* database, const std::string& path);
 
  private:
-  explicit Connection(std::string path) : path_(std::move(path)) {}
+  Connection(std::string path, const ConnectionSetup& setup) : path_(std::move(path)), setup_(setup) {}
   Status configure();
+  // Aborts on an unknown name, which only a programmer can write.
+  std::string_view text_of(std::string_view statement) const;
 
   const std::string path_;
+  const ConnectionSetup setup_;
   std::int64_t schema_version_ = 0;
   bool shared_ = false;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
@@ -120,10 +138,5 @@ class Transaction {
   std::string_view verb_;
   bool shared_;
 };
-
-// The text of a named statement; aborts on an unknown name, which only a programmer can write.
-std::string_view statement_text(std::string_view name);
-// Every name, for the test that explains them all.
-std::map<std::string_view, std::string_view> all_statements();
 
 }  // namespace pawl::store::sqlite

@@ -6,24 +6,6 @@ PRAGMA temp_store = MEMORY;
 -- In KiB when negative: the inner pages of a million phases. Not more: a page split makes SQLite walk the whole cache.
 PRAGMA cache_size = -8192;
 PRAGMA secure_delete = OFF;
--- name: begin
-BEGIN IMMEDIATE;
--- name: commit
-COMMIT;
--- name: rollback
-ROLLBACK;
--- name: begin_part
-SAVEPOINT part;
--- name: commit_part
-RELEASE part;
--- name: rollback_part
-ROLLBACK TO part;
--- name: application_id
-PRAGMA application_id;
--- name: user_version
-PRAGMA user_version;
--- name: count_tables
-SELECT COUNT(*) FROM sqlite_schema;
 -- name: count_runs
 SELECT COUNT(*) FROM runs;
 -- name: count_revisions

@@ -1,0 +1,363 @@
+#include "agent/api.h"
+
+#include <algorithm>
+
+#include "agent/answers.h"
+#include "agent/body.h"
+#include "base/json.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr std::int64_t kNoteCharactersMax = 200, kTextCharactersMax = 8192;
+
+std::string fingerprint_of(const Context& context) {
+  return canonical(Json{{"plan", context.plan}, {"model", context.model}, {"pawl", PAWL_VERSION}});
+}
+
+// Splits at newlines; what a terminal would obey becomes '?'.
+void each_line(std::string_view message, const std::function<void(std::string_view)>& use) {
+  for (;;) {
+    const auto end = std::min(message.find('\n'), message.size());
+    std::string line(message.substr(0, end));
+    if (line.ends_with('\r')) line.pop_back();
+    for (char& c : line)
+      if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F) c = '?';
+    use(line);
+    if (end == message.size()) return;
+    message.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+Api::Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks)
+    : episode_(std::move(episode)),
+      context_(std::move(context)),
+      hooks_(std::move(hooks)),
+      fingerprint_(fingerprint_of(context_)) {}
+
+Status Api::begin_group() { return episode_->begin_group(); }
+
+Status Api::commit() {
+  if (auto committed = episode_->commit(); !committed) {
+    forget_group();
+    return committed;
+  }
+  undo_.clear();
+  for (const auto& tell : std::exchange(after_commit_, {})) tell();
+  return {};
+}
+
+void Api::roll_back() {
+  episode_->roll_back();
+  forget_group();
+}
+
+void Api::forget_group() {
+  after_commit_.clear();
+  for (; !undo_.empty(); undo_.pop_back()) undo_.back()();
+}
+
+Answer Api::handle(const Call& call, WallTime now) {
+  auto handled = dispatch(call, now);
+  return handled ? std::move(*handled) : problem(handled.error());
+}
+
+Api::Handled Api::dispatch(const Call& call, WallTime now) {
+  if (call.route.verb == Verb::kAnswer) return answer(call, now);
+  if (auto session = session_of(call, now); !session && !only_reads(call.route.verb))
+    return std::unexpected(std::move(session).error());
+  switch (call.route.verb) {
+    case Verb::kContext:
+      return context(call, now);
+    case Verb::kHeartbeat:
+      return heartbeat(call);
+    case Verb::kLog:
+      return log(call, now);
+    case Verb::kLoad:
+      return load(call, now);
+    case Verb::kList:
+      return list(call, now);
+    case Verb::kPrune:
+      return prune(call);
+    case Verb::kSteps:
+      return steps(call);
+    case Verb::kBegin:
+      return begin_step(call, now);
+    case Verb::kComplete:
+      return complete_step(call, now);
+    case Verb::kFail:
+      return fail_step(call, now);
+    case Verb::kChildren:
+      return children(call);
+    case Verb::kSpawn:
+      return spawn(call, now);
+    case Verb::kFinish:
+      return finish_child(call, now);
+    case Verb::kUsage:
+      return usage(call, now);
+    case Verb::kAsk:
+      return ask(call, now);
+    case Verb::kQuestion:
+      return question(call);
+    case Verb::kSave:
+    case Verb::kAnswer:
+      break;
+  }
+  PAWL_CHECK(!"a save is begun and finished");
+}
+
+Result<Api::Session*> Api::session_of(const Call& call, WallTime now) {
+  if (const auto known = sessions_.find(call.session); known != sessions_.end()) return &known->second;
+  Session session{.word = call.session};
+  const auto number = episode_->begin_session(call.session, now);
+  if (number) {
+    session.number = *number;
+  } else if (number.error().kind == ErrorKind::kExhausted && !call.headers.session &&
+             !is_disk_full(number.error())) {
+    session.number =
+        kSessionsMax;  // one connection too many of a client that names no session: not its fault
+  } else {
+    return std::unexpected(number.error());
+  }
+  if (session.number > 1) {
+    PAWL_TRY(const auto checkpoints, episode_->list({.limit = 1}));
+    PAWL_TRY(const auto steps, episode_->steps("", 1));
+    session.resumed = !checkpoints.empty() || !steps.empty();
+  }
+  if (sessions_.size() >= kSessionsRemembered) sessions_.clear();  // the episode still knows them
+  undo_.emplace_back([this, word = call.session] { sessions_.erase(word); });
+  return &sessions_.insert_or_assign(call.session, session).first->second;
+}
+
+Result<Api::Budget> Api::budget() {
+  Budget out;
+  PAWL_TRY(out.spent, episode_->spent());
+  out.stop = (context_.usd_micros_cap && out.spent.usd_micros >= *context_.usd_micros_cap) ||
+             (context_.tokens_cap && out.spent.tokens >= *context_.tokens_cap);
+  return out;
+}
+
+void Api::tell_cap(const Budget& budget, WallTime now) {
+  if (!budget.stop || cap_told_) return;
+  Json details = {{"usd", money_text(budget.spent.usd_micros)}, {"tokens", budget.spent.tokens}};
+  if (context_.usd_micros_cap) details["usd_cap"] = money_text(*context_.usd_micros_cap);
+  if (context_.tokens_cap) details["tokens_cap"] = *context_.tokens_cap;
+  // An episode with too many events still stops.
+  static_cast<void>(episode_->add_event("usage_limit", details, now));
+  cap_told_ = true;
+  undo_.emplace_back([this] { cap_told_ = false; });
+  if (hooks_.on_cap_reached) after_commit_.push_back(hooks_.on_cap_reached);
+}
+
+Api::Handled Api::context(const Call& call, WallTime now) {
+  PAWL_TRY(const auto* session, session_of(call, now));
+  PAWL_TRY(const auto left, budget());
+  ObjectText out;
+  out.text("run_id", context_.key.run_id).text("phase_id", context_.phase_id);
+  out.text("goal_id", context_.key.goal_id).text("goal", context_.goal);
+  out.text("episode_id", context_.key.episode_id).number("attempt", context_.attempt);
+  out.text("model", context_.model).number("session", session->number);
+  out.boolean("resumed", session->resumed).raw("fingerprint", fingerprint_);
+  out.raw("spent", spent_text(left.spent)).raw("caps", caps_text(context_)).boolean("stop", left.stop);
+  return json_answer(std::move(out).take());
+}
+
+Answer Api::budget_answer(const Budget& budget) const {
+  ObjectText out;
+  out.raw("spent", spent_text(budget.spent)).raw("caps", caps_text(context_)).boolean("stop", budget.stop);
+  return json_answer(std::move(out).take());
+}
+
+Api::Handled Api::heartbeat(const Call& call) {
+  std::string note;
+  if (!call.body.empty()) {
+    PAWL_TRY(const auto body, Body::parse(call.body));
+    PAWL_OK(body.only("note"));
+    if (body.has("note")) {
+      PAWL_TRY(note, body.text("note", kNoteCharactersMax));
+    }
+  }
+  if (hooks_.on_heartbeat) hooks_.on_heartbeat(note);
+  PAWL_TRY(const auto left, budget());
+  return budget_answer(left);
+}
+
+Api::Handled Api::log(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("level", "message"));
+  std::string level = "info";
+  if (body.has("level")) {
+    PAWL_TRY(level, body.text("level", kTextCharactersMax));
+  }
+  if (level != "debug" && level != "info" && level != "warning" && level != "error")
+    return fail(ErrorKind::kInvalid, "'level' is debug, info, warning or error");
+  PAWL_TRY(const auto message, body.text("message", kTextCharactersMax));
+  if (const auto second = now.micros / 1'000'000; second != log_second_) {
+    log_second_ = second;
+    log_lines_ = 0;
+  }
+  const auto size = static_cast<std::int64_t>(message.size());
+  const auto lines = 1 + std::ranges::count(message, '\n');
+  if (log_lines_ + lines > kLogLinesMax)
+    return fail(ErrorKind::kExhausted, "1,000 log lines a second: write fewer, or try again in a second");
+  if (log_bytes_ + size > kLogBytesMax)
+    return fail(ErrorKind::kExhausted, "64 MiB of log lines in all: there is no room for more");
+  log_lines_ += lines;
+  log_bytes_ += size;
+  if (hooks_.on_log) each_line(message, [&](std::string_view line) { hooks_.on_log(level, line); });
+  return no_content();
+}
+
+Api::Handled Api::begin_step(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("key", "kind", "args_hash", "on_lost"));
+  StepBegin step{.session = call.session};
+  PAWL_TRY(step.key, body.id("key"));
+  PAWL_TRY(const auto kind, body.text("kind", kTextCharactersMax));
+  if (kind != "pure" && kind != "effect") return fail(ErrorKind::kInvalid, "'kind' is pure or effect");
+  step.kind = kind == "pure" ? StepKind::kPure : StepKind::kEffect;
+  PAWL_TRY(step.args_hash, body.id("args_hash"));
+  if (body.has("on_lost")) {
+    PAWL_TRY(const auto on_lost, body.text("on_lost", kTextCharactersMax));
+    for (const auto choice : {OnLost::kReExecute, OnLost::kAsk, OnLost::kFail})
+      if (on_lost == text_of(choice)) step.on_lost = choice;
+    if (!step.on_lost) return fail(ErrorKind::kInvalid, "'on_lost' is re_execute, ask or fail");
+  }
+  PAWL_TRY(const auto begun, episode_->begin_step(step, now));
+  ObjectText out;
+  switch (begun.answer) {
+    case StepAnswer::kRun:
+      out.text("answer", "run").number("execution", begun.execution);
+      break;
+    case StepAnswer::kDone:
+      out.text("answer", "done").raw("result", begun.result);
+      break;
+    case StepAnswer::kLost:
+      out.text("answer", "lost").text("on_lost", text_of(begun.on_lost));
+      if (!begun.question.empty()) out.text("question", begun.question);
+      break;
+  }
+  return json_answer(std::move(out).take());
+}
+
+Api::Handled Api::complete_step(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("key", "result"));
+  PAWL_TRY(const auto key, body.id("key"));
+  PAWL_TRY(auto result, body.any("result", kResultBytesMax));
+  PAWL_OK(episode_->complete_step(key, std::move(result), now));
+  return no_content();
+}
+
+Api::Handled Api::fail_step(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("key", "error"));
+  PAWL_TRY(const auto key, body.id("key"));
+  PAWL_TRY(auto error, body.text("error", kTextCharactersMax));
+  PAWL_OK(episode_->fail_step(key, std::move(error), now));
+  return no_content();
+}
+
+Api::Handled Api::spawn(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("parent", "spawn_seq", "ordinal", "spec_hash"));
+  ChildSpawn child;
+  PAWL_TRY(child.parent, body.id("parent"));
+  PAWL_TRY(child.spawn_seq, body.integer("spawn_seq"));
+  PAWL_TRY(child.ordinal, body.integer("ordinal"));
+  PAWL_TRY(child.spec_hash, body.id("spec_hash"));
+  PAWL_TRY(const auto spawned, episode_->spawn(child, context_.children_max, now));
+  ObjectText out;
+  out.text("child_id", spawned.child_id);
+  switch (spawned.answer) {
+    case ChildAnswer::kStart:
+      out.text("answer", "start");
+      break;
+    case ChildAnswer::kResume:
+      out.text("answer", "resume");
+      break;
+    case ChildAnswer::kDone:
+      out.text("answer", "done").raw("result", spawned.result);
+      break;
+  }
+  return json_answer(std::move(out).take());
+}
+
+Api::Handled Api::finish_child(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("child_id", "result"));
+  PAWL_TRY(const auto child_id, body.id("child_id"));
+  PAWL_TRY(auto result, body.any("result", kResultBytesMax));
+  PAWL_OK(episode_->finish_child(child_id, std::move(result), now));
+  return no_content();
+}
+
+Api::Handled Api::usage(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("id", "model", "input_tokens", "output_tokens", "cached_tokens", "usd"));
+  Usage usage{.source = "agent"};
+  PAWL_TRY(usage.id, body.id("id"));
+  PAWL_TRY(usage.model, body.text("model", kNoteCharactersMax));
+  PAWL_TRY(usage.input_tokens, body.integer("input_tokens"));
+  PAWL_TRY(usage.output_tokens, body.integer("output_tokens"));
+  if (body.has("cached_tokens")) {
+    PAWL_TRY(usage.cached_tokens, body.integer("cached_tokens"));
+  }
+  if (body.has("usd")) {
+    PAWL_TRY(const auto usd, body.text("usd", kNoteCharactersMax));
+    PAWL_TRY(usage.usd_micros, money("usd", usd));
+  }
+  PAWL_OK(episode_->add_usage(usage, now));
+  PAWL_TRY(const auto left, budget());
+  tell_cap(left, now);
+  return budget_answer(left);
+}
+
+Api::Handled Api::ask(const Call& call, WallTime now) {
+  const std::string& key = *call.route.parameter("key");
+  PAWL_OK(check_id("key", key));
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("question", "choices"));
+  PAWL_TRY(const auto text, body.text("question", kTextCharactersMax));
+  std::vector<std::string> choices;
+  if (body.has("choices")) {
+    PAWL_TRY(choices, body.texts("choices", kChoicesMax, kNoteCharactersMax));
+  }
+  PAWL_TRY(const auto question, episode_->ask(key, text, choices, now));
+  return json_answer(question_text(question));
+}
+
+Result<Question> Api::find_question(const std::string& key) {
+  PAWL_TRY(auto questions, episode_->questions());
+  const auto found = std::ranges::find(questions, key, &Question::key);
+  if (found == questions.end()) return fail(ErrorKind::kNotFound, "no such question: ask it first");
+  return std::move(*found);
+}
+
+Api::Handled Api::question(const Call& call) {
+  constexpr std::int64_t kWaitMsMax = 30'000;
+  const std::string& key = *call.route.parameter("key");
+  PAWL_OK(check_id("key", key));
+  PAWL_TRY(const auto wait_ms, integer_parameter(call.route, "wait_ms", 0, kWaitMsMax, 0));
+  PAWL_TRY(const auto question, find_question(key));
+  Answer out = json_answer(question_text(question));
+  if (!question.answer) out.wait_ms = wait_ms;
+  return out;
+}
+
+Api::Handled Api::answer(const Call& call, WallTime now) {
+  PAWL_TRY(const auto body, Body::parse(call.body));
+  PAWL_OK(body.only("key", "answer", "who"));
+  PAWL_TRY(const auto key, body.id("key"));
+  PAWL_TRY(const auto answer, body.text("answer", kTextCharactersMax));
+  PAWL_TRY(const auto who, body.text("who", kNoteCharactersMax));
+  PAWL_OK(episode_->answer(key, answer, who, now));
+  PAWL_TRY(const auto question, find_question(key));
+  Answer out = json_answer(question_text(question));
+  out.answered = true;
+  return out;
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,174 @@
+// HTTP requests on one episode, without sockets: what docs/agent-api.yaml says, and nothing besides.
+//
+// A request is taken in two steps, because a body may be large: find_route() judges its first line before the
+// body has come; handle(), or begin_save() and finish_save(), does it. Not thread-safe, like the Episode.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "agent/episode.h"
+#include "agent/server.h"
+
+namespace pawl::agent {
+
+constexpr std::size_t kBodyBytesMax = 2 << 20;       // of all but a checkpoint's payload
+constexpr std::size_t kHeaderBytesMax = 128 << 10;   // metadata is 64 KiB before base64
+constexpr std::int64_t kFreeBytesMin = 16 << 20;     // of the disk: with less, nothing is saved
+constexpr std::int64_t kLogLinesMax = 1000;          // a second
+constexpr std::int64_t kLogBytesMax = 64 << 20;      // in all
+constexpr std::size_t kAnswerBytesMax = 4 << 20;     // of a list, and one entry more
+constexpr std::size_t kPayloadsBytesMax = 16 << 20;  // of a list with payloads
+constexpr std::size_t kSessionsRemembered = 1024;    // words; others are looked up in the episode
+
+enum class Verb {
+  kContext,
+  kHeartbeat,
+  kLog,
+  kSave,
+  kLoad,
+  kList,
+  kPrune,
+  kSteps,
+  kBegin,
+  kComplete,
+  kFail,
+  kChildren,
+  kSpawn,
+  kFinish,
+  kUsage,
+  kAsk,
+  kQuestion,
+  kAnswer,
+};
+
+struct Answer {
+  int status = 200;
+  std::string_view type = "application/json";
+  std::string headers;  // more lines, each with its CRLF
+  std::string body;
+  std::int64_t wait_ms = 0;  // of a question without an answer: how long who asks wants to wait for it
+  bool answered = false;     // a question has an answer now: those who wait ask again
+};
+
+// The problem document of an error, or of one of HTTP's own: invalid, foreign, not-found, method,
+// too-large...
+Answer problem(int status, std::string_view type, std::string_view detail);
+Answer problem(const Error& error);
+bool is_disk_full(const Error& error);
+Error disk_full(std::string message);
+
+struct Route {
+  Verb verb = Verb::kContext;
+  std::vector<std::pair<std::string_view, std::string>> query;  // decoded
+  const std::string* parameter(std::string_view name) const;
+};
+// `by_operator`: on the socket that agents never see. 400, 404, 405.
+std::expected<Route, Answer> find_route(std::string_view method, std::string_view target, bool by_operator);
+// kInvalid when it is not from `least` to `most`; `otherwise` when it is not there.
+Result<std::int64_t> integer_parameter(const Route& route, std::string_view name, std::int64_t least,
+                                       std::int64_t most, std::int64_t otherwise);
+bool takes_body(Verb verb);
+bool only_reads(Verb verb);
+bool answers_much(Verb verb);  // maybe: Api::answer_bytes() says
+
+// What of a request's headers counts; views into them.
+struct Headers {
+  std::optional<std::string_view> session, goal, episode, metadata, spent;
+};
+// Takes a header named `Pawl-...`, in any case; false when there is none of that name, or it came already.
+bool take_header(Headers& headers, std::string_view name, std::string_view value);
+bool is_word(std::string_view text);  // 1 to 64 letters, digits, '.', '_' and '-'
+
+struct Call {
+  Route route;
+  Headers headers;
+  std::string session;  // the header's word, or one of the connection
+  std::string_view body;
+};
+
+class Api {
+ public:
+  struct Hooks {
+    std::function<void(std::string_view level, std::string_view message)> on_log;
+    std::function<void(std::string_view note)> on_heartbeat;
+    std::function<void()> on_cap_reached;
+    std::function<Result<std::int64_t>()> free_bytes;  // of the disk
+  };
+  Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
+
+  // Like the Episode's. Hooks that tell of something durable are called by commit().
+  Status begin_group();
+  Status commit();
+  void roll_back();
+
+  // All but kSave.
+  Answer handle(const Call& call, WallTime now);
+  // Not inside a group. kExhausted when the disk is nearly full.
+  Result<std::unique_ptr<Episode::Saving>> begin_save(const Call& call, WallTime now);
+  Answer finish_save(const Call& call, Episode::Saving& saving, WallTime now);
+  // How many bytes an answer may have, roughly; 0 for small ones.
+  std::size_t answer_bytes(const Call& call);
+
+ private:
+  struct Session {
+    std::string word;
+    std::int64_t number = 0;
+    bool resumed = false;
+    bool restart_told = false;
+  };
+  struct Budget {
+    Spent spent;
+    bool stop = false;
+  };
+  using Handled = Result<Answer>;
+
+  Handled dispatch(const Call& call, WallTime now);
+  Handled context(const Call& call, WallTime now);
+  Handled heartbeat(const Call& call);
+  Handled log(const Call& call, WallTime now);
+  Answer budget_answer(const Budget& budget) const;
+  Handled load(const Call& call, WallTime now);
+  Handled list(const Call& call, WallTime now);
+  Handled prune(const Call& call);
+  Handled steps(const Call& call);
+  Handled begin_step(const Call& call, WallTime now);
+  Handled complete_step(const Call& call, WallTime now);
+  Handled fail_step(const Call& call, WallTime now);
+  Handled children(const Call& call);
+  Handled spawn(const Call& call, WallTime now);
+  Handled finish_child(const Call& call, WallTime now);
+  Handled usage(const Call& call, WallTime now);
+  Handled ask(const Call& call, WallTime now);
+  Handled question(const Call& call);
+  Handled answer(const Call& call, WallTime now);
+
+  // Begins it when it is new.
+  Result<Session*> session_of(const Call& call, WallTime now);
+  Result<Budget> budget();
+  Result<Question> find_question(const std::string& key);
+  void forget_group();
+  void tell_cap(const Budget& budget, WallTime now);
+  void tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now);
+  std::string checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const;
+
+  const std::unique_ptr<Episode> episode_;
+  const Context context_;
+  const Hooks hooks_;
+  const std::string fingerprint_;
+  std::unordered_map<std::string, Session> sessions_;
+  bool cap_told_ = false;
+  std::int64_t log_second_ = 0, log_lines_ = 0, log_bytes_ = 0;
+  std::vector<std::function<void()>> undo_;  // of what is remembered here, when a group fails
+  std::vector<std::function<void()>> after_commit_;
+};
+
+}  // namespace pawl::agent

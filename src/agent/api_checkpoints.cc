@@ -1,0 +1,283 @@
+// The half of Api that saves and lists.
+#include <algorithm>
+
+#include "agent/answers.h"
+#include "agent/api.h"
+#include "agent/body.h"
+#include "base/json.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr std::int64_t kListMax = 1000, kListDefault = 100, kSeqMax = 1LL << 53;
+
+// Names of what two fingerprints differ in, sorted.
+std::vector<std::string> changed_between(const std::string& saved, const std::string& today) {
+  if (saved == today) return {};
+  const auto before = parse_json(saved), now = parse_json(today);
+  std::vector<std::string> out;
+  for (const auto* part : {"model", "pawl", "plan"})
+    if (!before || !before->is_object() || text_in(*before, part) != text_in(*now, part))
+      out.emplace_back(part);
+  return out;
+}
+
+Result<Spent> spent_of(std::string_view header) {
+  PAWL_TRY(const auto body, Body::parse(header));
+  PAWL_OK(body.only("usd", "tokens", "milliseconds"));
+  Spent out;
+  PAWL_TRY(const auto usd, body.text("usd", static_cast<std::int64_t>(kIdBytesMax)));
+  PAWL_TRY(out.usd_micros, money("usd", usd));
+  PAWL_TRY(out.tokens, body.integer("tokens"));
+  PAWL_TRY(out.milliseconds, body.integer("milliseconds"));
+  return out;
+}
+
+Result<Json> metadata_of(std::string_view header) {
+  const auto text = from_base64(header);
+  if (!text) return fail(ErrorKind::kInvalid, "is not base64 with padding (RFC 4648, section 4)");
+  if (text->size() > kMetadataBytesMax) return fail(ErrorKind::kInvalid, "has at most 64 KiB");
+  // For depth and duplicates before any tree is made.
+  PAWL_TRY([[maybe_unused]] const auto checked, Body::parse(*text));
+  return parse_json(*text);
+}
+
+// "" or an id.
+Result<std::string> text_parameter(const Route& route, std::string_view name) {
+  const std::string* value = route.parameter(name);
+  if (value == nullptr || value->empty()) return std::string();
+  PAWL_OK(check_id(name, *value));
+  return *value;
+}
+
+// One of both, or none.
+Status no_two(const Route& route) {
+  if (route.parameter("id") != nullptr && route.parameter("prefix") != nullptr)
+    return fail(ErrorKind::kInvalid, "the query has 'id' and 'prefix': one of them names what is meant");
+  return {};
+}
+
+// A JSON array that grows, and knows when it has enough.
+class ListText {
+ public:
+  explicit ListText(std::int64_t limit) : limit_(limit) {}
+  std::int64_t wanted() const { return std::min(kPage, limit_ - count_ + 1); }
+  bool full() const { return counted() || out_.size() > kAnswerBytesMax; }
+  bool counted() const { return count_ == limit_; }
+  void add(std::string_view item) {
+    if (count_++ > 0) out_ += ',';
+    out_ += item;
+  }
+  void tell_more() { more_ = true; }
+  bool more() const { return more_; }
+  bool empty() const { return count_ == 0; }
+  Answer answer(std::string_view name) && {
+    ObjectText out;
+    out.raw(name, "[" + out_ + "]").boolean("more", more_);
+    return json_answer(std::move(out).take());
+  }
+
+ private:
+  static constexpr std::int64_t kPage = 16;  // a row may have a MiB
+  const std::int64_t limit_;
+  std::int64_t count_ = 0;
+  bool more_ = false;
+  std::string out_;
+};
+
+}  // namespace
+
+Result<std::int64_t> integer_parameter(const Route& route, std::string_view name, std::int64_t least,
+                                       std::int64_t most, std::int64_t otherwise) {
+  const std::string* text = route.parameter(name);
+  if (text == nullptr) return otherwise;
+  const auto number = digits(*text);
+  if (!number || *number < least || *number > most)
+    return fail(ErrorKind::kInvalid, "the query's '" + std::string(name) + "' is an integer from " +
+                                         std::to_string(least) + " to " + std::to_string(most));
+  return *number;
+}
+
+std::string Api::checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const {
+  ObjectText out;
+  out.text("id", checkpoint.id).number("seq", checkpoint.seq).text("hash", checkpoint.hash);
+  out.number("size", checkpoint.size).raw("metadata", canonical(checkpoint.metadata));
+  out.raw("spent", spent_text(checkpoint.spent)).raw("fingerprint", checkpoint.fingerprint);
+  std::string changed;
+  for (const auto& part : changed_between(checkpoint.fingerprint, fingerprint_))
+    changed += (changed.empty() ? "\"" : ",\"") + part + "\"";
+  out.raw("changed", "[" + changed + "]").text("saved_at", checkpoint.saved_at);
+  if (payload != nullptr) out.text("payload", to_base64(*payload));
+  return std::move(out).take();
+}
+
+Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, WallTime now) {
+  Episode::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
+  PAWL_OK(check_id("id", spec.id));
+  PAWL_TRY(spec.keep, integer_parameter(call.route, "keep", 0, kListMax, kKeptDefault));
+  if (call.headers.metadata) {
+    auto metadata = metadata_of(*call.headers.metadata);
+    if (!metadata) return std::unexpected(std::move(metadata).error().in("Pawl-Metadata"));
+    spec.metadata = std::move(*metadata);
+  }
+  if (call.headers.spent) {
+    const auto spent = spent_of(*call.headers.spent);
+    if (!spent) return std::unexpected(Error(spent.error()).in("Pawl-Spent"));
+    spec.spent = *spent;
+  } else {
+    PAWL_TRY(spec.spent, episode_->spent());
+  }
+  if (hooks_.free_bytes) {
+    PAWL_TRY(const auto free, hooks_.free_bytes());
+    if (free < kFreeBytesMin)
+      return std::unexpected(disk_full("less than 16 MiB are free on the disk: nothing was saved"));
+  }
+  return episode_->begin_save(std::move(spec), now);
+}
+
+Answer Api::finish_save(const Call& call, Episode::Saving& saving, WallTime now) {
+  if (const auto session = session_of(call, now); !session) return problem(session.error());
+  const auto saved = saving.finish();
+  if (!saved) return problem(saved.error());
+  return json_answer(checkpoint_text(*saved, nullptr), 201);
+}
+
+std::size_t Api::answer_bytes(const Call& call) {
+  switch (call.route.verb) {
+    case Verb::kLoad: {
+      const auto seq = integer_parameter(call.route, "seq", 1, kSeqMax, 0);
+      ListQuery query{.id = *call.route.parameter("id"), .limit = 1};
+      if (seq && *seq > 0) query.before = *seq + 1;
+      const auto found = episode_->list(query);
+      // A damaged one leads to an older one, which may be larger, but not by much.
+      return found && !found->empty() ? static_cast<std::size_t>(found->front().size) : 0;
+    }
+    case Verb::kList: {
+      const std::string* payload = call.route.parameter("payload");
+      return payload != nullptr && *payload == "true" ? 3 * kPayloadsBytesMax : kAnswerBytesMax;
+    }
+    case Verb::kSteps:
+      return kAnswerBytesMax;
+    case Verb::kChildren:
+      return static_cast<std::size_t>(kChildBytesMax);
+    default:
+      return 0;
+  }
+}
+
+void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now) {
+  const auto changed = changed_between(checkpoint.fingerprint, fingerprint_);
+  if (changed.empty() || session.restart_told) return;
+  std::string names;
+  for (const auto& part : changed) names += (names.empty() ? "" : ",") + part;
+  // An episode with too many events is still loaded.
+  static_cast<void>(episode_->add_event(
+      "warm_restart", Json{{"id", checkpoint.id}, {"seq", checkpoint.seq}, {"changed", names}}, now));
+  session.restart_told = true;
+  undo_.emplace_back([this, word = session.word] {
+    if (const auto known = sessions_.find(word); known != sessions_.end()) known->second.restart_told = false;
+  });
+}
+
+Api::Handled Api::load(const Call& call, WallTime now) {
+  const std::string& id = *call.route.parameter("id");
+  PAWL_OK(check_id("id", id));
+  PAWL_TRY(const auto seq, integer_parameter(call.route, "seq", 1, kSeqMax, 0));
+  PAWL_TRY(auto loaded, episode_->load(id, seq > 0 ? std::optional(seq) : std::nullopt, now));
+  if (const auto session = session_of(call, now)) tell_restart(**session, loaded.checkpoint, now);
+  Answer out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
+  out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
+  return out;
+}
+
+Api::Handled Api::list(const Call& call, WallTime now) {
+  PAWL_OK(no_two(call.route));
+  ListQuery query;
+  PAWL_TRY(query.prefix, text_parameter(call.route, "prefix"));
+  if (const std::string* id = call.route.parameter("id")) {
+    PAWL_OK(check_id("id", *id));
+    query.id = *id;
+  }
+  PAWL_TRY(const auto before, integer_parameter(call.route, "before", 1, kSeqMax, 0));
+  if (before > 0) query.before = before;
+  PAWL_TRY(const auto limit, integer_parameter(call.route, "limit", 1, kListMax, kListDefault));
+  const std::string* payload = call.route.parameter("payload");
+  if (payload != nullptr && *payload != "true" && *payload != "false")
+    return fail(ErrorKind::kInvalid, "the query's 'payload' is true or false");
+  const bool with_payloads = payload != nullptr && *payload == "true";
+  std::size_t payload_bytes = 0;
+  ListText out(limit);
+  while (!out.more()) {
+    query.limit = out.wanted();
+    PAWL_TRY(const auto page, episode_->list(query));
+    if (page.empty()) break;
+    for (const auto& checkpoint : page) {
+      payload_bytes += with_payloads ? static_cast<std::size_t>(checkpoint.size) : 0;
+      const bool heavy = with_payloads ? !out.empty() && payload_bytes > kPayloadsBytesMax : out.full();
+      if (heavy || out.counted()) {
+        out.tell_more();
+        break;
+      }
+      query.before = checkpoint.seq;
+      if (with_payloads) {
+        // A damaged one is listed without what can't be read.
+        const auto loaded = episode_->load(checkpoint.id, checkpoint.seq, now);
+        out.add(checkpoint_text(checkpoint, loaded ? &loaded->payload : nullptr));
+      } else {
+        out.add(checkpoint_text(checkpoint, nullptr));
+      }
+    }
+  }
+  return std::move(out).answer("checkpoints");
+}
+
+Api::Handled Api::prune(const Call& call) {
+  PAWL_OK(no_two(call.route));
+  const std::string* id = call.route.parameter("id");
+  if (id == nullptr && call.route.parameter("prefix") == nullptr)
+    return fail(ErrorKind::kInvalid, "the query names an 'id' or a 'prefix' (prefix= alone removes all)");
+  if (id != nullptr) PAWL_OK(check_id("id", *id));
+  PAWL_TRY(const auto prefix, text_parameter(call.route, "prefix"));
+  PAWL_TRY(const auto pruned, episode_->prune(id != nullptr ? *id : prefix, id != nullptr));
+  ObjectText out;
+  out.number("pruned", pruned);
+  return json_answer(std::move(out).take());
+}
+
+Api::Handled Api::steps(const Call& call) {
+  PAWL_TRY(auto after, text_parameter(call.route, "after"));
+  PAWL_TRY(const auto limit, integer_parameter(call.route, "limit", 1, kListMax, kListDefault));
+  ListText out(limit);
+  while (!out.more()) {
+    PAWL_TRY(const auto page, episode_->steps(after, out.wanted()));
+    if (page.empty()) break;
+    for (const auto& step : page) {
+      if (out.full()) {
+        out.tell_more();
+        break;
+      }
+      out.add(step_text(step));
+      after = step.key;
+    }
+  }
+  return std::move(out).answer("steps");
+}
+
+Api::Handled Api::children(const Call& call) {
+  PAWL_TRY(const auto after, text_parameter(call.route, "after"));
+  PAWL_TRY(const auto limit, integer_parameter(call.route, "limit", 1, kListMax, kListDefault));
+  PAWL_TRY(auto all, episode_->children());
+  std::ranges::sort(all, {}, &ChildRow::child_id);
+  ListText out(limit);
+  for (const auto& child : all) {
+    if (child.child_id <= after) continue;
+    if (out.full()) {
+      out.tell_more();
+      break;
+    }
+    out.add(child_text(child));
+  }
+  return std::move(out).answer("children");
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,56 @@
+// Requests that are ready together become durable together: one group of each episode, one commit.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "agent/api.h"
+#include "agent/episodes.h"
+#include "os/clock.h"
+
+namespace pawl::agent {
+
+// A request on its way; whoever adds it keeps it until `done` is called.
+struct Job {
+  Call call;
+  EpisodeKey key;
+  // Of a save whose payload was appended as it came; else its payload is the call's body.
+  std::shared_ptr<Api> api;
+  std::unique_ptr<Episode::Saving> saving;
+
+  Answer answer;
+  std::move_only_function<void()> done;  // the answer may be told
+};
+
+class Batch {
+ public:
+  // `wake` has run() called soon, and before it whatever is ready now. A connection adds one request at a
+  // time, so that each has its turn in each run.
+  Batch(Episodes& episodes, const os::Clock& clock, std::function<void()> wake)
+      : episodes_(episodes), clock_(clock), wake_(std::move(wake)) {}
+
+  void add(Job& job);
+  void run();
+  // Called when a question of `key` has an answer now.
+  std::function<void(const EpisodeKey& key)> on_answered;
+
+ private:
+  struct Group {
+    std::shared_ptr<Api> api;
+    std::vector<Job*> jobs;
+  };
+  bool sort_into(std::vector<Group>& groups, Job& job);
+  std::size_t run_group(Group& group, MonoTime end);  // how many of its jobs
+  static void begin_save(Job& job, WallTime now);
+  static void answer_alone(Job& job, const Error& error, WallTime now);
+
+  Episodes& episodes_;
+  const os::Clock& clock_;
+  const std::function<void()> wake_;
+  std::deque<Job*> ready_;
+  bool woken_ = false;
+};
+
+}  // namespace pawl::agent

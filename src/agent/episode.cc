@@ -1,0 +1,161 @@
+// Opening an episode, its transactions, and its totals.
+#include "agent/episode.h"
+
+#include <fmt/format.h>
+
+#include "agent/episode_store.h"
+#include "embedded/agent_sql.h"
+#include "os/file.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": tells an episode from any other database
+constexpr std::int64_t kSchemaVersion = 1;
+
+const store::sqlite::Statements& statements() {
+  static const auto all = store::sqlite::statements_of(
+      {agent_sql::episode, agent_sql::checkpoints, agent_sql::journal, agent_sql::told});
+  return all;
+}
+
+// A folder is there after a power failure when the one above it was synced.
+Status make_folders_durably(const std::string& folder) {
+  std::vector<std::string> to_sync{folder};
+  for (std::string at = folder; !os::exists(at);) {
+    at = os::folder_of(at);
+    to_sync.push_back(at);
+  }
+  PAWL_OK(os::make_folders(folder, 0700));
+  for (const auto& made : to_sync) PAWL_OK(os::fsync_folder("episode.folder", made));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Episode>> Episode::open(const std::string& path, Access access) {
+  const bool reads = access == Access::kReadOnly;
+  const bool is_new = !os::exists(path);
+  if (reads && is_new) return fail(ErrorKind::kNotFound, "no episode " + path);
+  if (is_new) PAWL_OK(make_folders_durably(os::folder_of(path)));
+  PAWL_TRY(auto connection, Connection::open(path, {.statements = &statements(),
+                                                    .configure = reads ? "configure_reader" : "configure",
+                                                    .creates = !reads}));
+  auto episode = std::make_unique<EpisodeStore>(std::move(connection), access);
+  PAWL_OK(episode->prepare());
+  return episode;
+}
+
+Status EpisodeStore::prepare() {
+  PAWL_TRY(const std::int64_t tables, number("count_tables"));
+  const std::string& path = connection_->path();
+  if (tables == 0) {
+    if (access_ == Access::kReadOnly)
+      return fail(ErrorKind::kNotFound, "nothing was told to episode " + path);
+    PAWL_TRY(auto transaction, Transaction::begin(*connection_, "agent_create"));
+    PAWL_TRY(const std::int64_t since, number("count_tables"));
+    if (since > 0) return {};  // somebody else was first
+    PAWL_OK(connection_->run_script(agent_sql::create));
+    // PRAGMA takes no parameters; both are numbers of ours.
+    PAWL_OK(connection_->run_script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
+                                                kApplicationId, kSchemaVersion)));
+    return transaction.commit();
+  }
+  PAWL_TRY(const std::int64_t application, number("application_id"));
+  if (application != kApplicationId)
+    return std::unexpected(Error{.kind = ErrorKind::kCorrupt,
+                                 .message = "database " + path + " is no episode of Pawl's: move it away",
+                                 .path = path});
+  PAWL_TRY(const std::int64_t version, number("user_version"));
+  if (version > kSchemaVersion)
+    return fail(ErrorKind::kInvalid,
+                fmt::format("episode {}: its schema is version {}, this pawl knows {}; use a newer pawl",
+                            path, version, kSchemaVersion));
+  return {};
+}
+
+EpisodeStore::Snapshot::~Snapshot() {
+  if (connection_ == nullptr) return;
+  if (auto end = connection_->query("rollback")) static_cast<void>(end->run());
+}
+
+Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(Connection& connection) {
+  if (connection.in_transaction()) return Snapshot(nullptr);
+  PAWL_TRY(auto begin, connection.query("begin_read"));
+  PAWL_OK(begin.run());
+  return Snapshot(&connection);
+}
+
+Status EpisodeStore::begin_group() {
+  PAWL_CHECK(!group_);
+  PAWL_TRY(auto transaction, begin("agent_group"));
+  group_.emplace(std::move(transaction));
+  shared_.emplace(*connection_);
+  return {};
+}
+
+Status EpisodeStore::commit() {
+  PAWL_CHECK(group_);
+  shared_.reset();
+  // A full disk or a bad page makes SQLite take back the whole transaction
+  // (sqlite.org/lang_transaction.html).
+  const bool open = connection_->in_transaction();
+  Status done = open ? group_->commit()
+                     : fail(ErrorKind::kUnavailable, "episode " + connection_->path() +
+                                                         ": what was told was taken back; tell it again");
+  group_.reset();
+  if (!done) chunks_.forget();
+  return done;
+}
+
+void EpisodeStore::roll_back() {
+  PAWL_CHECK(group_);
+  shared_.reset();
+  group_.reset();
+  chunks_.forget();
+}
+
+Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes) {
+  if (access_ == Access::kReadOnly)
+    return fail(ErrorKind::kDenied, "episode " + connection_->path() + " was opened to be read");
+  // A savepoint outside of a transaction would be one of its own.
+  if (group_ && !connection_->in_transaction())
+    return fail(ErrorKind::kUnavailable,
+                "episode " + connection_->path() + ": its group was taken back; tell it again");
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
+  if (bytes == 0) return transaction;
+  PAWL_TRY(const std::int64_t used, number("used_bytes"));
+  if (used + static_cast<std::int64_t>(bytes) > kStoredBytesMax)
+    return fail(ErrorKind::kExhausted,
+                fmt::format("the episode has its {} bytes; prune checkpoints", kStoredBytesMax));
+  return transaction;
+}
+
+Result<std::int64_t> EpisodeStore::number(std::string_view statement) {
+  PAWL_TRY(auto query, connection_->query(statement));
+  PAWL_TRY(const bool row, query.next());
+  return row ? query.number(0) : 0;
+}
+
+Result<std::int64_t> EpisodeStore::total(std::string_view name) {
+  PAWL_TRY(auto query, connection_->query("total"));
+  PAWL_TRY(const bool row, query.bind(name).next());
+  return row ? query.number(0) : 0;
+}
+
+Result<std::int64_t> EpisodeStore::add_total(std::string_view name, std::int64_t more) {
+  PAWL_TRY(auto query, connection_->query("add_total"));
+  PAWL_TRY(const bool row, query.bind(name).bind(more).next());
+  if (!row)
+    return fail(ErrorKind::kCorrupt,
+                fmt::format("episode {} has no total of its {}", connection_->path(), name));
+  return query.number(0);
+}
+
+Status EpisodeStore::count(std::string_view name, std::int64_t most, std::string_view what) {
+  PAWL_TRY(const std::int64_t now, add_total(name, 1));
+  if (now > most) return fail(ErrorKind::kExhausted, fmt::format("the episode has its {} {}", most, what));
+  return {};
+}
+
+}  // namespace pawl::agent

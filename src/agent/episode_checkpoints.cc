@@ -1,0 +1,282 @@
+// Saving, loading and pruning checkpoints.
+#include <algorithm>
+#include <limits>
+
+#include "agent/episode_store.h"
+#include "agent/fields.h"
+#include "base/hash.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr std::int64_t kAnySeq = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kSealBytes = 16;
+
+// Metadata is the agent's: it may have floating-point numbers, which canonical() refuses.
+std::string text_of(const Json& metadata) {
+  return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Status check_spec(const Episode::SaveSpec& spec) {
+  PAWL_OK(check_id("id", spec.id));
+  if (!spec.metadata.is_object()) return fail(ErrorKind::kInvalid, "metadata: it is not an object");
+  if (text_of(spec.metadata).size() > kMetadataBytesMax)
+    return fail(ErrorKind::kInvalid,
+                "metadata: it is more than " + std::to_string(kMetadataBytesMax) + " bytes");
+  PAWL_OK(check_number("spent.usd", spec.spent.usd_micros));
+  PAWL_OK(check_number("spent.tokens", spec.spent.tokens));
+  PAWL_OK(check_number("spent.milliseconds", spec.spent.milliseconds));
+  PAWL_OK(check_text("fingerprint", spec.fingerprint, kDetailsBytesMax));
+  if (spec.keep < 0 || spec.keep > kKeepMax)
+    return fail(ErrorKind::kInvalid, "keep: it is not in 0 to " + std::to_string(kKeepMax));
+  return {};
+}
+
+// What one row says, in its order; nobody changes a part of it unseen.
+std::string seal_of(std::initializer_list<std::int64_t> numbers,
+                    std::initializer_list<std::string_view> texts) {
+  std::string all;
+  for (const auto number : numbers) all += std::to_string(number) + ' ';
+  for (const auto text : texts) all += std::to_string(text.size()) + ':';
+  for (const auto text : texts) all += text;
+  return blake3_bytes(all).substr(0, kSealBytes);
+}
+
+std::string from_hex(std::string_view hex) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string out(hex.size() / 2, '\0');
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<char>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+  return out;
+}
+
+}  // namespace
+
+// One that is being received: in memory, until it is whole.
+class EpisodeStore::Receiving final : public Episode::Saving {
+ public:
+  Receiving(EpisodeStore& store, SaveSpec spec, WallTime now)
+      : store_(store), spec_(std::move(spec)), now_(now) {}
+  ~Receiving() override { store_.receiving_bytes_ -= static_cast<std::int64_t>(payload_.size()); }
+  Receiving(const Receiving&) = delete;
+  Receiving& operator=(const Receiving&) = delete;
+
+  Status append(std::string_view bytes) override {
+    const auto more = static_cast<std::int64_t>(bytes.size());
+    if (static_cast<std::int64_t>(payload_.size()) + more > kPayloadBytesMax)
+      return fail(ErrorKind::kExhausted,
+                  "a checkpoint has at most " + std::to_string(kPayloadBytesMax) + " bytes");
+    if (store_.receiving_bytes_ + more > kReceivedBytesMax)
+      return fail(ErrorKind::kExhausted, "too many checkpoints are being saved at once; save it again later");
+    payload_ += bytes;
+    store_.receiving_bytes_ += more;
+    return {};
+  }
+  Result<Checkpoint> finish() override { return store_.save(spec_, payload_, now_); }
+
+ private:
+  EpisodeStore& store_;
+  const SaveSpec spec_;
+  const WallTime now_;
+  std::string payload_;
+};
+
+Result<std::unique_ptr<Episode::Saving>> EpisodeStore::begin_save(SaveSpec spec, WallTime now) {
+  PAWL_OK(check_spec(spec));
+  return std::make_unique<Receiving>(*this, std::move(spec), now);
+}
+
+EpisodeStore::Stored EpisodeStore::read_checkpoint(const Query& query) {
+  Stored out;
+  Checkpoint& made = out.checkpoint;
+  made.seq = query.number(0);
+  made.id = query.text(1);
+  made.hash = to_hex(query.blob(2));
+  made.size = query.number(3);
+  const std::string metadata = query.text(4);
+  made.spent = {.usd_micros = query.number(5), .tokens = query.number(6), .milliseconds = query.number(7)};
+  made.fingerprint = query.text(8);
+  made.saved_at = query.text(9);
+  out.damage_told = query.number(12) != 0;
+  const std::string packed(query.blob(10));
+  const auto seal = seal_of({made.seq, made.size, query.number(5), query.number(6), query.number(7)},
+                            {made.id, made.hash, metadata, made.fingerprint, made.saved_at, packed});
+  auto list = unpack_list(packed);
+  out.whole = seal == query.blob(11) && list;
+  made.metadata = Json::object();
+  if (!out.whole) return out;
+  out.chunks = *std::move(list);
+  if (auto parsed = Json::parse(metadata, nullptr, false); parsed.is_object())
+    made.metadata = std::move(parsed);
+  return out;
+}
+
+Result<std::optional<EpisodeStore::Stored>> EpisodeStore::checkpoint(std::string_view statement,
+                                                                     const std::string& id,
+                                                                     std::int64_t seq) {
+  PAWL_TRY(auto query, connection_->query(statement));
+  PAWL_TRY(const bool row, query.bind(id).bind(seq).next());
+  if (!row) return std::optional<Stored>();
+  return std::optional(read_checkpoint(query));
+}
+
+Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& chunks) {
+  const std::string metadata = text_of(made.metadata), packed = pack_list(chunks);
+  const std::string hash = from_hex(made.hash);
+  const std::string seal =
+      seal_of({made.seq, made.size, made.spent.usd_micros, made.spent.tokens, made.spent.milliseconds},
+              {made.id, made.hash, metadata, made.fingerprint, made.saved_at, packed});
+  PAWL_TRY(auto query, connection_->query("insert_checkpoint"));
+  query.bind(made.seq).bind(made.id).bind_blob(hash).bind(made.size).bind(metadata);
+  query.bind(made.spent.usd_micros).bind(made.spent.tokens).bind(made.spent.milliseconds);
+  query.bind(made.fingerprint).bind(made.saved_at).bind_blob(packed).bind_blob(seal);
+  return query.run();
+}
+
+Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string_view payload, WallTime now) {
+  Checkpoint made{.id = spec.id,
+                  .hash = blake3_hex(payload),
+                  .size = static_cast<std::int64_t>(payload.size()),
+                  .metadata = spec.metadata,
+                  .spent = spec.spent,
+                  .fingerprint = spec.fingerprint,
+                  .saved_at = rfc3339(now)};
+  const auto write = [&]() -> Status {
+    PAWL_TRY(auto transaction, begin("agent_save", payload.size() + kMetadataBytesMax));
+    PAWL_OK(count("checkpoints", kCheckpointsMax, "checkpoints"));
+    PAWL_TRY(made.seq, add_total("checkpoint_seq", 1));
+    PAWL_TRY(const auto before, checkpoint("newest_of_id", spec.id, kAnySeq));
+    PAWL_TRY(const auto chunks, chunks_.put(payload, before ? before->chunks : ChunkList()));
+    PAWL_OK(insert_checkpoint(made, chunks));
+    if (spec.keep > 0) PAWL_OK(remove_older(spec.id, spec.keep));
+    return transaction.commit();
+  };
+  auto written = write();
+  if (!written) {
+    chunks_.forget();
+    return std::unexpected(std::move(written).error());
+  }
+  return made;
+}
+
+// A damaged row does not say which chunks it has, and so ends no run: a chunk too many costs space, one too
+// few costs a checkpoint.
+Result<std::optional<EpisodeStore::Stored>> EpisodeStore::remove_oldest(const Stored& stored) {
+  const auto& [id, seq] = std::tie(stored.checkpoint.id, stored.checkpoint.seq);
+  PAWL_TRY(auto next, checkpoint("oldest_of_id", id, seq));
+  if (stored.whole && (!next || next->whole))
+    PAWL_OK(chunks_.end_runs(stored.chunks, next ? next->chunks : ChunkList()));
+  PAWL_TRY(auto query, connection_->query("delete_checkpoint"));
+  PAWL_OK(query.bind(seq).run());
+  PAWL_TRY([[maybe_unused]] const auto left, add_total("checkpoints", -1));
+  return next;
+}
+
+Status EpisodeStore::remove_older(const std::string& id, std::int64_t keep) {
+  std::int64_t newest = 0;
+  {
+    PAWL_TRY(auto query, connection_->query("newest_beyond"));
+    PAWL_TRY(const bool row, query.bind(id).bind(keep).next());
+    if (!row) return {};
+    newest = query.number(0);
+  }
+  PAWL_TRY(auto oldest, checkpoint("oldest_of_id", id, 0));
+  while (oldest && oldest->checkpoint.seq <= newest) {
+    PAWL_TRY(oldest, remove_oldest(*oldest));
+  }
+  return {};
+}
+
+Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime now) {
+  const bool all_told = std::ranges::all_of(damaged, &Stored::damage_told);
+  if (all_told || access_ == Access::kReadOnly) return {};
+  PAWL_TRY(auto transaction, begin("agent_damage"));
+  for (const auto& stored : damaged) {
+    if (stored.damage_told) continue;
+    const auto& made = stored.checkpoint;
+    PAWL_OK(tell("checkpoint_damaged", {{"id", made.id}, {"seq", made.seq}, {"hash", made.hash}}, now));
+    PAWL_TRY(auto query, connection_->query("note_damage_told"));
+    PAWL_OK(query.bind(made.seq).run());
+  }
+  return transaction.commit();
+}
+
+Result<Loaded> EpisodeStore::load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) {
+  PAWL_OK(check_id("id", id));
+  std::vector<Stored> damaged;
+  std::optional<Loaded> found;
+  {
+    PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
+    PAWL_TRY(auto at, checkpoint(seq ? "checkpoint" : "newest_of_id", id, seq.value_or(kAnySeq)));
+    while (at && !found) {
+      std::optional<std::string> payload;
+      if (at->whole) {
+        PAWL_TRY(payload, chunks_.get(at->chunks, at->checkpoint.size));
+      }
+      if (payload && has_hash(*payload, at->checkpoint.hash)) {
+        found = Loaded{.checkpoint = std::move(at->checkpoint), .payload = *std::move(payload)};
+        break;
+      }
+      const std::int64_t older_than = at->checkpoint.seq;
+      damaged.push_back(*std::move(at));
+      at.reset();
+      if (!seq) {
+        PAWL_TRY(at, checkpoint("newest_of_id", id, older_than));
+      }
+    }
+  }
+  // What can't be told now is told by the next load; a payload that is there is worth more.
+  static_cast<void>(tell_damage(damaged, now));
+  if (found) {
+    found->damaged = static_cast<std::int64_t>(damaged.size());
+    return *std::move(found);
+  }
+  const std::string which = "checkpoint " + id + (seq ? " of seq " + std::to_string(*seq) : "");
+  if (damaged.empty()) return fail(ErrorKind::kNotFound, "there is no " + which);
+  return fail(ErrorKind::kCorrupt, which + ": what is stored is damaged, and no older one is whole");
+}
+
+Result<std::vector<Checkpoint>> EpisodeStore::list(const ListQuery& query) {
+  if (query.limit < 1 || query.limit > kListMax)
+    return fail(ErrorKind::kInvalid, "limit: it is not in 1 to " + std::to_string(kListMax));
+  PAWL_OK(check_word("prefix", query.prefix));
+  const bool by_prefix = !query.id && !query.prefix.empty();
+  const std::string& name = query.id ? *query.id : query.prefix;
+  const std::string behind = name + '\xFF';  // which no UTF-8 has
+  PAWL_TRY(auto rows, connection_->query(query.id    ? "list_of_id"
+                                         : by_prefix ? "list_of_prefix"
+                                                     : "list_all"));
+  rows.bind(query.before.value_or(kAnySeq)).bind(query.limit);
+  if (query.id || by_prefix) rows.bind(name);
+  if (by_prefix) rows.bind(behind);
+  std::vector<Checkpoint> out;
+  for (;;) {
+    PAWL_TRY(const bool row, rows.next());
+    if (!row) return out;
+    out.push_back(read_checkpoint(rows).checkpoint);
+  }
+}
+
+Result<std::int64_t> EpisodeStore::prune(const std::string& prefix, bool exactly) {
+  PAWL_OK(exactly ? check_id("id", prefix) : check_word("prefix", prefix));
+  PAWL_TRY(auto transaction, begin("agent_prune"));
+  const std::string behind = prefix + (exactly ? '\0' : '\xFF');
+  std::int64_t removed = 0;
+  for (;;) {
+    std::string id;
+    {
+      PAWL_TRY(auto query, connection_->query("first_id_of_prefix"));
+      PAWL_TRY(const bool row, query.bind(prefix).bind(behind).next());
+      if (!row) break;
+      id = query.text(0);
+    }
+    PAWL_TRY(auto oldest, checkpoint("oldest_of_id", id, 0));
+    for (; oldest; ++removed) {
+      PAWL_TRY(oldest, remove_oldest(*oldest));
+    }
+  }
+  PAWL_OK(transaction.commit());
+  return removed;
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,144 @@
+// An episode in its database. A detail of this room.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/chunks.h"
+#include "agent/episode.h"
+#include "store/sqlite/connection.h"
+
+namespace pawl::agent {
+
+using store::sqlite::Query;
+using store::sqlite::Transaction;
+
+// The key of a lost step's question is this and the step's.
+constexpr std::string_view kStepQuestion = "step:";
+std::string question_of_step(const std::string& key);
+
+class EpisodeStore final : public Episode {
+ public:
+  EpisodeStore(std::unique_ptr<Connection> connection, Access access)
+      : connection_(std::move(connection)), chunks_(*connection_), access_(access) {}
+  // Makes the tables of a new file. kNotFound: it has none, and may not be written.
+  Status prepare();
+
+  Status begin_group() override;
+  Status commit() override;
+  void roll_back() override;
+
+  Result<std::unique_ptr<Saving>> begin_save(SaveSpec spec, WallTime now) override;
+  Result<Loaded> load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) override;
+  Result<std::vector<Checkpoint>> list(const ListQuery& query) override;
+  Result<std::int64_t> prune(const std::string& prefix, bool exactly) override;
+
+  Result<StepBegun> begin_step(const StepBegin& step, WallTime now) override;
+  Status complete_step(const std::string& key, std::string result, WallTime now) override;
+  Status fail_step(const std::string& key, std::string error, WallTime now) override;
+  Result<std::vector<StepRow>> steps(const std::string& after_key, std::int64_t limit) override;
+
+  Result<ChildSpawned> spawn(const ChildSpawn& child, std::int64_t children_max, WallTime now) override;
+  Status finish_child(const std::string& child_id, std::string result, WallTime now) override;
+  Result<std::vector<ChildRow>> children() override;
+
+  Status add_usage(const Usage& usage, WallTime now) override;
+  Result<Spent> spent() override;
+  Result<Question> ask(const std::string& key, const std::string& text,
+                       const std::vector<std::string>& choices, WallTime now) override;
+  Result<std::vector<Question>> questions() override;
+  Status answer(const std::string& key, const std::string& answer, const std::string& who,
+                WallTime now) override;
+  Status add_event(const std::string& event, const Json& details, WallTime now) override;
+  Result<Told> told_since(std::int64_t seq) override;
+
+  Result<std::int64_t> begin_session(const std::string& session, WallTime now) override;
+
+ private:
+  class Receiving;
+  // A checkpoint's row, with what only the store looks at.
+  struct Stored {
+    Checkpoint checkpoint;
+    ChunkList chunks;
+    bool whole = false;  // the row is what was written
+    bool damage_told = false;
+  };
+  struct Step {
+    StepRow row;
+    std::string session;
+    std::string lost;  // "", or what became of it (episode_steps.cc)
+  };
+  // While it lives, what is read is of one moment.
+  class Snapshot {
+   public:
+    static Result<Snapshot> begin(Connection& connection);
+    Snapshot(Snapshot&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
+    Snapshot& operator=(Snapshot&&) = delete;
+    ~Snapshot();
+
+   private:
+    explicit Snapshot(Connection* connection) : connection_(connection) {}
+    Connection* connection_;  // null: a part of the transaction that was open
+  };
+
+  // --- transactions and totals
+  // Of a verb that writes `bytes`, about; 0: it may when the episode is full. A part of the group, when one
+  // is open.
+  Result<Transaction> begin(std::string_view verb, std::size_t bytes = 0);
+  Result<std::int64_t> number(std::string_view statement);
+  Result<std::int64_t> total(std::string_view name);
+  Result<std::int64_t> add_total(std::string_view name, std::int64_t more);  // returns the sum
+  // One more of what is bounded; `what` for people.
+  Status count(std::string_view name, std::int64_t most, std::string_view what);
+  // Of what a verb does besides. The last of kEventsMax says that there were more.
+  Status tell(std::string_view event, const Json& details, WallTime now);
+  Status insert_event(std::string_view event, const Json& details, WallTime now);
+
+  // --- checkpoints
+  static Stored read_checkpoint(const Query& query);
+  Result<std::optional<Stored>> checkpoint(std::string_view statement, const std::string& id,
+                                           std::int64_t seq);
+  Result<Checkpoint> save(const SaveSpec& spec, std::string_view payload, WallTime now);
+  Status insert_checkpoint(const Checkpoint& made, const ChunkList& chunks);
+  Status remove_older(const std::string& id, std::int64_t keep);
+  // `stored` is its id's oldest; returns the one after it.
+  Result<std::optional<Stored>> remove_oldest(const Stored& stored);
+  Status tell_damage(const std::vector<Stored>& damaged, WallTime now);
+
+  // --- journal
+  static Step read_step(const Query& query);
+  Result<std::optional<Step>> step(const std::string& key);
+  Result<StepBegun> begin_new(const StepBegin& asked, WallTime now);
+  Result<StepBegun> begin_known(const Step& known, const StepBegin& asked, WallTime now);
+  Result<StepBegun> begin_again(const Step& known, const StepBegin& asked, WallTime now);
+  Result<StepBegun> lose(const Step& known, const StepBegin& asked, WallTime now);
+  struct StepEnd {
+    std::string_view state, lost, result, error;
+  };
+  Status end_step(const std::string& key, const StepEnd& end, WallTime now);
+  // A step that a person was asked about has ended by itself.
+  Status withdraw_question(const Step& known, std::string_view answer, WallTime now);
+  Status decide(const std::string& key, std::string_view answer, const std::string& who, WallTime now);
+
+  // --- questions
+  Result<std::optional<Question>> question(const std::string& key);
+  Status insert_question(const std::string& key, const std::string& text, std::string_view choices,
+                         WallTime now);
+  // Of a step that was lost: it may have been answered for an execution before.
+  Status ask_anew(const std::string& key, const std::string& text, WallTime now);
+  Status write_answer(const std::string& key, std::string_view answer, std::string_view who, WallTime now);
+
+  Result<std::optional<ChildRow>> child(const std::string& child_id);
+
+  const std::unique_ptr<Connection> connection_;
+  Chunks chunks_;
+  const Access access_;
+  std::int64_t receiving_bytes_ = 0;  // of all Receivings
+  std::optional<Transaction> group_;
+  std::optional<Connection::Shared> shared_;  // while group_ is open
+};
+
+}  // namespace pawl::agent

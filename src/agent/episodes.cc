@@ -1,0 +1,76 @@
+#include "agent/episodes.h"
+
+#include <algorithm>
+
+#include "os/file.h"
+
+namespace pawl::agent {
+
+Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
+  auto out = std::unique_ptr<Episodes>(new Episodes(spec));
+  if (spec.context) {
+    PAWL_TRY(auto api, out->open_one(*spec.context));
+    const auto& key = spec.context->key;
+    out->open_[{key.goal_id, key.episode_id}] = {.api = std::move(api)};
+  }
+  return out;
+}
+
+std::expected<EpisodeKey, Answer> Episodes::key_of(const Headers& headers) const {
+  const auto check = [](std::optional<std::string_view> named, const std::string& served,
+                        std::string_view what) {
+    return !named || *named == served
+               ? std::nullopt
+               : std::optional(problem(403, "foreign", "this socket is of another " + std::string(what)));
+  };
+  if (spec_.context) {
+    const auto& key = spec_.context->key;
+    if (auto foreign = check(headers.goal, key.goal_id, "goal")) return std::unexpected(std::move(*foreign));
+    if (auto foreign = check(headers.episode, key.episode_id, "episode"))
+      return std::unexpected(std::move(*foreign));
+    return key;
+  }
+  EpisodeKey key{.run_id = std::string(kNoRun),
+                 .goal_id = std::string(headers.goal.value_or("default")),
+                 .episode_id = std::string(headers.episode.value_or("default"))};
+  if (const auto path = episode_path(spec_.pawl_folder, key); !path)
+    return std::unexpected(problem(path.error()));
+  return key;
+}
+
+std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key) {
+  const Name name{key.goal_id, key.episode_id};
+  auto found = open_.find(name);
+  if (found == open_.end()) {
+    if (open_.size() >= kEpisodesOpenMax && !close_one())
+      return std::unexpected(problem(503, "unavailable", "16 episodes are in use at this moment: try again"));
+    auto api = open_one({.key = key});
+    if (!api) return std::unexpected(problem(api.error()));
+    found = open_.emplace(name, Open{.api = std::move(*api)}).first;
+  }
+  found->second.used = ++uses_;
+  return found->second.api;
+}
+
+Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
+  PAWL_TRY(const auto path, episode_path(spec_.pawl_folder, context.key));
+  PAWL_TRY(auto episode, Episode::open(path, Episode::Access::kReadWrite));
+  Api::Hooks hooks{.on_log = spec_.on_log,
+                   .on_heartbeat = spec_.on_heartbeat,
+                   .on_cap_reached = spec_.on_cap_reached,
+                   .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); }};
+  return std::make_shared<Api>(std::move(episode), context, std::move(hooks));
+}
+
+// False when all are in use.
+bool Episodes::close_one() {
+  auto oldest = open_.end();
+  for (auto it = open_.begin(); it != open_.end(); ++it)
+    if (it->second.api.use_count() == 1 && (oldest == open_.end() || it->second.used < oldest->second.used))
+      oldest = it;
+  if (oldest == open_.end()) return false;
+  open_.erase(oldest);
+  return true;
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,111 @@
+#include "agent/exchange.h"
+
+#include <algorithm>
+#include <boost/beast/http/rfc7230.hpp>
+
+#include "agent/episodes.h"
+
+namespace pawl::agent {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::size_t kInputBytes = 8 << 10, kInputBytesMax = 64 << 10;
+
+Answer invalid(std::string_view detail) { return problem(400, "invalid", detail); }
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+bool is_ours(std::string_view name) {
+  return name.size() > 5 && boost::beast::iequals({name.data(), 5}, "pawl-");
+}
+
+// What it says of its body fits what the path takes.
+std::optional<Answer> judge_body(const Parser& parser, Request& request) {
+  const Verb verb = request.call.route.verb;
+  const auto& fields = parser.get();
+  if (const auto coding = fields.find(http::field::transfer_encoding);
+      coding != fields.end() && !boost::beast::iequals(coding->value(), "chunked"))
+    return invalid("the only Transfer-Encoding is chunked");
+  if (const auto length = parser.content_length()) request.size = *length;
+  if (!takes_body(verb))
+    return request.size.value_or(0) > 0 || parser.chunked() ? std::optional(invalid("this takes no body"))
+                                                            : std::nullopt;
+  if (request.size.value_or(0) > body_bytes_max(verb)) return too_large(verb);
+  if (const auto expect = fields.find(http::field::expect); expect != fields.end()) {
+    if (!boost::beast::iequals(expect->value(), "100-continue"))
+      return problem(417, "invalid", "the only Expect is 100-continue");
+    request.waits_for_continue = !parser.is_done();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Sink::take(std::string_view bytes) {
+  size += bytes.size();
+  if (discards || !status || size > size_max) return;
+  if (saving)
+    status = saving->append(bytes);
+  else
+    body += bytes;
+}
+
+std::size_t body_bytes_max(Verb verb) {
+  return verb == Verb::kSave ? static_cast<std::size_t>(kPayloadBytesMax) : kBodyBytesMax;
+}
+
+Answer too_large(Verb verb) {
+  return problem(413, "too-large",
+                 verb == Verb::kSave ? "a checkpoint has at most 64 MiB" : "a body has at most 2 MiB");
+}
+
+std::optional<Answer> judge(const Parser& parser, const Episodes& episodes, bool by_operator,
+                            Request& request) {
+  const auto& fields = parser.get();
+  for (const auto& field : fields) {
+    const auto name = view(field.name_string());
+    if (is_ours(name) && !take_header(request.call.headers, name, view(field.value())))
+      return invalid("the header " + std::string(name.substr(0, 64)) + " is not known, or comes twice");
+  }
+  auto route = find_route(view(fields.method_string()), view(fields.target()), by_operator);
+  if (!route) return std::move(route).error();
+  request.call.route = std::move(*route);
+  const auto& headers = request.call.headers;
+  if (headers.session && !is_word(*headers.session))
+    return invalid("Pawl-Session is 1 to 64 letters, digits, '.', '_' and '-'");
+  auto key = episodes.key_of(headers);
+  if (!key) return std::move(key).error();
+  request.key = std::move(*key);
+  return judge_body(parser, request);
+}
+
+std::string head_of(const Answer& answer, bool keep_alive) {
+  std::string out = "HTTP/1.1 " + std::to_string(answer.status) + " ";
+  const auto reason = http::obsolete_reason(static_cast<http::status>(answer.status));
+  out.append(reason.data(), reason.size()).append("\r\n");
+  if (!answer.type.empty()) out.append("Content-Type: ").append(answer.type).append("\r\n");
+  constexpr int kNoContent = 204;
+  if (answer.status != kNoContent) out += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  out += answer.headers;
+  if (!keep_alive) out += "Connection: close\r\n";
+  return out + "\r\n";
+}
+
+boost::asio::mutable_buffer Input::room() {
+  if (empty()) begin_ = end_ = 0;
+  if (begin_ > 0 && end_ == data_.size()) {
+    data_.erase(0, begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  // A header is parsed when all of it is there; a body needs no more than a piece.
+  if (end_ == data_.size()) data_.resize(std::max(kInputBytes, data_.size() * 2));
+  return boost::asio::buffer(data_.data() + end_, std::min(data_.size() - end_, kInputBytesMax));
+}
+
+void Input::shrink() {
+  if (empty() && data_.size() > kInputBytesMax) *this = {};
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,86 @@
+// What the connections of one server share, in its one thread. A detail of server.cc and connection.cc.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "agent/batch.h"
+#include "agent/episodes.h"
+#include "agent/turns.h"
+#include "os/clock.h"
+#include "os/random.h"
+
+namespace pawl::agent {
+
+using UnixSocket = boost::asio::local::stream_protocol::socket;
+
+constexpr std::size_t kConnectionsMax = 64;  // that have sent something
+constexpr std::size_t kStrangersMax = 256;   // that have not: each costs a descriptor and 2 KiB
+// Answers and bodies up to this are everybody's; larger ones take turns for kTurnsBytes. With 64 connections,
+// their buffers and the episodes' caches a server stays below kMemoryBytesMax.
+constexpr std::size_t kSmallBytes = 256 << 10;
+constexpr std::size_t kTurnsBytes = 160 << 20;
+constexpr std::size_t kMemoryBytesMax = 512 << 20;
+
+constexpr std::int64_t kSilenceMs = 30'000;  // of a request that is not whole, or an answer that is not read
+// Somebody who holds a turn that others wait for, in all and without a sign of life.
+constexpr std::int64_t kTurnMs = 30'000, kTurnSilenceMs = 5'000;
+// A request has a minute, and a second for each of so many bytes, however steadily it drips.
+constexpr std::int64_t kRequestMs = 60'000, kBytesPerSecondMin = 64 << 10;
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  enum class State { kIdle, kReading, kWriting, kWorking };
+  struct Life {
+    State state = State::kIdle;
+    bool stranger = true;      // has not sent anything
+    bool knows_us = false;     // has had an answer
+    MonoTime progress{};       // when the last byte went in or out
+    MonoTime request_began{};  // its first byte
+    std::int64_t bytes = 0;    // of the request and its answer so far
+    std::size_t turn_bytes = 0;
+    MonoTime turn_began{};
+  };
+  const Life& life() const { return life_; }
+  virtual void close() = 0;
+  virtual void stop() = 0;  // what has arrived is answered; nothing more arrives
+  virtual void question_answered(const EpisodeKey& key) = 0;
+
+ protected:
+  Life life_;
+};
+
+class Hub {
+ public:
+  Hub(boost::asio::io_context& context, Episodes& episodes, const os::Clock& clock);
+
+  boost::asio::io_context& context;
+  Episodes& episodes;
+  const os::Clock& clock;
+  os::SystemRandom random;
+  Batch batch;
+  Turns turns{kTurnsBytes};
+  bool stopping = false;
+
+  void add(std::shared_ptr<Connection> connection);
+  void remove(const Connection& connection);
+  // A stranger has sent something. False when 64 others have, and none of them can be asked to go.
+  bool has_seat();
+  void check_all();  // ends those that take too long
+  void close_all();
+  void stop_all();
+  bool empty() const { return connections_.empty(); }
+
+ private:
+  std::list<std::shared_ptr<Connection>> connections_;  // oldest first
+};
+
+// Serves `socket` until it ends; adds itself to the hub, and removes itself.
+void serve(Hub& hub, UnixSocket socket, bool by_operator);
+
+}  // namespace pawl::agent

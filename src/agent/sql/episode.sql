@@ -1,0 +1,25 @@
+-- name: configure
+-- Before the file is a WAL database, or never. Two packed chunks of 8 KiB fit in a page of 8, and a save that
+-- changes little writes few and small pages to the log.
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8192;
+-- After a large transaction the log is cut to this again.
+PRAGMA journal_size_limit = 4194304;
+-- name: configure_reader
+-- It may bring the log of a writer that was killed into the database, and so needs more than read-only access.
+PRAGMA query_only = ON;
+PRAGMA temp_store = MEMORY;
+-- name: begin_read
+BEGIN;
+-- name: data_version
+PRAGMA data_version;
+-- name: used_bytes
+SELECT (page_count - freelist_count) * page_size
+FROM pragma_page_count, pragma_freelist_count, pragma_page_size;
+-- name: total
+SELECT value FROM totals WHERE name = ?1;
+-- name: add_total
+UPDATE totals SET value = value + ?2 WHERE name = ?1 RETURNING value;
