@@ -49,7 +49,9 @@ for (;;) {
   const asking = (await graph.getState(config)).tasks.flatMap((task) => task.interrupts)[0];
   if (asking === undefined) break;
   // The graph's interrupt is a question to a person: `pawl answer` answers it, to this process or to a later one.
-  const answer = await pawl.ask(`interrupt-${asking.id}`, asking.value, { choices: ["yes", "no"] });
+  const key = `interrupt-${asking.id}`;
+  console.log(`asking ${key}`);
+  const answer = await pawl.ask(key, asking.value, { choices: ["yes", "no"] });
   await graph.invoke(new Command({ resume: answer }), config);
 }
 console.log("done");

@@ -37,7 +37,10 @@ export function unpack<Header>(payload: Uint8Array): Frame<Header> {
     header,
     part(index) {
       const [type, length] = header.parts[index]!;
-      return [type, bytes.subarray(offsets[index]!, offsets[index]! + length)];
+      const begin = bytes.byteOffset + offsets[index]!;
+      // Bytes are a value as they are: nobody else's memory.
+      if (type === "bytes") return [type, new Uint8Array(bytes.buffer.slice(begin, begin + length))];
+      return [type, new Uint8Array(bytes.buffer, begin, length)];
     },
   };
 }

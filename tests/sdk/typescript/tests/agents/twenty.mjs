@@ -10,8 +10,8 @@ const tell = (line) => {
   fsyncSync(file);
 };
 const pawl = connect();
-const before = await pawl.load("agent-0");
-tell(`loaded ${before === undefined ? -1 : before.json().step}`);
+const saved = (await pawl.load("agent-0"))?.json().step ?? -1;
+tell(`loaded ${saved}`);
 for (let i = 0; i < 20; i++) {
   const { value } = await pawl.step(`step-${i}`, { kind: "effect", onLost: "re_execute" }, { i }, async () => {
     tell(`ran ${i}`);
@@ -19,6 +19,7 @@ for (let i = 0; i < 20; i++) {
     return { value: `${i}.${process.pid}.${Math.random()}` };
   });
   tell(`completed ${i} ${value}`);
+  if (i <= saved) continue;
   await pawl.save("agent-0", { step: i, value });
   tell(`saved ${i}`);
 }
