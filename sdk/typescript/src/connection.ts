@@ -62,7 +62,8 @@ export class Connection {
       } catch (error) {
         if (!isAway(error)) throw error;
         away ??= performance.now();
-        if (!this.answered || performance.now() - away > COMES_BACK_MS) {
+        const never = !this.answered && NOBODY.has(codeOf(error));
+        if (never || performance.now() - away > COMES_BACK_MS) {
           throw error instanceof UnavailableError ? error : this.unavailable(error);
         }
         await sleep(RETRY_MS);
@@ -118,8 +119,14 @@ export class Connection {
 
 export const JSON_BODY = { "Content-Type": "application/json" };
 
+const NOBODY = new Set(["ECONNREFUSED", "ENOENT"]);
+const LEFT = new Set(["ECONNRESET", "EPIPE", "EAGAIN"]); // EAGAIN: more connect at once than the socket's queue holds
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
+}
+
 function isAway(error: unknown): boolean {
-  if (error instanceof UnavailableError) return true;
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === "ECONNRESET" || code === "EPIPE" || code === "ECONNREFUSED" || code === "ENOENT" || code === "EAGAIN";
+  const code = codeOf(error);
+  return error instanceof UnavailableError || NOBODY.has(code) || LEFT.has(code);
 }

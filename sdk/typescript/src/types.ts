@@ -132,9 +132,17 @@ export interface Question {
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
 
+const NAMES = new Map<string, string>(); // of the API's members: a few dozen
+
+function camelCase(name: string): string {
+  let camel = NAMES.get(name);
+  if (camel === undefined) NAMES.set(name, (camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())));
+  return camel;
+}
+
 // Only the outermost names: what is inside of results and metadata is the agent's.
 export function fromWire<T>(object: object): T {
   const out: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(object)) out[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())] = value;
+  for (const [name, value] of Object.entries(object)) out[camelCase(name)] = value;
   return out as T;
 }

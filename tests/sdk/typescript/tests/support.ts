@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import http from "node:http";
 import { fileURLToPath } from "node:url";
 
 import { connect, type Pawl } from "@pawl/sdk";
@@ -20,17 +21,20 @@ export function freshPawl(): Pawl {
 export interface Agent {
   process: ChildProcess;
   output(): string;
+  errors(): string;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
 // One of the agents beside this file, as a process of its own.
 export function startAgent(name: string, env: Record<string, string>, ...args: string[]): Agent {
   const file = fileURLToPath(new URL(`agents/${name}`, import.meta.url));
-  const child = spawn(process.execPath, [file, ...args], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [file, ...args], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  let errors = "";
+  child.stderr!.on("data", (part: Buffer) => (errors += part.toString()));
   let text = "";
   child.stdout!.on("data", (part: Buffer) => (text += part.toString()));
   const ended = once(child, "close").then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
-  return { process: child, output: () => text, ended };
+  return { process: child, output: () => text, errors: () => errors, ended };
 }
 
 export function envOf(episode: { socket: string; goal: string; episode: string }): Record<string, string> {
@@ -63,9 +67,14 @@ export async function startAgentd(folder: string): Promise<Agentd> {
   };
 }
 
-// As a person does, by `pawl answer`.
+// What `pawl answer` says, on the socket that no agent sees.
 export async function answer(episode: { goal: string; episode: string }, key: string, said: string): Promise<void> {
-  const done = spawn(process.env["PAWL"]!, ["answer", "--dir", process.env["PAWL_STATE"]!, episode.goal, episode.episode, key, said]);
-  const [code] = (await once(done, "close")) as [number];
-  if (code !== 0) throw new Error(`pawl answer ended with ${code}`);
+  const request = http.request({
+    socketPath: `${process.env["PAWL_STATE"]!}/operator.sock`, method: "POST", path: "/v1/answer",
+    headers: { "Content-Type": "application/json", "Pawl-Goal": episode.goal, "Pawl-Episode": episode.episode },
+  });
+  request.end(JSON.stringify({ key, answer: said, who: "test" }));
+  const [response] = (await once(request, "response")) as [http.IncomingMessage];
+  response.resume();
+  if (response.statusCode !== 200) throw new Error(`the answer was not taken: ${response.statusCode}`);
 }

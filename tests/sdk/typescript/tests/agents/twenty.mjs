@@ -12,6 +12,7 @@ const tell = (line) => {
 const pawl = connect();
 const saved = (await pawl.load("agent-0"))?.json().step ?? -1;
 tell(`loaded ${saved}`);
+console.log("works");
 for (let i = 0; i < 20; i++) {
   const { value } = await pawl.step(`step-${i}`, { kind: "effect", onLost: "re_execute" }, { i }, async () => {
     tell(`ran ${i}`);
