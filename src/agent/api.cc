@@ -4,6 +4,7 @@
 
 #include "agent/answers.h"
 #include "agent/body.h"
+#include "agent/fields.h"
 #include "base/json.h"
 
 namespace pawl::agent {
@@ -218,7 +219,7 @@ Api::Handled Api::begin_step(const Call& call, WallTime now) {
   PAWL_TRY(const auto kind, body.text("kind", kTextCharactersMax));
   if (kind != "pure" && kind != "effect") return fail(ErrorKind::kInvalid, "'kind' is pure or effect");
   step.kind = kind == "pure" ? StepKind::kPure : StepKind::kEffect;
-  PAWL_TRY(step.args_hash, body.id("args_hash"));
+  PAWL_TRY(step.args_hash, body.text("args_hash", kIdBytesMax));
   if (body.has("on_lost")) {
     PAWL_TRY(const auto on_lost, body.text("on_lost", kTextCharactersMax));
     for (const auto choice : {OnLost::kReExecute, OnLost::kAsk, OnLost::kFail})
@@ -330,10 +331,9 @@ Api::Handled Api::ask(const Call& call, WallTime now) {
 }
 
 Result<Question> Api::find_question(const std::string& key) {
-  PAWL_TRY(auto questions, episode_->questions());
-  const auto found = std::ranges::find(questions, key, &Question::key);
-  if (found == questions.end()) return fail(ErrorKind::kNotFound, "no such question: ask it first");
-  return std::move(*found);
+  PAWL_TRY(auto found, episode_->question(key));
+  if (!found) return fail(ErrorKind::kNotFound, "no such question: ask it first");
+  return *std::move(found);
 }
 
 Api::Handled Api::question(const Call& call) {
@@ -351,7 +351,7 @@ Api::Handled Api::answer(const Call& call, WallTime now) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("key", "answer", "who"));
   PAWL_TRY(const auto key, body.id("key"));
-  PAWL_TRY(const auto answer, body.text("answer", kTextCharactersMax));
+  PAWL_TRY(const auto answer, body.text("answer", kResultBytesMax));
   PAWL_TRY(const auto who, body.text("who", kNoteCharactersMax));
   PAWL_OK(episode_->answer(key, answer, who, now));
   PAWL_TRY(const auto question, find_question(key));

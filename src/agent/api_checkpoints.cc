@@ -4,12 +4,13 @@
 #include "agent/answers.h"
 #include "agent/api.h"
 #include "agent/body.h"
+#include "agent/fields.h"
 #include "base/json.h"
 
 namespace pawl::agent {
 namespace {
 
-constexpr std::int64_t kListMax = 1000, kListDefault = 100, kSeqMax = 1LL << 53;
+constexpr std::int64_t kListDefault = 100, kSeqMax = 1LL << 53;
 
 // Names of what two fingerprints differ in, sorted.
 std::vector<std::string> changed_between(const std::string& saved, const std::string& today) {
@@ -37,16 +38,24 @@ Result<Json> metadata_of(std::string_view header) {
   const auto text = from_base64(header);
   if (!text) return fail(ErrorKind::kInvalid, "is not base64 with padding (RFC 4648, section 4)");
   if (text->size() > kMetadataBytesMax) return fail(ErrorKind::kInvalid, "has at most 64 KiB");
-  // For depth and duplicates before any tree is made.
+  // Not parse_json(): fractions are welcome. Depth and duplicates are looked for before any tree is made.
   PAWL_TRY([[maybe_unused]] const auto checked, Body::parse(*text));
-  return parse_json(*text);
+  auto out = Json::parse(*text, nullptr, false);
+  if (out.is_discarded())
+    return fail(ErrorKind::kInvalid, "has a number or a character that nothing can hold");
+  return out;
+}
+
+// It may have fractions, which canonical() refuses.
+std::string metadata_text(const Json& metadata) {
+  return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // "" or an id.
 Result<std::string> text_parameter(const Route& route, std::string_view name) {
   const std::string* value = route.parameter(name);
-  if (value == nullptr || value->empty()) return std::string();
-  PAWL_OK(check_id(name, *value));
+  if (value == nullptr) return std::string();
+  PAWL_OK(check_word(name, *value));
   return *value;
 }
 
@@ -101,7 +110,7 @@ Result<std::int64_t> integer_parameter(const Route& route, std::string_view name
 std::string Api::checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const {
   ObjectText out;
   out.text("id", checkpoint.id).number("seq", checkpoint.seq).text("hash", checkpoint.hash);
-  out.number("size", checkpoint.size).raw("metadata", canonical(checkpoint.metadata));
+  out.number("size", checkpoint.size).raw("metadata", metadata_text(checkpoint.metadata));
   out.raw("spent", spent_text(checkpoint.spent)).raw("fingerprint", checkpoint.fingerprint);
   std::string changed;
   for (const auto& part : changed_between(checkpoint.fingerprint, fingerprint_))
@@ -114,7 +123,7 @@ std::string Api::checkpoint_text(const Checkpoint& checkpoint, const std::string
 Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, WallTime now) {
   Episode::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
   PAWL_OK(check_id("id", spec.id));
-  PAWL_TRY(spec.keep, integer_parameter(call.route, "keep", 0, kListMax, kKeptDefault));
+  PAWL_TRY(spec.keep, integer_parameter(call.route, "keep", 0, kKeepMax, kKeptDefault));
   if (call.headers.metadata) {
     auto metadata = metadata_of(*call.headers.metadata);
     if (!metadata) return std::unexpected(std::move(metadata).error().in("Pawl-Metadata"));

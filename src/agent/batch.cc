@@ -11,11 +11,11 @@ namespace {
 // After so long a group is committed, and the rest waits for another turn: nobody waits longer because others
 // ask for much.
 constexpr std::int64_t kSliceMicros = 5'000;
+constexpr int kNoSpace = 507;
 
 // Every write of a group that could not be committed.
-Answer not_committed(const Error& error) {
-  return error.kind == ErrorKind::kExhausted ? problem(507, "no-space", error.message)
-                                             : problem(503, "unavailable", error.message);
+Answer not_committed(const Error& error, bool full) {
+  return full ? problem(507, "no-space", error.message) : problem(503, "unavailable", error.message);
 }
 
 }  // namespace
@@ -68,7 +68,8 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
   do begin_save(*group.jobs[ready++], now);
   while (ready < group.jobs.size() && clock_.mono() < end);
   if (const auto begun = group.api->begin_group(); !begun) {
-    for (std::size_t i = 0; i < ready; ++i) answer_alone(*group.jobs[i], begun.error(), now);
+    const bool full = begun.error().kind == ErrorKind::kExhausted;
+    for (std::size_t i = 0; i < ready; ++i) answer_alone(*group.jobs[i], begun.error(), full, now);
     return ready;
   }
   std::size_t ran = 0;
@@ -79,8 +80,14 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
     else if (job.saving)
       job.answer = group.api->finish_save(job.call, *job.saving, now);
   } while (ran < ready && clock_.mono() < end);
-  if (const auto committed = group.api->commit(); !committed)
-    for (std::size_t i = 0; i < ran; ++i) answer_alone(*group.jobs[i], committed.error(), now);
+  if (const auto committed = group.api->commit(); !committed) {
+    // SQLite takes a whole transaction back when one of its writes finds the disk full; commit() only says
+    // that it did.
+    const bool full =
+        committed.error().kind == ErrorKind::kExhausted ||
+        std::ranges::any_of(group.jobs, [](const Job* job) { return job->answer.status == kNoSpace; });
+    for (std::size_t i = 0; i < ran; ++i) answer_alone(*group.jobs[i], committed.error(), full, now);
+  }
   for (std::size_t i = 0; i < ran; ++i) group.jobs[i]->saving.reset();
   return ran;
 }
@@ -99,10 +106,10 @@ void Batch::begin_save(Job& job, WallTime now) {
 }
 
 // The group failed. What only reads needs none.
-void Batch::answer_alone(Job& job, const Error& error, WallTime now) {
+void Batch::answer_alone(Job& job, const Error& error, bool full, WallTime now) {
   const bool refused_before = job.call.route.verb == Verb::kSave && !job.saving;
   if (refused_before) return;
-  job.answer = only_reads(job.call.route.verb) ? job.api->handle(job.call, now) : not_committed(error);
+  job.answer = only_reads(job.call.route.verb) ? job.api->handle(job.call, now) : not_committed(error, full);
 }
 
 }  // namespace pawl::agent

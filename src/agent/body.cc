@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "agent/agent.h"
+#include "agent/fields.h"
 #include "base/json.h"
 
 namespace pawl::agent {
@@ -322,16 +323,6 @@ Result<std::string> Body::id(std::string_view name) const {
   PAWL_TRY(auto out, text(name, kIdBytesMax));
   PAWL_OK(check_id(name, out));
   return out;
-}
-
-Status check_id(std::string_view what, std::string_view id) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  if (id.empty()) return member_problem(what, "is empty");
-  if (id.size() > kIdBytesMax)
-    return member_problem(what, "has at most " + std::to_string(kIdBytesMax) + " bytes");
-  if (std::ranges::any_of(id, is_control)) return member_problem(what, "has a control character");
-  if (!is_valid_utf8(id)) return member_problem(what, "is not UTF-8");
-  return {};
 }
 
 Result<std::int64_t> money(std::string_view what, std::string_view text) {

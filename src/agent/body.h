@@ -51,8 +51,6 @@ class Body {
   std::vector<Member> members_;
 };
 
-// An id or a key: 1 to kIdBytesMax bytes of UTF-8 without control characters.
-Status check_id(std::string_view what, std::string_view id);
 // "0.0125" as millionths of a dollar: up to nine digits, a point and one to six digits.
 Result<std::int64_t> money(std::string_view what, std::string_view text);
 std::string money_text(std::int64_t usd_micros);

@@ -206,6 +206,7 @@ class Episode {
   virtual Result<Question> ask(const std::string& key, const std::string& text,
                                const std::vector<std::string>& choices, WallTime now) = 0;
   virtual Result<std::vector<Question>> questions() = 0;
+  virtual Result<std::optional<Question>> question(const std::string& key) = 0;  // nothing: never asked
   // An orphan's question takes `done <JSON>`, `run` or `fail`. kInvalid: not one of the choices; kConflict:
   // it has another answer already.
   virtual Status answer(const std::string& key, const std::string& answer, const std::string& who,

@@ -50,6 +50,7 @@ class EpisodeStore final : public Episode {
   Result<Question> ask(const std::string& key, const std::string& text,
                        const std::vector<std::string>& choices, WallTime now) override;
   Result<std::vector<Question>> questions() override;
+  Result<std::optional<Question>> question(const std::string& key) override;
   Status answer(const std::string& key, const std::string& answer, const std::string& who,
                 WallTime now) override;
   Status add_event(const std::string& event, const Json& details, WallTime now) override;
@@ -124,7 +125,6 @@ class EpisodeStore final : public Episode {
   Status decide(const std::string& key, std::string_view answer, const std::string& who, WallTime now);
 
   // --- questions
-  Result<std::optional<Question>> question(const std::string& key);
   Status insert_question(const std::string& key, const std::string& text, std::string_view choices,
                          WallTime now);
   // Of a step that was lost: it may have been answered for an execution before.

@@ -93,5 +93,6 @@ void add_skip(const Command& program);
 void add_cancel(const Command& program);
 void add_migrate(const Command& program);
 void add_sandbox(const Command& program);
+void add_agentd(const Command& program);
 
 }  // namespace pawl::cli

@@ -47,10 +47,10 @@ std::string host_name() {
   return text;
 }
 
-std::atomic<bool> g_interrupted{false};
+std::atomic<int> g_interrupted_by{0};
 
 void on_interrupt(int number) {
-  g_interrupted = true;
+  g_interrupted_by = number;
   signal(number, SIG_DFL);
 }
 
@@ -193,7 +193,8 @@ void catch_interrupts() {
   }
 }
 
-bool interrupted() { return g_interrupted; }
+bool interrupted() { return g_interrupted_by != 0; }
+bool asked_to_stop_by_keyboard() { return g_interrupted_by == SIGINT; }
 
 bool is_terminal(int fd) { return isatty(fd) == 1; }
 

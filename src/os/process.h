@@ -59,6 +59,7 @@ std::optional<std::string> environment_value(const std::string& name);
 // one ends the process as usual.
 void catch_interrupts();
 bool interrupted();
+bool asked_to_stop_by_keyboard();  // by SIGINT, and not by another one after it
 bool is_terminal(int fd);
 std::size_t terminal_columns(int fd);  // 80 when it can't be known
 std::int64_t user_id();                // the real uid

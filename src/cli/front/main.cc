@@ -18,7 +18,8 @@ struct Command {
 };
 constexpr std::array kOwn = {Command{"sandbox", pawl::cli::add_sandbox},
                              Command{"status", pawl::cli::add_status}, Command{"logs", pawl::cli::add_logs},
-                             Command{"inspect", pawl::cli::add_inspect}};
+                             Command{"inspect", pawl::cli::add_inspect},
+                             Command{"agentd", pawl::cli::add_agentd}};
 
 int become_engine(char** argv) {
   const auto own = pawl::os::own_executable();
