@@ -14,6 +14,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "savers"))
+import savers  # noqa: E402
+
 PAWL, BENCH = sys.argv[1], sys.argv[2]
 AS_JSON = "--json" in sys.argv
 PHASES = 20
@@ -222,12 +225,13 @@ def main():
     figures.update(relay())
     figures.update(reports())
     figures.update(in_process())
+    figures.update(savers.figures(PAWL))
     if AS_JSON:
         print(json.dumps({name: dict(zip(("value", "unit", "goal", "ok"), (round(f[0], 3), *f[1:])))
                           for name, f in figures.items()}))
     else:
         for name, (value, unit, goal, ok) in figures.items():
-            print(f"{name:32} {value:10.2f} {unit:6} {goal:8} {'' if not goal else 'ok' if ok else 'MISSED'}")
+            print(f"{name:36} {value:10.2f} {unit:6} {goal:8} {'' if not goal else 'ok' if ok else 'MISSED'}")
 
 
 main()

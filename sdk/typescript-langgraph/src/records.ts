@@ -1,0 +1,83 @@
+// What is saved for a checkpoint, and for what a task of it wrote; and both read again.
+import {
+  compareWritesSortKeys, WRITES_IDX_MAP, writesSortKey,
+  type Checkpoint, type CheckpointMetadata, type CheckpointPendingWrite, type PendingWrite, type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+
+import { pack, unpack, type Frame, type Typed } from "./frame.js";
+
+interface BaseHeader {
+  checkpoint: Omit<Checkpoint, "channel_values">;
+  parent?: string;
+  channels: string[]; // of the parts behind the first, which is the metadata
+}
+
+export interface BaseRecord {
+  checkpoint: Omit<Checkpoint, "channel_values">;
+  parent: string | undefined;
+  channels: string[];
+  value(channel: string): Promise<unknown>;
+  values(): Promise<Record<string, unknown>>;
+  metadata(): Promise<CheckpointMetadata>;
+}
+
+export async function packBase(
+  serde: SerializerProtocol, checkpoint: Checkpoint, metadata: CheckpointMetadata, parent: string | undefined, channels: string[],
+): Promise<Buffer> {
+  const { channel_values: values, ...rest } = checkpoint;
+  const parts: Promise<Typed>[] = [serde.dumpsTyped(metadata), ...channels.map((channel) => serde.dumpsTyped(values[channel]))];
+  const header: BaseHeader = { checkpoint: rest, ...(parent !== undefined && { parent }), channels };
+  return pack(header, await Promise.all(parts));
+}
+
+export function unpackBase(serde: SerializerProtocol, payload: Uint8Array): BaseRecord {
+  const frame = unpack<BaseHeader>(payload);
+  const { checkpoint, parent, channels } = frame.header;
+  const at = (index: number): Promise<unknown> => serde.loadsTyped(...frame.part(index));
+  return {
+    checkpoint, parent, channels,
+    value: (channel) => at(1 + channels.indexOf(channel)),
+    values: async () => Object.fromEntries(await Promise.all(channels.map(async (name, i) => [name, await at(1 + i)] as const))),
+    metadata: () => at(0) as Promise<CheckpointMetadata>,
+  };
+}
+
+interface WritesHeader {
+  task: string;
+  path: string;
+  writes: [channel: string, index: number][];
+}
+
+export async function packWrites(serde: SerializerProtocol, writes: PendingWrite[], task: string, path: string): Promise<Buffer> {
+  const indexOf = (channel: string, i: number): number => (Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel]! : i);
+  const header: WritesHeader = { task, path, writes: writes.map(([channel], i) => [channel, indexOf(channel, i)]) };
+  return pack(header, await Promise.all(writes.map(([, value]) => serde.dumpsTyped(value))));
+}
+
+export interface Write {
+  task: string;
+  channel: string;
+  value(): Promise<unknown>;
+}
+
+// Of all that the tasks of one checkpoint wrote, oldest first: what counts, in the order of live execution. A
+// write that was made stays: a task that is run again does not change what others may have seen. A special one
+// (an error, an interrupt, an answer: a negative index) is about the task's latest run.
+export function mergeWrites(serde: SerializerProtocol, payloads: Uint8Array[]): Write[] {
+  const counting = new Map<string, { key: ReturnType<typeof writesSortKey>; write: Write }>();
+  for (const payload of payloads) {
+    const frame: Frame<WritesHeader> = unpack<WritesHeader>(payload);
+    const { task, path, writes } = frame.header;
+    writes.forEach(([channel, index], i) => {
+      const name = `${index} ${task}`;
+      if (index >= 0 && counting.has(name)) return;
+      const write = { task, channel, value: () => serde.loadsTyped(...frame.part(i)) as Promise<unknown> };
+      counting.set(name, { key: writesSortKey(path, task, index), write });
+    });
+  }
+  return [...counting.values()].sort((a, b) => compareWritesSortKeys(a.key, b.key)).map(({ write }) => write);
+}
+
+export async function pendingWrites(writes: Write[]): Promise<CheckpointPendingWrite[]> {
+  return Promise.all(writes.map(async (write): Promise<CheckpointPendingWrite> => [write.task, write.channel, await write.value()]));
+}

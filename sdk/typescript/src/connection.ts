@@ -1,0 +1,132 @@
+// Requests over the Unix socket, on connections that are kept.
+import { closeSync, openSync } from "node:fs";
+import http from "node:http";
+import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { errorOf, UnavailableError } from "./errors.js";
+
+const SOCKETS = 8; // of ordinary requests: more would only queue for the one writer on the other side
+const LONG_SOCKETS = 16; // of those that wait for a person; apart, so that they hold up nobody
+const COMES_BACK_MS = 10_000; // how long one who answered before may be away: `pawl agentd` is started again
+const RETRY_MS = 25;
+const ADDRESS_BYTES = 107; // of a Unix socket's address (unix(7)); longer paths go through their folder's descriptor
+const HEADER_BYTES = 256 * 1024; // a checkpoint's metadata come as a header: 64 KiB, then base64
+
+export interface Reply {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface Ask {
+  method: "GET" | "PUT" | "POST" | "DELETE";
+  path: string;
+  headers?: Record<string, string>;
+  body?: Uint8Array | string;
+  long?: boolean;
+}
+
+export class Connection {
+  readonly socket: string;
+  readonly episode: string; // tells apart what this process talks to
+  private readonly headers: Record<string, string>;
+  private readonly agent = new http.Agent({ keepAlive: true, maxSockets: SOCKETS, scheduling: "lifo" });
+  private readonly longAgent = new http.Agent({ keepAlive: true, maxSockets: LONG_SOCKETS });
+  private answered = false;
+  private folder: number | undefined; // of a long path
+
+  constructor(socket: string, headers: Record<string, string>) {
+    this.socket = socket;
+    this.headers = headers;
+    this.episode = [socket, headers["Pawl-Goal"], headers["Pawl-Episode"]].join("\n");
+  }
+
+  close(): void {
+    this.agent.destroy();
+    this.longAgent.destroy();
+    if (this.folder !== undefined) closeSync(this.folder);
+    this.folder = undefined;
+  }
+
+  // A status of 2xx, or an error. Each request of the API may come twice, so one whose answer was lost with the
+  // connection is sent again: a checkpoint saved twice is one more of the same, all else counts once.
+  async ask(ask: Ask): Promise<Reply> {
+    let away: number | undefined;
+    for (;;) {
+      try {
+        const reply = await this.once(ask);
+        this.answered = true;
+        if (reply.status >= 300) throw errorOf(reply.status, reply.body);
+        return reply;
+      } catch (error) {
+        if (!isAway(error)) throw error;
+        away ??= performance.now();
+        const never = !this.answered && NOBODY.has(codeOf(error));
+        if (never || performance.now() - away > COMES_BACK_MS) {
+          throw error instanceof UnavailableError ? error : this.unavailable(error);
+        }
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  async json<T>(ask: Ask): Promise<T> {
+    const reply = await this.ask(ask);
+    return JSON.parse(reply.body.toString()) as T;
+  }
+
+  post(path: string, body: object): Promise<Reply> {
+    return this.ask({ method: "POST", path, body: JSON.stringify(body), headers: JSON_BODY });
+  }
+
+  async postFor<T>(path: string, body: object): Promise<T> {
+    return JSON.parse((await this.post(path, body)).body.toString()) as T;
+  }
+
+  private once(ask: Ask): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const headers: Record<string, string | number> = { ...this.headers, ...ask.headers };
+      if (ask.body !== undefined) headers["Content-Length"] = Buffer.byteLength(ask.body);
+      const request = http.request({
+        socketPath: this.address(), agent: ask.long ? this.longAgent : this.agent, method: ask.method, path: ask.path, headers,
+        maxHeaderSize: HEADER_BYTES,
+      });
+      request.on("error", reject);
+      request.on("response", (response) => {
+        const parts: Buffer[] = [];
+        response.on("data", (part: Buffer) => parts.push(part));
+        response.on("error", reject);
+        response.on("end", () => resolve({
+          status: response.statusCode ?? 0, headers: response.headers, body: parts.length === 1 ? parts[0]! : Buffer.concat(parts),
+        }));
+      });
+      request.end(ask.body);
+    });
+  }
+
+  private address(): string {
+    if (Buffer.byteLength(this.socket) <= ADDRESS_BYTES) return this.socket;
+    this.folder ??= openSync(dirname(this.socket), "r");
+    return `/proc/self/fd/${this.folder}/${basename(this.socket)}`;
+  }
+
+  private unavailable(cause: unknown): UnavailableError {
+    const where = this.answered ? `${this.socket} was left by who answered there` : `nobody listens on ${this.socket}`;
+    return UnavailableError.of(`${where}. Run the agent under \`pawl run\`, or start \`pawl agentd\``, cause);
+  }
+}
+
+export const JSON_BODY = { "Content-Type": "application/json" };
+
+const NOBODY = new Set(["ECONNREFUSED", "ENOENT"]);
+const LEFT = new Set(["ECONNRESET", "EPIPE", "EAGAIN"]); // EAGAIN: more connect at once than the socket's queue holds
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
+}
+
+function isAway(error: unknown): boolean {
+  const code = codeOf(error);
+  return error instanceof UnavailableError || NOBODY.has(code) || LEFT.has(code);
+}

@@ -1,0 +1,92 @@
+// Steps that are not to be paid twice: begin, do, complete.
+import { argsHash } from "./canonical.js";
+import { JSON_BODY, type Connection } from "./connection.js";
+import { determinismErrorOf, DeterminismError, StepLostError, UnansweredError } from "./errors.js";
+import type { Json, Question } from "./types.js";
+
+const ERROR_CHARACTERS_MAX = 2000; // the API takes 8192 bytes of UTF-8
+const POLL_MS = 30_000; // the longest wait that the API knows
+
+export interface StepOptions {
+  // An effect is paid, or seen outside of the workspace; a pure step may be done again at will. "effect" without it.
+  kind?: "pure" | "effect";
+  // When it was begun by a process that is gone. Without it: re_execute for pure steps, ask for effects.
+  onLost?: "re_execute" | "ask" | "fail";
+  // With ask: how many milliseconds to wait for a person; without it for ever. Then UnansweredError.
+  wait?: number;
+}
+
+interface Begun {
+  answer: "run" | "done" | "lost";
+  result?: Json;
+  on_lost?: "ask" | "fail";
+  question?: string;
+}
+
+// By episode and key, whatever connection asked: Pawl takes what one process begins for one run.
+const running = new Map<string, { hash: string; result: Promise<unknown> }>();
+
+export class Journal {
+  private readonly connection: Connection;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  // Asked for while it runs in this very process, it is the same run.
+  step<T>(key: string, options: StepOptions, args: unknown, run: () => Promise<T> | T): Promise<T> {
+    const hash = argsHash(args);
+    const name = `${this.connection.episode}\n${key}`;
+    const twin = running.get(name);
+    if (twin !== undefined) {
+      if (twin.hash !== hash) return Promise.reject(new DeterminismError(key, twin.hash, hash));
+      return twin.result as Promise<T>;
+    }
+    const result = this.journaled(key, options, hash, run).finally(() => running.delete(name));
+    running.set(name, { hash, result });
+    return result;
+  }
+
+  private async journaled<T>(key: string, options: StepOptions, hash: string, run: () => Promise<T> | T): Promise<T> {
+    const begun = await this.begin(key, options, hash);
+    if (begun.answer === "done") return begun.result as T;
+    let text: string;
+    try {
+      // The first run gives what the next process will read: JSON, not an object with more to it.
+      text = JSON.stringify(await run()) ?? "null";
+    } catch (error) {
+      const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      await this.connection.post("/v1/steps/fail", { key, error: message.slice(0, ERROR_CHARACTERS_MAX) });
+      throw error;
+    }
+    await this.connection.ask({
+      method: "POST", path: "/v1/steps/complete", body: `{"key":${JSON.stringify(key)},"result":${text}}`,
+      headers: JSON_BODY,
+    });
+    return JSON.parse(text) as T;
+  }
+
+  private async begin(key: string, options: StepOptions, hash: string): Promise<Begun> {
+    const body = { key, kind: options.kind ?? "effect", args_hash: hash, ...(options.onLost && { on_lost: options.onLost }) };
+    const until = options.wait === undefined ? Infinity : performance.now() + options.wait;
+    for (;;) {
+      const begun = await this.connection.postFor<Begun>("/v1/steps/begin", body).catch((error: unknown) => {
+        throw determinismErrorOf(key, hash, error);
+      });
+      if (begun.answer !== "lost") return begun;
+      if (begun.on_lost === "fail" || begun.question === undefined) throw new StepLostError(key);
+      await waitForAnswer(this.connection, begun.question, until);
+    }
+  }
+}
+
+// The question with its answer; UnansweredError when `until` (of performance.now()) comes first.
+export async function waitForAnswer(connection: Connection, key: string, until: number): Promise<Question & { answer: string }> {
+  for (;;) {
+    const left = Math.max(0, Math.min(POLL_MS, Math.ceil(until - performance.now())));
+    const path = `/v1/question?key=${encodeURIComponent(key)}&wait_ms=${left}`;
+    const question = await connection.json<Question>({ method: "GET", path, long: true });
+    if (question.answer !== undefined) return question as Question & { answer: string };
+    if (performance.now() >= until) throw new UnansweredError(key, question.question);
+  }
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Builds the packages of sdk/, starts `pawl agentd`, and runs their tests and LangGraph's validation against it.
+
+PAWL names the program, SDK_PACKAGES the folder with the packages of package.json (scripts/setup test).
+Fails when a test fails, was skipped, or is missing.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+PACKAGES = pathlib.Path(os.environ.get("SDK_PACKAGES", ROOT / "build/sdk-typescript"))
+VALIDATION_TESTS = 718 + 8  # LangGraph's validation, and its tests of getDeltaChannelHistory
+
+
+def prepare():
+    major = int(subprocess.run(["node", "-p", "process.versions.node.split('.')[0]"], capture_output=True, text=True, check=True).stdout)
+    if major < 20:
+        sys.exit(f"Node.js {major} is too old for the packages of sdk/typescript: install Node.js 20 or newer")
+    subprocess.run([HERE / "build", PACKAGES], check=True)
+    shutil.rmtree(PACKAGES / "tests", ignore_errors=True)
+    shutil.copytree(HERE / "tests", PACKAGES / "tests")
+    shutil.copytree(ROOT / "examples/langgraph-js", PACKAGES / "tests/example", ignore=shutil.ignore_patterns("node_modules"))
+
+
+def start_agentd(folder):
+    socket = folder / "agentd.sock"
+    agentd = subprocess.Popen([os.environ["PAWL"], "agentd", "--dir", folder / "state", "--socket", socket], stdout=subprocess.PIPE)
+    agentd.stdout.readline()  # it says where it listens when it does
+    return agentd, socket
+
+
+def stop(agentd):
+    agentd.send_signal(signal.SIGTERM)
+    try:
+        return agentd.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        agentd.kill()
+        agentd.wait()
+        return "nothing: SIGTERM did not end it"
+
+
+def run_tests(folder, socket):
+    results = folder / "results.json"
+    command = ["node_modules/.bin/vitest", "run", "--globals", "--root", PACKAGES, "--dir", PACKAGES / "tests", "--maxWorkers=2",
+               "--testTimeout=60000", "--hookTimeout=60000", "--reporter=default", "--reporter=json", f"--outputFile={results}", *sys.argv[1:]]
+    status = subprocess.run(command, cwd=PACKAGES, env={**os.environ, "PAWL_SOCKET": str(socket), "PAWL_STATE": str(folder / "state")}).returncode
+    return status, json.loads(results.read_text())
+
+
+def main():
+    prepare()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-sdk-"))
+    agentd, socket = start_agentd(folder)
+    try:
+        status, found = run_tests(folder, socket)
+    finally:
+        ended = stop(agentd)
+        shutil.rmtree(folder)
+    tests = [test for file in found["testResults"] for test in file["assertionResults"]]
+    validation = [test for file in found["testResults"] if file["name"].endswith("/validation.test.ts") for test in file["assertionResults"]]
+    passed = sum(test["status"] == "passed" for test in validation)
+    print(f"@langchain/langgraph-checkpoint-validation: {passed} of {len(validation)} tests passed, {len(validation) - passed} skipped or failed")
+    print(f"all: {sum(test['status'] == 'passed' for test in tests)} of {len(tests)} passed")
+    if not sys.argv[1:] and len(validation) != VALIDATION_TESTS:
+        sys.exit(f"the validation has {len(validation)} tests instead of {VALIDATION_TESTS}")
+    if any(test["status"] != "passed" for test in tests):
+        sys.exit("a test failed or was skipped")
+    if ended != 0:
+        sys.exit(f"agentd ended with {ended}")
+    sys.exit(status)
+
+
+main()

@@ -1,0 +1,70 @@
+import { connect, ConflictError, DeterminismError, UnansweredError } from "@pawl/sdk";
+import { expect, test } from "vitest";
+
+import { freshEpisode, freshPawl, answer } from "./support.js";
+
+test("the context tells a fresh start from a resumed one", async () => {
+  const episode = freshEpisode();
+  const fresh = await connect(episode).context();
+  expect(fresh).toMatchObject({ goalId: "tests", episodeId: episode.episode, resumed: false, stop: false });
+  expect(fresh.spent).toMatchObject({ tokens: 0 });
+  expect(typeof fresh.fingerprint.pawl).toBe("string");
+});
+
+test("usage is told once however often it is said", async () => {
+  const pawl = freshPawl();
+  await pawl.usage("call-1", { model: "m", inputTokens: 100, outputTokens: 20, cachedTokens: 60, usd: "0.5" });
+  await pawl.usage("call-1", { model: "m", inputTokens: 100, outputTokens: 20, cachedTokens: 60, usd: "0.5" });
+  const budget = await pawl.usage("call-2", { model: "m", inputTokens: 1, outputTokens: 1, usd: "0.25" });
+  expect(Number(budget.spent.usd)).toBe(0.75);
+  expect(budget.spent.tokens).toBe(122);
+  expect((await pawl.heartbeat("thinking")).spent).toEqual(budget.spent);
+  await pawl.log("one line", "warning");
+});
+
+test("twins that are spawned at once have places of their own, the same in the next process", async () => {
+  const episode = freshEpisode();
+  const results: string[][] = [];
+  for (let process_ = 0; process_ < 2; process_++) {
+    const children = connect(episode).children("lead-0");
+    let runs = 0;
+    const run = async ({ id }: { id: string }) => {
+      runs += 1;
+      return `result of ${id}`;
+    };
+    const twins = await Promise.all([children.spawn({ task: "same" }, run), children.spawn({ task: "same" }, run)]);
+    const team = await children.spawnAll([{ spec: { task: "a" }, run }, { spec: { task: "a" }, run }, { spec: { task: "b" }, run }]);
+    results.push([...twins, ...team]);
+    expect(runs).toBe(process_ === 0 ? 5 : 0);
+  }
+  expect(results[1]).toEqual(results[0]);
+  const ids = ["0.0", "1.0", "2.0", "2.1", "2.2"].map((place) => `lead-0/${place}`);
+  expect(results[0]).toEqual(ids.map((id) => `result of ${id}`));
+  const { children, more } = await connect(episode).listChildren();
+  expect(more).toBe(false);
+  expect(children.map(({ childId, state }) => [childId, state])).toEqual(ids.map((id) => [id, "done"]));
+});
+
+test("a child that did not finish is resumed; one with another task is refused", async () => {
+  const episode = freshEpisode();
+  const failing = connect(episode).children("lead-0").spawn({ task: "a" }, () => {
+    throw new Error("crashed");
+  });
+  await expect(failing).rejects.toThrow("crashed");
+  const seen: boolean[] = [];
+  expect(await connect(episode).children("lead-0").spawn({ task: "a" }, ({ resumed }) => seen.push(resumed))).toBe(1);
+  expect(seen).toEqual([true]);
+  const other = connect(episode).children("lead-0").spawn({ task: "b" }, () => 1);
+  await expect(other).rejects.toBeInstanceOf(DeterminismError);
+});
+
+test("a question is asked once, and its answer is kept", async () => {
+  const episode = freshEpisode();
+  const pawl = connect(episode);
+  await expect(pawl.ask("deploy", "Deploy now?", { choices: ["yes", "no"], wait: 0 })).rejects.toBeInstanceOf(UnansweredError);
+  await expect(pawl.ask("deploy", "Another text?", { wait: 0 })).rejects.toBeInstanceOf(ConflictError);
+  const waiting = pawl.ask("deploy", "Deploy now?", { choices: ["yes", "no"] });
+  await answer(episode, "deploy", "yes");
+  expect(await waiting).toBe("yes");
+  expect(await connect(episode).ask("deploy", "Deploy now?", { choices: ["yes", "no"] })).toBe("yes");
+});
