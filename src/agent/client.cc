@@ -56,8 +56,8 @@ class BeastClient final : public Client {
     request.method_string({method.data(), method.size()});
     request.target(target);
     request.set(http::field::host, "pawl");
-    for (const Headers* some : {static_cast<const Headers*>(&always_), &headers})
-      for (const auto& [name, value] : *some) request.set(name, value);
+    for (const auto& [name, value] : always_) request.set(name, value);
+    for (const auto& [name, value] : headers) request.set(name, value);
     request.body() = std::move(body);
     request.prepare_payload();
     error_code error;

@@ -204,27 +204,29 @@ Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime no
   return transaction.commit();
 }
 
+Result<std::optional<std::string>> EpisodeStore::payload_of(const Stored& stored) {
+  if (!stored.whole) return std::optional<std::string>();
+  PAWL_TRY(auto payload, chunks_.get(stored.chunks, stored.checkpoint.size));
+  if (payload && !has_hash(*payload, stored.checkpoint.hash)) payload.reset();
+  return payload;
+}
+
 Result<Loaded> EpisodeStore::load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) {
   PAWL_OK(check_id("id", id));
   std::vector<Stored> damaged;
   std::optional<Loaded> found;
   {
     PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
-    PAWL_TRY(auto at, checkpoint(seq ? "checkpoint" : "newest_of_id", id, seq.value_or(kAnySeq)));
-    while (at && !found) {
-      std::optional<std::string> payload;
-      if (at->whole) {
-        PAWL_TRY(payload, chunks_.get(at->chunks, at->checkpoint.size));
-      }
-      if (payload && has_hash(*payload, at->checkpoint.hash)) {
-        found = Loaded{.checkpoint = std::move(at->checkpoint), .payload = *std::move(payload)};
-        break;
-      }
-      const std::int64_t older_than = at->checkpoint.seq;
-      damaged.push_back(*std::move(at));
-      at.reset();
-      if (!seq) {
-        PAWL_TRY(at, checkpoint("newest_of_id", id, older_than));
+    for (auto older_than = seq.value_or(kAnySeq); !found;) {
+      PAWL_TRY(const auto at, checkpoint(seq ? "checkpoint" : "newest_of_id", id, older_than));
+      if (!at) break;
+      PAWL_TRY(auto payload, payload_of(*at));
+      if (payload) {
+        found = Loaded{.checkpoint = at->checkpoint, .payload = *std::move(payload)};
+      } else {
+        damaged.push_back(*at);
+        if (seq) break;
+        older_than = at->checkpoint.seq;
       }
     }
   }

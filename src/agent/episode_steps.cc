@@ -10,7 +10,7 @@ namespace {
 // What became of a step whose process is gone.
 constexpr std::string_view kAsked = "ask";     // a person, who has not answered
 constexpr std::string_view kGivenUp = "fail";  // for ever: by its policy, or by a person
-constexpr std::string_view kBegun = "begun", kDone = "done", kFailed = "failed";
+constexpr std::string_view kDone = "done", kFailed = "failed";
 constexpr std::size_t kRowBytes = 4096;  // of a step besides its result, with its question, about
 
 std::string_view name(StepKind kind) { return kind == StepKind::kPure ? "pure" : "effect"; }

@@ -107,6 +107,8 @@ class EpisodeStore final : public Episode {
   Status remove_older(const std::string& id, std::int64_t keep);
   // `stored` is its id's oldest; returns the one after it.
   Result<std::optional<Stored>> remove_oldest(const Stored& stored);
+  // Nothing: it is damaged.
+  Result<std::optional<std::string>> payload_of(const Stored& stored);
   Status tell_damage(const std::vector<Stored>& damaged, WallTime now);
 
   // --- journal

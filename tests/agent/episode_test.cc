@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -209,6 +210,54 @@ TEST_F(Episodes, AFailedWriteTakesTheWholeGroupBack) {
   EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "old");
   ASSERT_TRUE(save(*episode_, "a", "new"));
   EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "new");
+}
+
+// A file system of two megabytes.
+class SmallDisk {
+ public:
+  explicit SmallDisk(std::string path) : path_(std::move(path)) {
+    PAWL_CHECK(os::make_folders(path_));
+    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=2m") == 0;
+  }
+  ~SmallDisk() { umount(path_.c_str()); }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  bool mounted() const { return mounted_; }
+
+ private:
+  const std::string path_;
+  bool mounted_;
+};
+
+TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
+  const SmallDisk disk(folder_ / "small");
+  ASSERT_TRUE(disk.mounted()) << "needs root for a small tmpfs; CI runs as root";
+  const std::string ballast = folder_ / "small/ballast";
+  ASSERT_TRUE(os::write_atomically(ballast, std::string(1 << 20, 'x')));
+  const auto episode = *Episode::open(folder_ / "small/episode.db", Episode::Access::kReadWrite);
+  std::uint64_t saved = 0;
+  for (;; ++saved) {
+    const auto last = save(*episode, "a", state_text(100'000, saved), 0);
+    if (last) continue;
+    EXPECT_EQ(last.error().kind, ErrorKind::kExhausted) << last.error().message;
+    break;
+  }
+  ASSERT_GT(saved, 1u);
+  EXPECT_EQ(episode->load("a", {}, kNow)->payload, state_text(100'000, saved - 1));
+  ASSERT_TRUE(episode->begin_group());
+  ASSERT_TRUE(save(*episode, "a", state_text(1 << 20, 99), 0));
+  EXPECT_EQ(episode->commit().error().kind, ErrorKind::kExhausted);
+  // More than SQLite keeps in memory until then: it takes back all of the group, and nobody is told
+  // otherwise.
+  ASSERT_TRUE(episode->begin_group());
+  ASSERT_TRUE(episode->begin_step({.key = "k", .session = "s"}, kNow));
+  EXPECT_EQ(save(*episode, "a", state_text(40 << 20, 99), 0).error().kind, ErrorKind::kExhausted);
+  EXPECT_FALSE(episode->begin_step({.key = "l", .session = "s"}, kNow));
+  EXPECT_FALSE(episode->commit());
+  EXPECT_TRUE(episode->steps("", 1)->empty());
+  ASSERT_TRUE(os::remove_tree(ballast));
+  ASSERT_TRUE(save(*episode, "a", "there is room again", 0));
+  EXPECT_EQ(episode->load("a", {}, kNow)->payload, "there is room again");
 }
 
 }  // namespace
