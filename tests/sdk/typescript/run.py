@@ -50,7 +50,7 @@ def stop(agentd):
 def run_tests(folder, socket):
     results = folder / "results.json"
     command = ["node_modules/.bin/vitest", "run", "--globals", "--root", PACKAGES, "--dir", PACKAGES / "tests", "--maxWorkers=2",
-               "--testTimeout=60000", "--hookTimeout=60000", "--reporter=default", "--reporter=json", f"--outputFile={results}", *sys.argv[1:]]
+               "--testTimeout=120000", "--hookTimeout=120000", "--reporter=default", "--reporter=json", f"--outputFile={results}", *sys.argv[1:]]
     status = subprocess.run(command, cwd=PACKAGES, env={**os.environ, "PAWL_SOCKET": str(socket), "PAWL_STATE": str(folder / "state")}).returncode
     return status, json.loads(results.read_text())
 
