@@ -27,6 +27,7 @@ def prepare():
     subprocess.run([HERE / "build", PACKAGES], check=True)
     shutil.rmtree(PACKAGES / "tests", ignore_errors=True)
     shutil.copytree(HERE / "tests", PACKAGES / "tests")
+    subprocess.run(["node_modules/.bin/tsc", "-p", "tests"], cwd=PACKAGES, check=True)
     shutil.copytree(ROOT / "examples/langgraph-js", PACKAGES / "tests/example", ignore=shutil.ignore_patterns("node_modules"))
 
 
