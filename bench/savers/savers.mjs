@@ -76,5 +76,4 @@ for (const [size, kib, fresh, attended] of [
   for (const saver of Object.values(savers)) for (let i = 0; i < attended; i++) await saver.deleteThread(`${size}-${i}`);
 }
 console.log(JSON.stringify(rates));
-savers.pawl.close();
 await savers.postgres.end();

@@ -123,7 +123,8 @@ Result<StepBegun> EpisodeStore::lose(const Step& known, const StepBegin& asked, 
     case OnLost::kReExecute:
       return begin_again(known, asked, now);
     case OnLost::kFail:
-      PAWL_OK(end_step(key, {.state = kFailed, .lost = kGivenUp, .error = "its process is gone"}, now));
+      PAWL_OK(end_step(
+          key, {.state = kFailed, .lost = kGivenUp, .result = "", .error = "its process is gone"}, now));
       return lost(key, kGivenUp);
     case OnLost::kAsk:
       break;

@@ -39,10 +39,6 @@ export class PawlSaver extends BaseCheckpointSaver {
     return new PawlSaver();
   }
 
-  close(): void {
-    this.pawl.close();
-  }
-
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
     const records = await this.recordsOf(config);
     return records && this.tupleOf(records);

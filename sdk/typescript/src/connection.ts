@@ -1,10 +1,10 @@
 // Requests over the Unix socket, on connections that are kept.
-import { closeSync, openSync } from "node:fs";
+import { openSync } from "node:fs";
 import http from "node:http";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { errorOf, UnavailableError } from "./errors.js";
+import { errorOf, TooManyError, UnavailableError } from "./errors.js";
 
 const SOCKETS = 8; // of ordinary requests: more would only queue for the one writer on the other side
 const LONG_SOCKETS = 16; // of those that wait for a person; apart, so that they hold up nobody
@@ -27,26 +27,23 @@ export interface Ask {
   long?: boolean;
 }
 
+// Of the process, however often it connects: Pawl has 64 connections for all who ask it. Idle ones do not keep the
+// process alive.
+const AGENT = new http.Agent({ keepAlive: true, maxSockets: SOCKETS, scheduling: "lifo" });
+const LONG_AGENT = new http.Agent({ keepAlive: true, maxSockets: LONG_SOCKETS });
+
 export class Connection {
   readonly socket: string;
   readonly episode: string; // tells apart what this process talks to
   private readonly headers: Record<string, string>;
-  private readonly agent = new http.Agent({ keepAlive: true, maxSockets: SOCKETS, scheduling: "lifo" });
-  private readonly longAgent = new http.Agent({ keepAlive: true, maxSockets: LONG_SOCKETS });
+  private readonly address: string;
   private answered = false;
-  private folder: number | undefined; // of a long path
 
   constructor(socket: string, headers: Record<string, string>) {
     this.socket = socket;
     this.headers = headers;
+    this.address = addressOf(socket);
     this.episode = [socket, headers["Pawl-Goal"], headers["Pawl-Episode"]].join("\n");
-  }
-
-  close(): void {
-    this.agent.destroy();
-    this.longAgent.destroy();
-    if (this.folder !== undefined) closeSync(this.folder);
-    this.folder = undefined;
   }
 
   // A status of 2xx, or an error. Each request of the API may come twice, so one whose answer was lost with the
@@ -57,8 +54,11 @@ export class Connection {
       try {
         const reply = await this.once(ask);
         this.answered = true;
-        if (reply.status >= 300) throw errorOf(reply.status, reply.body);
-        return reply;
+        if (reply.status < 300) return reply;
+        const error = errorOf(reply.status, reply.body);
+        // No place for one more connection, which is closed with that; there will be one.
+        if (error instanceof TooManyError && reply.headers.connection === "close") throw new UnavailableError(error, { cause: error });
+        throw error;
       } catch (error) {
         if (!isAway(error)) throw error;
         away ??= performance.now();
@@ -89,7 +89,7 @@ export class Connection {
       const headers: Record<string, string | number> = { ...this.headers, ...ask.headers };
       if (ask.body !== undefined) headers["Content-Length"] = Buffer.byteLength(ask.body);
       const request = http.request({
-        socketPath: this.address(), agent: ask.long ? this.longAgent : this.agent, method: ask.method, path: ask.path, headers,
+        socketPath: this.address, agent: ask.long ? LONG_AGENT : AGENT, method: ask.method, path: ask.path, headers,
         maxHeaderSize: HEADER_BYTES,
       });
       request.on("error", reject);
@@ -105,12 +105,6 @@ export class Connection {
     });
   }
 
-  private address(): string {
-    if (Buffer.byteLength(this.socket) <= ADDRESS_BYTES) return this.socket;
-    this.folder ??= openSync(dirname(this.socket), "r");
-    return `/proc/self/fd/${this.folder}/${basename(this.socket)}`;
-  }
-
   private unavailable(cause: unknown): UnavailableError {
     const where = this.answered ? `${this.socket} was left by who answered there` : `nobody listens on ${this.socket}`;
     return UnavailableError.of(`${where}. Run the agent under \`pawl run\`, or start \`pawl agentd\``, cause);
@@ -118,6 +112,15 @@ export class Connection {
 }
 
 export const JSON_BODY = { "Content-Type": "application/json" };
+
+const folders = new Map<string, number>(); // descriptors of the folders of long paths
+
+function addressOf(socket: string): string {
+  if (Buffer.byteLength(socket) <= ADDRESS_BYTES) return socket;
+  const folder = dirname(socket);
+  if (!folders.has(folder)) folders.set(folder, openSync(folder, "r"));
+  return `/proc/self/fd/${folders.get(folder)!}/${basename(socket)}`;
+}
 
 const NOBODY = new Set(["ECONNREFUSED", "ENOENT"]);
 const LEFT = new Set(["ECONNRESET", "EPIPE", "EAGAIN"]); // EAGAIN: more connect at once than the socket's queue holds

@@ -46,11 +46,6 @@ export class Pawl {
     this.journal = new Journal(connection);
   }
 
-  // Connections that are kept do not keep the process; this ends them now.
-  close(): void {
-    this.connection.close();
-  }
-
   async context(): Promise<Context> {
     return fromWire(await this.connection.json<object>({ method: "GET", path: "/v1/context" }));
   }

@@ -27,6 +27,7 @@ def prepare():
     subprocess.run([HERE / "build", PACKAGES], check=True)
     shutil.rmtree(PACKAGES / "tests", ignore_errors=True)
     shutil.copytree(HERE / "tests", PACKAGES / "tests")
+    subprocess.run(["node_modules/.bin/tsc", "-p", "tests"], cwd=PACKAGES, check=True)
     shutil.copytree(ROOT / "examples/langgraph-js", PACKAGES / "tests/example", ignore=shutil.ignore_patterns("node_modules"))
 
 
@@ -50,7 +51,7 @@ def stop(agentd):
 def run_tests(folder, socket):
     results = folder / "results.json"
     command = ["node_modules/.bin/vitest", "run", "--globals", "--root", PACKAGES, "--dir", PACKAGES / "tests", "--maxWorkers=2",
-               "--testTimeout=60000", "--hookTimeout=60000", "--reporter=default", "--reporter=json", f"--outputFile={results}", *sys.argv[1:]]
+               "--testTimeout=120000", "--hookTimeout=120000", "--reporter=default", "--reporter=json", f"--outputFile={results}", *sys.argv[1:]]
     status = subprocess.run(command, cwd=PACKAGES, env={**os.environ, "PAWL_SOCKET": str(socket), "PAWL_STATE": str(folder / "state")}).returncode
     return status, json.loads(results.read_text())
 

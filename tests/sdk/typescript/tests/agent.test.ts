@@ -1,7 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
 import { connect, ConflictError, DeterminismError, UnansweredError } from "@pawl/sdk";
 import { expect, test } from "vitest";
 
-import { freshEpisode, freshPawl, answer } from "./support.js";
+import { answer, freshEpisode, freshPawl, startAgentd } from "./support.js";
 
 test("the context tells a fresh start from a resumed one", async () => {
   const episode = freshEpisode();
@@ -67,4 +71,24 @@ test("a question is asked once, and its answer is kept", async () => {
   await answer(episode, "deploy", "yes");
   expect(await waiting).toBe("yes");
   expect(await connect(episode).ask("deploy", "Deploy now?", { choices: ["yes", "no"] })).toBe("yes");
+});
+
+test("a process that connects a thousand times takes a few connections", async () => {
+  const episode = freshEpisode();
+  const sessions = await Promise.all(Array.from({ length: 1000 }, async () => (await connect(episode).context()).session));
+  expect(new Set(sessions)).toEqual(new Set([1]));
+});
+
+test("a socket's path can be longer than an address", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "pawl-long-")), "long".repeat(40));
+  mkdirSync(folder);
+  const agentd = await startAgentd(folder);
+  try {
+    const pawl = connect({ socket: agentd.socket });
+    await pawl.save("coder-0", "x");
+    expect((await pawl.load("coder-0"))!.checkpoint.size).toBe(1);
+  } finally {
+    await agentd.kill();
+    rmSync(dirname(folder), { recursive: true });
+  }
 });

@@ -1,4 +1,6 @@
 // What the validation of LangGraph does not ask of PawlSaver.
+import { existsSync, statSync } from "node:fs";
+
 import { DeltaSnapshot, emptyCheckpoint, ERROR, INTERRUPT, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { connect } from "@pawl/sdk";
 import { PawlSaver } from "@pawl/langgraph";
@@ -98,7 +100,7 @@ test("a hundred tasks and a megabyte are read whole, by a new process too", asyn
   const episode = freshEpisode();
   const saver = new PawlSaver(episode);
   const config = await put(saver, "t", { text: "x".repeat(1 << 20) });
-  await Promise.all(Array.from({ length: 100 }, (_, i) => saver.putWrites(config, [["out", "y".repeat(50_000) + i]], `task-${1000 + i}`)));
+  await Promise.all(Array.from({ length: 100 }, (_, i) => saver.putWrites(config, [["out", "y".repeat(5000) + i]], `task-${1000 + i}`)));
   for (const reader of [saver, new PawlSaver(episode)]) {
     for (const asked of [config, configOf("t")]) {
       const tuple = (await reader.getTuple(asked))!;
@@ -162,6 +164,11 @@ test("a growing conversation is stored as what was added", async () => {
   }
   const { checkpoints } = await connect(episode).list({ prefix: "langgraph/t/" });
   expect(checkpoints.length).toBe(21);
+  const told = checkpoints.reduce((sum, { size }) => sum + size, 0);
+  const file = `${process.env["PAWL_STATE"]!}/agents/agentd/${episode.goal}/${episode.episode}.db`;
+  // The log of the database too: a page is there and in it, at most.
+  const stored = [file, `${file}-wal`].reduce((sum, name) => sum + (existsSync(name) ? statSync(name).size : 0), 0);
+  expect(told / stored).toBeGreaterThan(3);
   expect(((await saver.getTuple(config))!.checkpoint.channel_values["messages"] as string[]).length).toBe(2020);
 });
 

@@ -7,7 +7,6 @@ import { freshEpisode } from "./support.js";
 const initializer = {
   checkpointerName: "@pawl/langgraph",
   createCheckpointer: () => new PawlSaver(freshEpisode()),
-  destroyCheckpointer: (saver: PawlSaver) => saver.close(),
 };
 
 validate(initializer);
