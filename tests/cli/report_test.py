@@ -112,7 +112,7 @@ class Report(WithBrowser):
             self.assertTrue(shown in text, shown)
         # What is long is cut, and it is said where the rest is.
         self.assertTrue("binary +0 −0 binary" in text)
-        for shown in (r"\d+ lines are left out; pawl diff", "\\+398\n4602 more lines of this file are left out", "This is its end; all of it: pawl logs",
+        for shown in (r"\d+ lines are left out; pawl diff", "\\+398\n+4602 more lines of this file are left out", "This is its end; all of it: pawl logs",
                       r"\n4999\n5000\n"):
             self.assertTrue(re.search(shown, text), shown)
         self.assertTrue("\n999\n" not in text, "the tail of a log is its end")
