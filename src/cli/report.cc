@@ -36,11 +36,10 @@ page::Log log_of(const State& state, const StepStory& step) {
   }
   auto tail = os::read_tail(path, kTailBytes);
   if (!tail) return {.missing = done ? "its output was removed by pawl gc" : ""};
-  page::Log log{.tail = *std::move(tail)};
-  log.bytes = std::max<std::uint64_t>(
-      log.tail.size(), done ? static_cast<std::uint64_t>(integer_in(step.run, "logs_bytes")) : 0);
+  page::Log log{.tail = *std::move(tail), .bytes = integer_in(step.run, "logs_bytes")};
+  log.is_cut = done ? log.bytes > static_cast<std::int64_t>(log.tail.size()) : log.tail.size() == kTailBytes;
   // Whole lines, when it does not begin with the log's first.
-  if (const auto end = log.tail.find('\n'); log.bytes > log.tail.size() && end != std::string::npos)
+  if (const auto end = log.tail.find('\n'); log.is_cut && end != std::string::npos)
     log.tail.erase(0, end + 1);
   return log;
 }

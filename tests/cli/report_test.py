@@ -40,6 +40,7 @@ cat /plan/hostile
 getent hosts evil.test
 if [ "$PAWL_ATTEMPT" = 1 ]; then echo wrong > answer; else echo right > answer; fi
 printf '<script>document.title="owned"</script>\\n\\033[7m\\n' > 'page.html'
+mkdir 'some b'; echo x > 'some b/name'; cp /usr/bin/env binary; seq 5000 > many; seq 5000
 """
 
 UNIT = """\
@@ -106,8 +107,15 @@ class Report(WithBrowser):
         text = text_of(dom)
         for shown in (r"<script>document.title='owned'</script>", r"\x1b[2J\x1b[31mred\x1b]0;owned\x07", r"\xff\xfe \u202etxet \u009b1m & done",
                       "make <i>it</i> right & quick", "evil.test:0: refused", "doctor: retry_with_hint", "check.tests", "model large",
-                      "operator: skip by uid", "<u>once</u> more", '+<script>document.title="owned"</script>', "Ledger verified"):
-            self.assertIn(shown, text)
+                      "operator: skip by uid", "<u>once</u> more", '+<script>document.title="owned"</script>', "Ledger verified",
+                      "some b/name +1"):
+            self.assertTrue(shown in text, shown)
+        # What is long is cut, and it is said where the rest is.
+        self.assertTrue("binary +0 −0 binary" in text)
+        for shown in (r"\d+ lines are left out; pawl diff", "\\+398\n+4602 more lines of this file are left out", "This is its end; all of it: pawl logs",
+                      r"\n4999\n5000\n"):
+            self.assertTrue(re.search(shown, text), shown)
+        self.assertTrue("\n999\n" not in text, "the tail of a log is its end")
         for state in ("failed_retryable", "passed", "COMPLETE", "SKIPPED"):
             self.assertIn(f'">{state}</span>', dom)
 

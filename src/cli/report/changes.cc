@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/report/page.h"
 
@@ -18,11 +19,20 @@ struct File {
   bool binary = false;
 };
 
-// "diff --git a/x b/x": both names are the same but for renames, which say so in lines of their own.
+// "diff --git a/x b/x": halves, for " b/" may be part of a name. Of a rename, both names as they are.
 std::string path_of(std::string_view heading) {
   const auto names = heading.substr(std::string_view("diff --git ").size());
-  const auto second = names.rfind(" b/");
-  return std::string(second == std::string_view::npos ? names : names.substr(second + 3));
+  const auto half = names.size() / 2;
+  if (names.size() < 5 || names[half] != ' ') return std::string(names);
+  const auto before = names.substr(0, half), after = names.substr(half + 1);
+  const bool same =
+      before.starts_with("a/") && after.starts_with("b/") && before.substr(2) == after.substr(2);
+  return std::string(same ? after.substr(2) : names);
+}
+
+bool is_name_or_hash(std::string_view line) {
+  constexpr std::array<std::string_view, 4> kBeginnings = {"diff --git ", "index ", "--- ", "+++ "};
+  return std::ranges::any_of(kBeginnings, [&](auto beginning) { return line.starts_with(beginning); });
 }
 
 // Content never begins a line: a patch has a space, a plus or a minus before it.
@@ -43,8 +53,8 @@ std::vector<File> files_of(std::string_view patch) {
     if (line.starts_with("@@")) in_hunk = true;
     if (in_hunk && line.starts_with('+')) ++file.added;
     if (in_hunk && line.starts_with('-')) ++file.removed;
-    // The first line is the summary's; of a binary there is nothing to read.
-    if (!file.binary && !line.starts_with("diff --git ")) file.lines.push_back(line);
+    // The summary names the file; of a binary there is nothing to read.
+    if (!file.binary && (in_hunk || !is_name_or_hash(line))) file.lines.push_back(line);
   }
   return out;
 }
@@ -55,32 +65,33 @@ std::string_view kind_of(std::string_view line, bool in_hunk) {
   return line.starts_with('+') ? "add" : line.starts_with('-') ? "del" : "same";
 }
 
-std::string file_part(const File& file, bool open, std::size_t& lines_left) {
+// The beginning of at most kPatchLineBytesMax bytes, on a boundary of characters.
+std::string_view beginning_of(std::string_view line) {
+  if (line.size() <= kPatchLineBytesMax) return line;
+  std::size_t bytes = kPatchLineBytesMax;
+  for (int back = 0; back < 3 && (static_cast<unsigned char>(line[bytes]) & 0xC0) == 0x80; ++back) --bytes;
+  return line.substr(0, bytes);
+}
+
+std::string file_part(const File& file, bool open, std::size_t lines_shown) {
   std::string out = fmt::format(
       "<details{}><summary><b>{}</b> <span class=\"good\">+{}</span> <span "
       "class=\"bad\">&minus;{}</span>{}</summary>\n",
       open ? " open" : "", escaped(file.path), file.added, file.removed, file.binary ? " binary" : "");
-  out += "<pre class=\"diff\">";
   bool in_hunk = false;
-  std::size_t shown = 0;
-  for (const auto line : file.lines) {
-    if (lines_left == 0) break;
-    --lines_left;
-    ++shown;
+  std::string lines;
+  for (std::size_t i = 0; i < lines_shown; ++i) {
+    const auto line = file.lines[i];
     in_hunk = in_hunk || line.starts_with("@@");
-    const bool whole = line.size() <= kPatchLineBytesMax;
-    out += fmt::format("<span class=\"{}\">{}{}\n</span>", kind_of(line, in_hunk),
-                       escaped(line.substr(0, kPatchLineBytesMax)), whole ? "" : " …");
+    const auto shown = beginning_of(line);
+    lines += fmt::format("<span class=\"{}\">{}{}\n</span>", kind_of(line, in_hunk), escaped(shown),
+                         shown.size() < line.size() ? " …" : "");
   }
-  out += "</pre>";
-  if (shown < file.lines.size())
-    out += fmt::format("<p class=\"none\">{} more lines of this file are left out.</p>",
-                       file.lines.size() - shown);
+  if (!lines.empty()) out += "<pre class=\"diff\">" + lines + "</pre>\n";
+  if (lines_shown < file.lines.size())
+    out += fmt::format("<p class=\"none\">{} more lines of this file are left out.</p>\n",
+                       file.lines.size() - lines_shown);
   return out + "</details>\n";
-}
-
-std::string fact(std::string_view word, const std::string& markup) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", word, markup);
 }
 
 std::string problems(const ledger::Report& report) {
@@ -110,22 +121,23 @@ std::string changes(const Content& content) {
   const auto files = files_of(content.patch);
   if (files.empty())
     return out + "<p class=\"none\">Nothing was accepted that changes a file.</p>\n</section>\n";
-  std::size_t lines = 0, lines_left = kPatchLinesMax, added = 0, removed = 0;
+  std::size_t left_out = 0, lines_left = kPatchLinesMax, added = 0, removed = 0;
   std::string parts;
   for (const auto& file : files) {
-    lines += file.lines.size();
+    const std::size_t shown = std::min({file.lines.size(), kFileLinesMax, lines_left});
+    lines_left -= shown;
+    left_out += file.lines.size() - shown;
     added += file.added;
     removed += file.removed;
-    parts += file_part(file, files.size() <= kFilesOpenMax, lines_left);
+    parts += file_part(file, files.size() <= kFilesOpenMax, shown);
   }
   out += fmt::format(
       "<p class=\"meta\">{} file{}, <span class=\"good\">+{}</span> <span "
       "class=\"bad\">&minus;{}</span></p>\n",
       files.size(), files.size() == 1 ? "" : "s", added, removed);
-  if (lines > kPatchLinesMax)
-    out += fmt::format(
-        "<p class=\"none\">The first {} of {} lines are shown; <code>pawl diff {}</code> prints all.</p>\n",
-        kPatchLinesMax, lines, run_id);
+  if (left_out > 0)
+    out += fmt::format("<p class=\"none\">{} lines are left out; <code>pawl diff {}</code> prints all.</p>\n",
+                       left_out, run_id);
   return out + parts + "</section>\n";
 }
 

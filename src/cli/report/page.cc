@@ -43,10 +43,6 @@ Totals totals_of(const Story& story) {
   return out;
 }
 
-std::string fact(std::string_view word, const std::string& markup) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", word, markup);
-}
-
 std::string code(std::string_view text) { return fmt::format("<code>{}</code>", escaped(text)); }
 
 std::string ledger_badge(const Content& content) {
@@ -142,6 +138,10 @@ std::string escaped(std::string_view text) {
       },
       [&](std::string_view escape) { out += fmt::format("<i class=\"x\">{}</i>", escape); });
   return out;
+}
+
+std::string fact(std::string_view word, const std::string& markup) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", word, markup);
 }
 
 std::string badge(std::string_view word) {

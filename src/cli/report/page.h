@@ -16,8 +16,9 @@ namespace pawl::cli::page {
 
 struct Log {  // of a step
   std::string tail;
-  std::uint64_t bytes = 0;  // of the whole log
-  std::string missing;      // why there is none to show; "" when there is
+  std::int64_t bytes = 0;  // of the whole log, of a step that ended
+  bool is_cut = false;     // the tail is not all of it
+  std::string missing;     // why there is none to show; "" when there is
 };
 
 struct Content {
@@ -34,6 +35,7 @@ struct Content {
 
 // Of a patch. What is more is left out, and said.
 constexpr std::size_t kPatchLinesMax = 3000;
+constexpr std::size_t kFileLinesMax = 400;  // one long file hides no short one
 constexpr std::size_t kPatchLineBytesMax = 2000;
 
 std::string render(const Content& content);
@@ -42,6 +44,7 @@ std::string render(const Content& content);
 std::string escaped(std::string_view text);  // for element content: markup as text, controls visible
 std::string style();                         // the page's only style sheet
 std::string badge(std::string_view word);
+std::string fact(std::string_view word, const std::string& markup);  // of a <dl>
 std::string timeline(const Content& content);
 std::string phases(const Content& content);
 std::string changes(const Content& content);

@@ -77,7 +77,7 @@ std::string decisions(const std::vector<Json>& decisions) {
   return out + "</ul>\n";
 }
 
-std::string bytes_text(std::uint64_t bytes) {
+std::string bytes_text(std::int64_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
   return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
 }
@@ -90,26 +90,27 @@ std::string without_carriage_returns(const std::string& text) {
   return out;
 }
 
+std::string log_part(const StepStory& step, const Log& log, const std::string& command) {
+  const std::string label = escaped(short_label(step.row));
+  if (!log.missing.empty()) return fmt::format("<p class=\"none\">{}: {}</p>\n", label, escaped(log.missing));
+  const bool done = step.row.state == store::StepState::kDone;
+  const bool succeeded = done && ending_text(step.run) == "exited 0";
+  std::string out = fmt::format("<details{}><summary><b>{}</b> printed {}</summary>\n",
+                                succeeded ? "" : " open", label, done ? bytes_text(log.bytes) : "until now");
+  if (log.is_cut)
+    out += fmt::format("<p class=\"none\">This is its end; all of it: <code>{}</code></p>\n", command);
+  // HTML drops a newline that follows <pre> at once.
+  return out + fmt::format("<pre>\n{}</pre></details>\n", escaped(without_carriage_returns(log.tail)));
+}
+
 std::string logs(const Content& content, const PhaseStory& phase, const AttemptStory& attempt) {
   std::string out;
   for (const auto& step : attempt.steps) {
     const auto log = content.logs.find(step.row.sandbox_run_id);
-    if (log == content.logs.end() || (log->second.bytes == 0 && log->second.missing.empty())) continue;
-    const std::string label = escaped(short_label(step.row));
-    if (!log->second.missing.empty()) {
-      out += fmt::format("<p class=\"none\">{}: {}</p>\n", label, escaped(log->second.missing));
-      continue;
-    }
-    const bool failed = step.row.state != store::StepState::kDone || ending_text(step.run) != "exited 0";
-    const auto left_out = log->second.bytes - log->second.tail.size();
-    out += fmt::format("<details{}><summary><b>{}</b> printed {}</summary>\n", failed ? " open" : "", label,
-                       bytes_text(log->second.bytes));
-    if (left_out > 0)
-      out += fmt::format(
-          "<p class=\"none\">The first {} are left out: <code>pawl logs {} {} --attempt {}</code></p>\n",
-          bytes_text(left_out), content.story.run.run_id, escaped(phase.row.phase_id), attempt.row.number);
-    // HTML drops a newline that follows <pre> at once.
-    out += fmt::format("<pre>\n{}</pre></details>\n", escaped(without_carriage_returns(log->second.tail)));
+    if (log == content.logs.end() || (log->second.tail.empty() && log->second.missing.empty())) continue;
+    out += log_part(step, log->second,
+                    fmt::format("pawl logs {} {} --attempt {}", content.story.run.run_id,
+                                escaped(phase.row.phase_id), attempt.row.number));
   }
   return out.empty() ? "" : "<h4>Output</h4>\n" + out;
 }
@@ -128,7 +129,8 @@ std::string attempt_part(const Content& content, const PhaseStory& phase, const 
   if (!steps.empty()) out += table_of({"Step", "Ended", "Took", "CPU", "Memory", "Started"}, steps);
   out += signals(attempt) + refusals(attempt);
   if (!row.summary.empty())
-    out += "<h4>What the next attempt was told</h4>\n<pre>\n" + escaped(row.summary) + "</pre>\n";
+    out += fmt::format("<h4>{}</h4>\n<pre>\n{}</pre>\n",
+                       row.verdict == "passed" ? "Summary" : "Why it did not pass", escaped(row.summary));
   out += decisions(attempt.decisions);
   return out + logs(content, phase, attempt) + "</article>\n";
 }
