@@ -37,8 +37,8 @@ class Connection(http.client.HTTPConnection):
 
 def connect(path, timeout=60):
     out = socket.socket(socket.AF_UNIX)
+    out.connect(str(path))  # blocking: with a timeout, a full backlog is an error
     out.settimeout(timeout)
-    out.connect(str(path))
     return out
 
 
@@ -78,6 +78,12 @@ class AgentdTest(PawlTest):
 
     def client(self, timeout=60):
         out = Connection(self.socket, timeout)
+        self.addCleanup(out.close)
+        return out
+
+    def peer(self, timeout=60):
+        """A bare socket."""
+        out = connect(self.socket, timeout)
         self.addCleanup(out.close)
         return out
 

@@ -85,7 +85,7 @@ class Hostile(AgentdTest):
         with self.an_honest_client():
             peers = []
             for _ in range(10_000):
-                peers.append(connect(self.socket))
+                peers.append(self.peer())
             self.assertLess(len(os.listdir(f"/proc/{self.process.pid}/fd")), 400)
             self.honest()
             for peer in peers:
@@ -93,7 +93,7 @@ class Hostile(AgentdTest):
         self.honest()
 
     def test_half_requests_take_no_seat_for_long(self):
-        peers = [connect(self.socket) for _ in range(64)]
+        peers = [self.peer() for _ in range(64)]
         for peer in peers:
             peer.sendall(b"GET /v1/conte")
         time.sleep(1.5)  # one second is what a first request has when others wait
@@ -103,7 +103,7 @@ class Hostile(AgentdTest):
 
     def test_silence_is_ended(self):
         halves = [b"", b"GET", b"GET /v1/context HTTP/1.1\r\n", HEAD % 1000 + b"x", HEAD % 1_000_000 + b"x"]
-        peers = [connect(self.socket, timeout=60) for _ in halves]
+        peers = [self.peer() for _ in halves]
         for peer, half in zip(peers, halves):
             peer.sendall(half)
         started = time.monotonic()
@@ -117,7 +117,7 @@ class Hostile(AgentdTest):
 
     def test_who_never_reads_is_ended(self):
         self.ask("PUT", "/v1/checkpoint?id=big", os.urandom(20 << 20), expect=201)
-        peers = [connect(self.socket, timeout=90) for _ in range(20)]
+        peers = [self.peer() for _ in range(20)]
         for peer in peers:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             peer.sendall(b"GET /v1/checkpoint?id=big HTTP/1.1\r\n\r\n" * 20)
@@ -201,7 +201,7 @@ class Hostile(AgentdTest):
         self.assert_small()
 
     def test_who_holds_a_turn_and_sends_nothing_is_ended(self):
-        peers = [connect(self.socket, timeout=60) for _ in range(10)]
+        peers = [self.peer() for _ in range(10)]
         for peer in peers:
             peer.sendall(HEAD % (64 << 20) + b"x")
         started = time.monotonic()
@@ -222,7 +222,7 @@ class Hostile(AgentdTest):
                     said = peer.recv(1000)
                     self.assertRegex(said, b"^HTTP/1.1 (431|413|400) ")
         # Many at once.
-        peers = [connect(self.socket) for _ in range(60)]
+        peers = [self.peer() for _ in range(60)]
         for peer in peers:
             peer.sendall(b"GET /v1/context HTTP/1.1\r\nX: " + b"y" * 120_000)
         self.honest()
@@ -267,7 +267,7 @@ class Hostile(AgentdTest):
 
     def test_questions_that_wait_keep_nobody(self):
         self.ask("PUT", "/v1/question?key=q", {"question": "why?"}, expect=200)
-        peers = [connect(self.socket) for _ in range(60)]
+        peers = [self.peer() for _ in range(60)]
         for peer in peers:
             peer.sendall(b"GET /v1/question?key=q&wait_ms=30000 HTTP/1.1\r\n\r\n" * 50)
         with self.an_honest_client():
@@ -305,7 +305,7 @@ class FullDisk(AgentdTest):
             filler.write(bytes(30 << 20))
         answer = client.ask("PUT", "/v1/checkpoint?id=b", os.urandom(1000))
         self.assertEqual((answer.status, answer.json["type"]), (507, "urn:pawl:no-space"))
-        with open(self.place / "filler2", "wb") as filler, contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), open(self.place / "filler2", "wb") as filler:
             while True:
                 filler.write(bytes(4096))
                 filler.flush()
