@@ -1,0 +1,112 @@
+// What agents told: written down once, counted once, whatever comes between.
+#include <limits>
+
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+class ToldTest : public StoreTest {
+ protected:
+  static Told told(std::int64_t first, std::int64_t last) {
+    Told out{.last_seq = last};
+    for (std::int64_t seq = first; seq <= last; ++seq)
+      out.usage.push_back({.told_seq = seq,
+                           .input_tokens = 70,
+                           .output_tokens = 30,
+                           .usd_nanos = 5,
+                           .line = "{\"n\":" + std::to_string(seq) + "}"});
+    return out;
+  }
+  StepStart agent(const std::string& id, std::optional<std::int64_t> tokens_most = std::nullopt) {
+    auto start = marker(id, 0);
+    start.spends = true;
+    start.tokens_most = tokens_most;
+    return start;
+  }
+  Begun begin(const Claim& claim, const StepStart& start) {
+    const auto begun = store_->begin_step(claim.lease, start, std::nullopt, std::nullopt, now_);
+    EXPECT_TRUE(begun) << begun.error().message;
+    return *begun;
+  }
+  BudgetRow budget(const std::string& run, std::string_view unit) {
+    const auto rows = *store_->budgets(run);
+    for (const auto& row : rows)
+      if (row.unit == unit) return row;
+    return {};
+  }
+};
+
+TEST_F(ToldTest, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  begin(held, agent("one"));
+  ResumeDecision lost{.sandbox_run_id = "one",
+                      .label = "x",
+                      .found = "nothing",
+                      .decision = "re_execute",
+                      .lost_cost_row = "{}",
+                      .told = told(1, 2)};
+  lost.told.events.push_back({.event = "resumed", .at = "then", .details = {{"session", 2}}});
+  auto again = agent("two");
+  again.execution = 2;
+  ASSERT_TRUE(store_->begin_step(held.lease, again, std::nullopt, lost, now_));
+  EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U) << "of a lost step, too";
+  EXPECT_EQ(store_->attempts(run, "a")->back().told_seq, 2);
+
+  auto end = ended("two");
+  end.told = told(1, 3);  // what a reader would bring that forgot how far it had come
+  const auto finish = [&] {
+    return store_->finish(
+        held.lease, end, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
+        now_);
+  };
+  EXPECT_FALSE(finish()) << "rows that are there come again";
+  EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U) << "nothing of that happened";
+  end.told = told(3, 3);
+  ASSERT_TRUE(finish());
+  EXPECT_EQ(store_->usage_rows("", 0)->size(), 3U);
+  EXPECT_EQ(budget(run, kTokens).spent, 300);
+  EXPECT_EQ(budget(run, kUsdNanos).spent, 15);
+  std::vector<std::string> types;
+  const auto rows = *store_->ledger(run, "a", 1, 100);
+  for (const auto& row : rows) types.push_back(text_in(*parse_json(row.line), "type"));
+  EXPECT_EQ(types, (std::vector<std::string>{"pre_execute", "agent", "usage", "resume", "pre_execute",
+                                             "usage", "executed", "attempt"}));
+}
+
+TEST_F(ToldTest, AnAgentReservesWhatIsLeftAndTheOthersWait) {
+  const std::string run = create({{"a", "b"}}, true);
+  ASSERT_TRUE(store_->operator_budget(run, kTokens, 1000, {}, now_));
+  const Claim a = claim("one"), b = claim("two");
+  EXPECT_EQ(begin(a, agent("of a")).tokens, 1000);
+  EXPECT_FALSE(begin(b, agent("of b")).started) << "nothing is left to reserve";
+  EXPECT_FALSE(store_->claim(request("two"))->claim);
+  auto end = ended("of a");
+  end.told = told(1, 2);
+  const auto gate = store_->begin_step(a.lease, marker("gate", 1), end, std::nullopt, now_);
+  ASSERT_TRUE(gate && gate->started) << "a gate spends no tokens";
+  EXPECT_EQ(budget(run, kTokens).spent, 200);
+  const Claim later = claim("two");
+  EXPECT_EQ(later.phase.phase_id, "b");
+  EXPECT_EQ(begin(later, agent("b again", 300)).tokens, 300) << "no more than it asks for";
+  EXPECT_EQ(budget(run, kTokens).reserved, 300);
+}
+
+TEST_F(ToldTest, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  begin(held, agent("one"));
+  auto end = ended("one");
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  end.told.last_seq = 3;
+  for (std::int64_t seq = 1; seq <= 3; ++seq)
+    end.told.usage.push_back(
+        {.told_seq = seq, .input_tokens = kMost, .output_tokens = kMost, .usd_nanos = kMost, .line = "{}"});
+  ASSERT_TRUE(store_->begin_step(held.lease, marker("gate", 1), end, std::nullopt, now_));
+  EXPECT_GE(budget(run, kTokens).spent, 9'000'000'000'000'000'000) << "it ends at the top";
+  EXPECT_FALSE(store_->budgets(run)->empty());
+}
+
+}  // namespace
+}  // namespace pawl::store
