@@ -107,7 +107,7 @@ class Gc(WithRun):
         done = self.gc()
         self.assertEqual({**done, "dry_run": True, "freed_bytes": 0}, {**would, "freed_bytes": 0})
         self.assertRegex(self.pawl("gc", "--older-than", "0s").stdout,
-                         r"^freed \d+ KiB: 0 base\(s\), 0 layer\(s\), 0 log\(s\), 0 folder\(s\) of steps, 0 temporary folder\(s\)\n$")
+                         r"^freed \d+ KiB: 0 base\(s\), 0 layer\(s\), 0 log\(s\), 0 folder\(s\) of steps, 0 of agents' episodes, 0 temporary folder\(s\)\n$")
         for place in ("objects/bases", "objects/layers", "objects/tmp", "spool", "work"):
             self.assertEqual(list((folder / place).iterdir()), [], place)
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
