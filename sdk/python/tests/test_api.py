@@ -64,7 +64,7 @@ class Checkpoints(AgentdTest):
         loaded = agent.load("root-0")
         assert loaded is not None
         self.assertEqual(loaded.checkpoint.metadata, metadata)
-        with self.assertRaises(pawl.TooLarge):
+        with self.assertRaisesRegex(pawl.PawlError, "64 KiB"):
             agent.save("root-0", b"x", metadata={"text": metadata["text"] + "x"})
 
     def test_a_payload_may_be_as_large_as_the_api_has_it(self) -> None:
