@@ -225,9 +225,8 @@ class Connections(AgentdTest):
         for waiter in waiters:
             waiter.start()
         begun = time.monotonic()
-        for _ in range(20):
-            agent.heartbeat()
-        self.assertLess(time.monotonic() - begun, 20)  # a long poll takes longer than that
+        agent.heartbeat()
+        self.assertLess(time.monotonic() - begun, 25)  # less than the long poll that it would wait for
         for number in range(40):
             self.answer(f"q-{number}", "x")
         for waiter in waiters:
