@@ -64,7 +64,7 @@ class Checkpoints(AgentdTest):
         loaded = agent.load("root-0")
         assert loaded is not None
         self.assertEqual(loaded.checkpoint.metadata, metadata)
-        with self.assertRaises(pawl.Invalid):
+        with self.assertRaisesRegex(pawl.PawlError, "64 KiB"):
             agent.save("root-0", b"x", metadata={"text": metadata["text"] + "x"})
 
     def test_a_payload_may_be_as_large_as_the_api_has_it(self) -> None:
@@ -225,9 +225,8 @@ class Connections(AgentdTest):
         for waiter in waiters:
             waiter.start()
         begun = time.monotonic()
-        for _ in range(20):
-            agent.heartbeat()
-        self.assertLess(time.monotonic() - begun, 20)  # a long poll takes longer than that
+        agent.heartbeat()
+        self.assertLess(time.monotonic() - begun, 25)  # less than the long poll that it would wait for
         for number in range(40):
             self.answer(f"q-{number}", "x")
         for waiter in waiters:
