@@ -30,6 +30,7 @@ TEST_F(Checkpoints, EveryFieldComesBack) {
   ASSERT_TRUE(saving->append("bytes"));
   const auto saved = saving->finish();
   ASSERT_TRUE(saved);
+  saving.reset();  // before what it saves to
   reopen();
   const auto loaded = episode_->load(spec.id, saved->seq, kNow);
   ASSERT_TRUE(loaded);

@@ -13,7 +13,8 @@ import unittest
 
 from agentd import AgentdTest, Connection, connect, memory_kib
 
-MEMORY_KIB_MAX = 512 << 10  # kMemoryBytesMax of src/agent/hub.h
+# kMemoryBytesMax of src/agent/hub.h; a sanitizer keeps what was freed, and as much again of its own.
+MEMORY_KIB_MAX = (512 << 10) * int(os.environ.get("PAWL_MEMORY_FACTOR", "1"))
 HONEST_S = 2  # a machine that does much else; the figure is the benchmark's
 STEP = {"kind": "effect", "args_hash": "h"}
 HEAD = b"PUT /v1/checkpoint?id=a HTTP/1.1\r\nContent-Length: %d\r\n\r\n"

@@ -126,8 +126,9 @@ tiers:
         process = self.start("run", "plan.yaml")
         self.wait_for_step("the agent runs")
         self.kill_all(process)
-        seen = self.pawl_json("inspect", "last")
-        self.assertEqual(seen["phases"][0]["attempts"][0]["steps"][0]["state"], "execute started, result missing")
+        # Until the init of the sandbox is dead, too, it holds the step's lock.
+        self.wait_until(lambda: self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]["state"]
+                        == "execute started, result missing", "it is missing", 60)
         self.assertIn("execute started, result missing", self.pawl("inspect", "last").stdout)
 
     def test_resume_policies(self):
