@@ -189,6 +189,8 @@ def in_process():
     bare = found["BareCommits"]["items_per_second"]
     alone, many = found["Engine/1"]["transitions_per_s"], found["Engine/64"]["transitions_per_s"]
     cpu = found["Engine/64"]["cpu_us_per_transition"]
+    growth, of_all = found["AgentGrowth"]["ratio"], found["AgentGrowth"]["ratio_all_kept"]
+    saved, loaded, of_many = found["AgentSave"]["p50_ms"], found["AgentLoad"]["p50_ms"], found["AgentLoadOfAMillion"]["p50_us"]
     return {
         "bare_commits_per_s": (bare, "1/s", "", True),
         "engine_transitions_per_s": (alone, "1/s", ">= 7500", alone >= 7500),
@@ -203,6 +205,11 @@ def in_process():
         "probe_by_bare_clone": (probe / clone, "ratio", "<= 2.5", probe <= 2.5 * clone),
         "workspace_open_ms": (opened, "ms", "< 20", opened < 20),
         "workspace_copy_out_ms": (copied, "ms", "< 20", copied < 20),
+        "agent.growth": (growth, "ratio", "<= 2", growth <= 2),
+        "agent.growth_all_kept": (of_all, "ratio", "<= 12", of_all <= 12),
+        "agent.save_1mib_1kb_change_ms": (saved, "ms", "< 1", saved < 1),
+        "agent.load_1mib_ms": (loaded, "ms", "< 3", loaded < 3),
+        "agent.load_of_a_million_us": (of_many, "us", "< 200", of_many < 200),
     }
 
 

@@ -80,9 +80,9 @@ bool takes_body(Verb verb);
 bool only_reads(Verb verb);
 bool answers_much(Verb verb);  // maybe: Api::answer_bytes() says
 
-// What of a request's headers counts; views into them.
+// What of a request's headers counts.
 struct Headers {
-  std::optional<std::string_view> session, goal, episode, metadata, spent;
+  std::optional<std::string> session, goal, episode, metadata, spent;
 };
 // Takes a header named `Pawl-...`, in any case; false when there is none of that name, or it came already.
 bool take_header(Headers& headers, std::string_view name, std::string_view value);

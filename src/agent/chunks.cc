@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kLevel = 1;                   // of zstd: 3 packs a few per cent smaller, in twice the time
 constexpr std::size_t kKnownMax = 1 << 16;  // chunks, some megabytes
+constexpr std::size_t kRememberedBytesMax = 8 << 20;
 constexpr std::size_t kChunksMax = kPayloadBytesMax / kChunkBytesMin + 1;
 
 std::vector<std::int64_t> sorted(std::vector<std::int64_t> list) {
@@ -67,11 +68,20 @@ void Chunks::know(std::string_view hash, std::int64_t chunk) {
   known_[key_of(hash)] = chunk;
 }
 
+void Chunks::forget() {
+  known_.clear();
+  last_ = {};
+}
+
+void Chunks::remember(std::string payload, const std::vector<Piece>& pieces) {
+  last_ = payload.size() <= kRememberedBytesMax ? LastPayload(std::move(payload), pieces) : LastPayload();
+}
+
 Status Chunks::forget_if_changed() {
   PAWL_TRY(auto query, connection_.query("data_version"));
   PAWL_TRY([[maybe_unused]] const bool row, query.next());
   const std::int64_t now = query.number(0);
-  if (now != data_version_) known_.clear();  // another connection may have removed some
+  if (now != data_version_) forget();  // another connection may have removed some
   data_version_ = now;
   return {};
 }
@@ -138,15 +148,23 @@ Result<Chunks::Found> Chunks::find_or_insert(std::string_view bytes) {
   return out;
 }
 
-Result<ChunkList> Chunks::put(std::string_view payload, const ChunkList& before) {
+Result<ChunkList> Chunks::put(std::string payload, const ChunkList& before) {
   PAWL_OK(forget_if_changed());
+  std::vector<Piece> pieces;
   ChunkList out, fresh;
-  for (auto rest = payload; !rest.empty();) {
-    const auto bytes = rest.substr(0, first_chunk(rest));
-    rest.remove_prefix(bytes.size());
-    PAWL_TRY(const auto found, find_or_insert(bytes));
-    out.push_back(found.chunk);
-    if (found.is_new) fresh.push_back(found.chunk);
+  LastPayload::Follower follower(last_);
+  for (std::size_t offset = 0; offset < payload.size(); offset += pieces.back().size) {
+    const auto rest = std::string_view(payload).substr(offset);
+    auto piece = follower.expected(offset, rest);
+    if (!piece) {
+      piece = Piece{.size = first_chunk(rest)};
+      PAWL_TRY(const auto found, find_or_insert(rest.substr(0, piece->size)));
+      piece->chunk = found.chunk;
+      if (found.is_new) fresh.push_back(found.chunk);
+      follower.found(offset, found.chunk);
+    }
+    pieces.push_back(*piece);
+    out.push_back(piece->chunk);
   }
   const ChunkList had = sorted(before), made = sorted(std::move(fresh));
   for (const auto chunk : sorted(out)) {
@@ -154,6 +172,7 @@ Result<ChunkList> Chunks::put(std::string_view payload, const ChunkList& before)
     PAWL_TRY(auto query, connection_.query("add_chunk_runs"));
     PAWL_OK(query.bind(chunk).bind(1).run());
   }
+  remember(std::move(payload), pieces);
   return out;
 }
 
@@ -167,11 +186,14 @@ Result<std::optional<std::string>> Chunks::get(const ChunkList& list, std::int64
     PAWL_TRY(auto query, connection_.query("chunk"));
     const auto row = query.bind(chunk).next();
     if (!row && row.error().kind != ErrorKind::kCorrupt) return std::unexpected(row.error());
-    if (!row || !*row) return damaged;
+    if (!row || !*row) {
+      forget();
+      return damaged;
+    }
     const auto bytes = unpack(query.blob(2), query.number(1));
     const std::string hash(query.blob(0));
     if (!bytes || blake3_bytes(*bytes) != hash) {
-      known_.erase(key_of(hash));
+      forget();
       return damaged;
     }
     know(hash, chunk);
@@ -195,6 +217,7 @@ Status Chunks::end_run(std::int64_t chunk) {
   PAWL_TRY(auto query, connection_.query("delete_chunk"));
   PAWL_TRY(const bool row, query.bind(chunk).next());
   if (row) known_.erase(key_of(query.blob(0)));
+  if (last_.has(chunk)) last_ = {};
   return {};
 }
 

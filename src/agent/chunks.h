@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "agent/last_payload.h"
 #include "base/error.h"
 #include "store/sqlite/connection.h"
 
@@ -38,12 +39,12 @@ class Chunks {
 
   // Stores what is not there. `before`: what the checkpoint before of the same id has. A chunk that is there,
   // and was neither written nor read by this object yet, is looked at, and mended when it is damaged.
-  Result<ChunkList> put(std::string_view payload, const ChunkList& before);
+  Result<ChunkList> put(std::string payload, const ChunkList& before);
   // Nothing: a chunk is missing or damaged, or they are not `size` bytes.
   Result<std::optional<std::string>> get(const ChunkList& list, std::int64_t size);
   // The oldest checkpoint of an id, which has `list`, goes; the next one has `next`.
   Status end_runs(const ChunkList& list, const ChunkList& next);
-  void forget() { known_.clear(); }
+  void forget();
 
  private:
   struct Found {
@@ -57,6 +58,7 @@ class Chunks {
   Status end_run(std::int64_t chunk);
   Status forget_if_changed();
   void know(std::string_view hash, std::int64_t chunk);
+  void remember(std::string payload, const std::vector<Piece>& pieces);
 
   std::string_view pack(std::string_view bytes);
   // Nothing: `packed` is not of `size` bytes. The answer is in buffer_, or is `packed`.
@@ -80,7 +82,8 @@ class Chunks {
 
   Connection& connection_;
   std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written or read whole by this object
-  std::int64_t data_version_ = 0;                             // of the database, when known_ was right
+  LastPayload last_;                                          // its chunks are known, too
+  std::int64_t data_version_ = 0;                             // of the database, when these were right
   std::unique_ptr<ZSTD_CCtx, FreeCompressor> compressor_;
   std::unique_ptr<ZSTD_DCtx, FreeDecompressor> decompressor_;
   std::string buffer_;

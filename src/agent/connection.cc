@@ -2,10 +2,10 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <stdexcept>
 
@@ -47,13 +47,11 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   }
 
   asio::awaitable<void> run() {
-    const auto self = shared_from_this();
+    const std::shared_ptr<Served> self = shared_from_this();
+    const std::unique_ptr<Served, void (*)(Served*)> end(this, [](Served* one) { one->leave(); });
     if (co_await first_bytes())
       while (co_await one_request()) {
       }
-    give_back_turn();
-    close();
-    hub_.remove(*this);
   }
 
   void close() override {
@@ -72,6 +70,12 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   }
 
  private:
+  void leave() {
+    give_back_turn();
+    close();
+    hub_.remove(*this);
+  }
+
   // --- bytes
 
   void moved(std::size_t bytes) {
@@ -142,11 +146,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   // False when the connection ends.
   asio::awaitable<bool> one_request() {
     Sink sink;
-    Parser parser;
-    parser.get().body() = &sink;
-    parser.header_limit(kHeaderBytesMax);
-    parser.body_limit(boost::none);
-    parser.eager(false);
+    RequestParser parser(sink);
     life_.state = State::kIdle;
     if (!input_.empty()) begin_request();
     switch (co_await parse(parser, sink, [&] { return parser.is_header_done(); })) {
@@ -163,16 +163,15 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     Job job;
     Request request;
     auto refused = judge(parser, hub_.episodes, by_operator_, request);
-    const bool is_head = parser.get().method() == http::verb::head;
-    if (refused && is_head) refused->body.clear();
-    if (refused) co_return co_await refuse(parser, sink, request, std::move(*refused));
+    if (refused && parser.head().method == "HEAD") refused->body.clear();
+    if (refused) co_return co_await refuse(parser, sink, std::move(*refused));
     parser.eager(true);
     job.call = std::move(request.call);
     job.key = std::move(request.key);
     sink.size_max = body_bytes_max(job.call.route.verb);
     if (auto problem = co_await receive(parser, sink, request, job)) {
       if (problem->status == 0) co_return false;
-      co_return co_await refuse(parser, sink, request, std::move(*problem));
+      co_return co_await refuse(parser, sink, std::move(*problem));
     }
     const bool keep_alive = parser.keep_alive();
     co_await answer(job);
@@ -195,7 +194,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 
   // Reads and parses until `enough` says so.
   template <typename Enough>
-  asio::awaitable<Came> parse(Parser& parser, Sink& sink, Enough enough) {
+  asio::awaitable<Came> parse(RequestParser& parser, Sink& sink, Enough enough) {
     for (;;) {
       if (!input_.empty()) {
         error_code error;
@@ -215,14 +214,14 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   }
 
   // The body. What it returns is why it is refused; of status 0 when nobody is there any more.
-  asio::awaitable<std::optional<Answer>> receive(Parser& parser, Sink& sink, const Request& request,
+  asio::awaitable<std::optional<Answer>> receive(RequestParser& parser, Sink& sink, const Request& request,
                                                  Job& job) {
     const bool saves = job.call.route.verb == Verb::kSave;
     const bool large = request.size.value_or(0) > kSmallBytes;
     if (large) {
       if (auto problem = co_await prepare_large(sink, job, *request.size)) co_return problem;
     }
-    if (request.waits_for_continue && input_.empty()) {
+    if (parser.waits_for_continue() && input_.empty()) {
       if (!co_await write_all("HTTP/1.1 100 Continue\r\n\r\n")) co_return Answer{.status = 0};
     }
     life_.state = State::kReading;
@@ -267,7 +266,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 
   asio::awaitable<void> answer(Job& job) {
     life_.state = State::kWorking;
-    job.call.session = job.call.headers.session ? std::string(*job.call.headers.session) : own_session();
+    job.call.session = job.call.headers.session.value_or(own_session());
     if (life_.turn_bytes == 0 && answers_much(job.call.route.verb)) {
       if (const auto api = hub_.episodes.find(job.key)) {
         const std::size_t bytes = (*api)->answer_bytes(job.call);
@@ -307,12 +306,12 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   // --- refusing
 
   // The connection goes on when the rest of the body is worth reading for it.
-  asio::awaitable<bool> refuse(Parser& parser, Sink& sink, const Request& request, Answer answer) {
+  asio::awaitable<bool> refuse(RequestParser& parser, Sink& sink, Answer answer) {
     sink.saving.reset();
     sink.discards = true;
     give_back_turn();
     const auto rest = parser.content_length_remaining();
-    const bool worth = parser.is_done() || (!request.waits_for_continue && rest && *rest <= kBodyBytesMax);
+    const bool worth = parser.is_done() || (!parser.waits_for_continue() && rest && *rest <= kBodyBytesMax);
     if (!worth) co_return co_await refuse_for_good(std::move(answer));
     sink.size_max = 0;
     sink.status = {};
@@ -361,7 +360,8 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 void serve(Hub& hub, UnixSocket socket, bool by_operator) {
   auto connection = std::make_shared<Served>(hub, std::move(socket), by_operator);
   hub.add(connection);
-  asio::co_spawn(hub.context, connection->run(), asio::detached);
+  // No memory for what it asked for ends the connection, not the server.
+  asio::co_spawn(hub.context, connection->run(), [](const std::exception_ptr&) {});
 }
 
 }  // namespace pawl::agent

@@ -72,7 +72,10 @@ class EpisodeStore::Receiving final : public Episode::Saving {
     store_.receiving_bytes_ += more;
     return {};
   }
-  Result<Checkpoint> finish() override { return store_.save(spec_, payload_, now_); }
+  Result<Checkpoint> finish() override {
+    store_.receiving_bytes_ -= static_cast<std::int64_t>(payload_.size());
+    return store_.save(spec_, std::exchange(payload_, {}), now_);
+  }
 
  private:
   EpisodeStore& store_;
@@ -133,7 +136,7 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& 
   return query.run();
 }
 
-Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string_view payload, WallTime now) {
+Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string payload, WallTime now) {
   Checkpoint made{.id = spec.id,
                   .hash = blake3_hex(payload),
                   .size = static_cast<std::int64_t>(payload.size()),
@@ -146,7 +149,7 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string_view pay
     PAWL_OK(count("checkpoints", kCheckpointsMax, "checkpoints"));
     PAWL_TRY(made.seq, add_total("checkpoint_seq", 1));
     PAWL_TRY(const auto before, checkpoint("newest_of_id", spec.id, kAnySeq));
-    PAWL_TRY(const auto chunks, chunks_.put(payload, before ? before->chunks : ChunkList()));
+    PAWL_TRY(const auto chunks, chunks_.put(std::move(payload), before ? before->chunks : ChunkList()));
     PAWL_OK(insert_checkpoint(made, chunks));
     if (spec.keep > 0) PAWL_OK(remove_older(spec.id, spec.keep));
     return transaction.commit();
@@ -201,27 +204,29 @@ Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime no
   return transaction.commit();
 }
 
+Result<std::optional<std::string>> EpisodeStore::payload_of(const Stored& stored) {
+  if (!stored.whole) return std::optional<std::string>();
+  PAWL_TRY(auto payload, chunks_.get(stored.chunks, stored.checkpoint.size));
+  if (payload && !has_hash(*payload, stored.checkpoint.hash)) payload.reset();
+  return payload;
+}
+
 Result<Loaded> EpisodeStore::load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) {
   PAWL_OK(check_id("id", id));
   std::vector<Stored> damaged;
   std::optional<Loaded> found;
   {
     PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
-    PAWL_TRY(auto at, checkpoint(seq ? "checkpoint" : "newest_of_id", id, seq.value_or(kAnySeq)));
-    while (at && !found) {
-      std::optional<std::string> payload;
-      if (at->whole) {
-        PAWL_TRY(payload, chunks_.get(at->chunks, at->checkpoint.size));
-      }
-      if (payload && has_hash(*payload, at->checkpoint.hash)) {
-        found = Loaded{.checkpoint = std::move(at->checkpoint), .payload = *std::move(payload)};
-        break;
-      }
-      const std::int64_t older_than = at->checkpoint.seq;
-      damaged.push_back(*std::move(at));
-      at.reset();
-      if (!seq) {
-        PAWL_TRY(at, checkpoint("newest_of_id", id, older_than));
+    for (auto older_than = seq.value_or(kAnySeq); !found;) {
+      PAWL_TRY(const auto at, checkpoint(seq ? "checkpoint" : "newest_of_id", id, older_than));
+      if (!at) break;
+      PAWL_TRY(auto payload, payload_of(*at));
+      if (payload) {
+        found = Loaded{.checkpoint = at->checkpoint, .payload = *std::move(payload)};
+      } else {
+        damaged.push_back(*at);
+        if (seq) break;
+        older_than = at->checkpoint.seq;
       }
     }
   }

@@ -10,7 +10,7 @@ namespace {
 // What became of a step whose process is gone.
 constexpr std::string_view kAsked = "ask";     // a person, who has not answered
 constexpr std::string_view kGivenUp = "fail";  // for ever: by its policy, or by a person
-constexpr std::string_view kBegun = "begun", kDone = "done", kFailed = "failed";
+constexpr std::string_view kDone = "done", kFailed = "failed";
 constexpr std::size_t kRowBytes = 4096;  // of a step besides its result, with its question, about
 
 std::string_view name(StepKind kind) { return kind == StepKind::kPure ? "pure" : "effect"; }
@@ -164,7 +164,7 @@ Status EpisodeStore::complete_step(const std::string& key, std::string result, W
   if (known->row.state == kFailed)
     return fail(ErrorKind::kConflict, "step " + key + " has failed: begin it again first");
   PAWL_OK(withdraw_question(*known, kDone, now));
-  PAWL_OK(end_step(key, {.state = kDone, .lost = "", .result = result, .error = ""}, now));
+  PAWL_OK(end_step(key, {.state = kDone, .result = result}, now));
   return transaction.commit();
 }
 
@@ -177,7 +177,7 @@ Status EpisodeStore::fail_step(const std::string& key, std::string error, WallTi
   if (known->row.state == kDone) return fail(ErrorKind::kConflict, "step " + key + " was completed");
   if (known->row.state == kFailed) return {};
   PAWL_OK(withdraw_question(*known, "run", now));
-  PAWL_OK(end_step(key, {.state = kFailed, .lost = "", .result = "", .error = error}, now));
+  PAWL_OK(end_step(key, {.state = kFailed, .error = error}, now));
   return transaction.commit();
 }
 
@@ -187,13 +187,11 @@ Status EpisodeStore::decide(const std::string& key, std::string_view answer, con
   if (answer.starts_with(kDoneWith)) {
     const auto result = answer.substr(kDoneWith.size());
     PAWL_OK(check_json("answer", result));
-    return end_step(key, {.state = kDone, .lost = "", .result = result, .error = ""}, now);
+    return end_step(key, {.state = kDone, .result = result}, now);
   }
   const std::string error = who + " said `" + std::string(answer) + "`";
-  if (answer == "run")
-    return end_step(key, {.state = kFailed, .lost = "", .result = "", .error = error}, now);
-  if (answer == "fail")
-    return end_step(key, {.state = kFailed, .lost = kGivenUp, .result = "", .error = error}, now);
+  if (answer == "run") return end_step(key, {.state = kFailed, .error = error}, now);
+  if (answer == "fail") return end_step(key, {.state = kFailed, .lost = kGivenUp, .error = error}, now);
   return fail(ErrorKind::kInvalid, "answer: it is not `done RESULT` with a result in JSON, `run` or `fail`");
 }
 

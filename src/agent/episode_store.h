@@ -102,11 +102,13 @@ class EpisodeStore final : public Episode {
   static Stored read_checkpoint(const Query& query);
   Result<std::optional<Stored>> checkpoint(std::string_view statement, const std::string& id,
                                            std::int64_t seq);
-  Result<Checkpoint> save(const SaveSpec& spec, std::string_view payload, WallTime now);
+  Result<Checkpoint> save(const SaveSpec& spec, std::string payload, WallTime now);
   Status insert_checkpoint(const Checkpoint& made, const ChunkList& chunks);
   Status remove_older(const std::string& id, std::int64_t keep);
   // `stored` is its id's oldest; returns the one after it.
   Result<std::optional<Stored>> remove_oldest(const Stored& stored);
+  // Nothing: it is damaged.
+  Result<std::optional<std::string>> payload_of(const Stored& stored);
   Status tell_damage(const std::vector<Stored>& damaged, WallTime now);
 
   // --- journal
@@ -117,7 +119,7 @@ class EpisodeStore final : public Episode {
   Result<StepBegun> begin_again(const Step& known, const StepBegin& asked, WallTime now);
   Result<StepBegun> lose(const Step& known, const StepBegin& asked, WallTime now);
   struct StepEnd {
-    std::string_view state, lost, result, error;
+    std::string_view state, lost = "", result = "", error = "";
   };
   Status end_step(const std::string& key, const StepEnd& end, WallTime now);
   // A step that a person was asked about has ended by itself.

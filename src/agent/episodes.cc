@@ -17,7 +17,7 @@ Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
 }
 
 std::expected<EpisodeKey, Answer> Episodes::key_of(const Headers& headers) const {
-  const auto check = [](std::optional<std::string_view> named, const std::string& served,
+  const auto check = [](const std::optional<std::string>& named, const std::string& served,
                         std::string_view what) {
     return !named || *named == served
                ? std::nullopt
@@ -31,8 +31,8 @@ std::expected<EpisodeKey, Answer> Episodes::key_of(const Headers& headers) const
     return key;
   }
   EpisodeKey key{.run_id = std::string(kNoRun),
-                 .goal_id = std::string(headers.goal.value_or("default")),
-                 .episode_id = std::string(headers.episode.value_or("default"))};
+                 .goal_id = headers.goal.value_or("default"),
+                 .episode_id = headers.episode.value_or("default")};
   if (const auto path = episode_path(spec_.pawl_folder, key); !path)
     return std::unexpected(problem(path.error()));
   return key;

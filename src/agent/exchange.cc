@@ -1,9 +1,11 @@
 #include "agent/exchange.h"
 
 #include <algorithm>
-#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/status.hpp>
 
 #include "agent/episodes.h"
+#include "base/json.h"
 
 namespace pawl::agent {
 namespace {
@@ -21,26 +23,45 @@ bool is_ours(std::string_view name) {
 }
 
 // What it says of its body fits what the path takes.
-std::optional<Answer> judge_body(const Parser& parser, Request& request) {
+std::optional<Answer> judge_body(const RequestParser& parser, Request& request) {
   const Verb verb = request.call.route.verb;
-  const auto& fields = parser.get();
-  if (const auto coding = fields.find(http::field::transfer_encoding);
-      coding != fields.end() && !boost::beast::iequals(coding->value(), "chunked"))
+  const auto& head = parser.head();
+  if (!head.coding.empty() && !boost::beast::iequals(head.coding, "chunked"))
     return invalid("the only Transfer-Encoding is chunked");
   if (const auto length = parser.content_length()) request.size = *length;
   if (!takes_body(verb))
     return request.size.value_or(0) > 0 || parser.chunked() ? std::optional(invalid("this takes no body"))
                                                             : std::nullopt;
   if (request.size.value_or(0) > body_bytes_max(verb)) return too_large(verb);
-  if (const auto expect = fields.find(http::field::expect); expect != fields.end()) {
-    if (!boost::beast::iequals(expect->value(), "100-continue"))
-      return problem(417, "invalid", "the only Expect is 100-continue");
-    request.waits_for_continue = !parser.is_done();
-  }
+  if (!head.expect.empty() && !boost::beast::iequals(head.expect, "100-continue"))
+    return problem(417, "invalid", "the only Expect is 100-continue");
   return std::nullopt;
 }
 
 }  // namespace
+
+RequestParser::RequestParser(Sink& sink) : sink_(sink) {
+  header_limit(kHeaderBytesMax);
+  body_limit(boost::none);  // the sink counts
+  eager(false);
+}
+
+void RequestParser::on_request_impl(http::verb, Text method, Text target, int, ErrorCode&) {
+  head_.method = method;
+  head_.target = target;
+}
+
+void RequestParser::on_field_impl(http::field name, Text text, Text value, ErrorCode&) {
+  if (name == http::field::expect) head_.expect = value;
+  if (name == http::field::transfer_encoding) head_.coding = value;
+  if (is_ours(view(text)) && !take_header(head_.ours, view(text), view(value)) && head_.wrong.empty())
+    head_.wrong = text;
+}
+
+std::size_t RequestParser::on_body_impl(Text body, ErrorCode&) {
+  sink_.take(view(body));
+  return body.size();
+}
 
 void Sink::take(std::string_view bytes) {
   size += bytes.size();
@@ -60,18 +81,15 @@ Answer too_large(Verb verb) {
                  verb == Verb::kSave ? "a checkpoint has at most 64 MiB" : "a body has at most 2 MiB");
 }
 
-std::optional<Answer> judge(const Parser& parser, const Episodes& episodes, bool by_operator,
+std::optional<Answer> judge(const RequestParser& parser, const Episodes& episodes, bool by_operator,
                             Request& request) {
-  const auto& fields = parser.get();
-  for (const auto& field : fields) {
-    const auto name = view(field.name_string());
-    if (is_ours(name) && !take_header(request.call.headers, name, view(field.value())))
-      return invalid("the header " + std::string(name.substr(0, 64)) + " is not known, or comes twice");
-  }
-  auto route = find_route(view(fields.method_string()), view(fields.target()), by_operator);
+  const auto& head = parser.head();
+  if (!head.wrong.empty())
+    return invalid("the header " + printable(head.wrong.substr(0, 64)) + " is not known, or comes twice");
+  auto route = find_route(head.method, head.target, by_operator);
   if (!route) return std::move(route).error();
   request.call.route = std::move(*route);
-  const auto& headers = request.call.headers;
+  const auto& headers = request.call.headers = head.ours;
   if (headers.session && !is_word(*headers.session))
     return invalid("Pawl-Session is 1 to 64 letters, digits, '.', '_' and '-'");
   auto key = episodes.key_of(headers);

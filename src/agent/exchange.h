@@ -3,7 +3,9 @@
 #pragma once
 
 #include <boost/asio/buffer.hpp>
-#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -27,44 +29,49 @@ struct Sink {
   void take(std::string_view bytes);
 };
 
-struct SinkBody {
-  using value_type = Sink*;
-  class reader {
-   public:
-    template <bool is_request, typename Fields>
-    reader(boost::beast::http::header<is_request, Fields>&, value_type& sink) : sink_(sink) {}
-    static void init(const boost::optional<std::uint64_t>&, boost::beast::error_code& error) { error = {}; }
-    template <typename Buffers>
-    std::size_t put(const Buffers& buffers, boost::beast::error_code& error) {
-      error = {};
-      std::size_t size = 0;
-      for (auto it = boost::asio::buffer_sequence_begin(buffers);
-           it != boost::asio::buffer_sequence_end(buffers); ++it) {
-        sink_->take({static_cast<const char*>(it->data()), it->size()});
-        size += it->size();
-      }
-      return size;
-    }
-    static void finish(boost::beast::error_code& error) { error = {}; }
+// Beast's parser without its container of fields: that one throws at values of 64 KiB, and metadata may be
+// longer.
+class RequestParser final : public boost::beast::http::basic_parser<true> {
+ public:
+  explicit RequestParser(Sink& sink);
 
-   private:
-    value_type& sink_;
+  struct Head {
+    std::string method, target;
+    Headers ours;
+    std::string wrong;  // the first of ours that is not known, or came twice
+    std::string expect, coding;
   };
+  const Head& head() const { return head_; }
+  bool waits_for_continue() const { return !head_.expect.empty() && !is_done(); }
+
+ private:
+  using Text = boost::beast::string_view;
+  using ErrorCode = boost::beast::error_code;
+  void on_request_impl(boost::beast::http::verb, Text method, Text target, int, ErrorCode&) override;
+  void on_response_impl(int, Text, int, ErrorCode&) override {}
+  void on_field_impl(boost::beast::http::field name, Text text, Text value, ErrorCode&) override;
+  void on_header_impl(ErrorCode&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
+  std::size_t on_body_impl(Text body, ErrorCode&) override;
+  void on_chunk_header_impl(std::uint64_t, Text, ErrorCode&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, Text body, ErrorCode& error) override {
+    return on_body_impl(body, error);
+  }
+  void on_finish_impl(ErrorCode&) override {}
+
+  Sink& sink_;
+  Head head_;
 };
 
-using Parser = boost::beast::http::request_parser<SinkBody>;
-
-// What a request that is whole but for its body asks for; its views point into the parser.
+// What a request that is whole but for its body asks for.
 struct Request {
   Call call;
   EpisodeKey key;
   std::optional<std::uint64_t> size;  // of the body, when it was said
-  bool waits_for_continue = false;
 };
 // Fills `request`, or says why it is refused.
-std::optional<Answer> judge(const Parser& parser, const Episodes& episodes, bool by_operator,
+std::optional<Answer> judge(const RequestParser& parser, const Episodes& episodes, bool by_operator,
                             Request& request);
-
 std::size_t body_bytes_max(Verb verb);
 Answer too_large(Verb verb);
 

@@ -144,7 +144,7 @@ bool answers_much(Verb verb) {
 }
 
 bool take_header(Headers& headers, std::string_view name, std::string_view value) {
-  const std::array<std::pair<std::string_view, std::optional<std::string_view>*>, 5> known = {{
+  const std::array<std::pair<std::string_view, std::optional<std::string>*>, 5> known = {{
       {"pawl-session", &headers.session},
       {"pawl-goal", &headers.goal},
       {"pawl-episode", &headers.episode},
@@ -154,7 +154,7 @@ bool take_header(Headers& headers, std::string_view name, std::string_view value
   for (const auto& [known_name, place] : known) {
     if (!equals_ignoring_case(name, known_name)) continue;
     if (*place) return false;
-    *place = value;
+    place->emplace(value);
     return true;
   }
   return false;

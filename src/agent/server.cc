@@ -1,6 +1,7 @@
 #include "agent/server.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -61,6 +62,8 @@ class AsioServer final : public Server {
     if (!thread_.joinable()) return;
     asio::post(context_, [this] { stop(); });
     thread_.join();
+    for (const auto* path : {&spec_.socket_path, &spec_.operator_socket_path})
+      if (!path->empty()) unlink(path->c_str());
   }
 
  private:

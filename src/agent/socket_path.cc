@@ -12,8 +12,6 @@
 namespace pawl::agent {
 namespace {
 
-constexpr int kBacklog = 128;
-
 sockaddr_un address_of(const SocketPath& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -75,7 +73,7 @@ Result<os::UniqueFd> listen_at(const std::string& path, unsigned mode) {
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&bound), sizeof bound) != 0)
     return fail_errno(errno, "make the socket", path);
   if (chmod(path.c_str(), mode) != 0) return fail_errno(errno, "chmod", path);
-  if (listen(fd.get(), kBacklog) != 0) return fail_errno(errno, "listen", path);
+  if (listen(fd.get(), SOMAXCONN) != 0) return fail_errno(errno, "listen", path);
   return fd;
 }
 

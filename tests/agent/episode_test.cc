@@ -1,26 +1,263 @@
-// Opening an episode, its groups, its bounds.
+// Opening an episode, its readers, its groups, and what happens when there is no room.
 #include "agent/episode.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
 
 #include "support/episode_fixture.h"
 
 namespace pawl::agent {
 namespace {
 
-using Episodes = EpisodeTest;
+class Episodes : public EpisodeTest {
+ protected:
+  ErrorKind kind_of_opening(Episode::Access access = Episode::Access::kReadWrite) {
+    episode_.reset();
+    const auto opened = Episode::open(path_, access);
+    EXPECT_FALSE(opened);
+    return opened ? ErrorKind::kCancelled : opened.error().kind;
+  }
+  std::vector<std::string> files() const { return os::list_folder(os::folder_of(path_)).value(); }
+};
 
-TEST_F(Episodes, WhatWasSavedIsLoadedByTheNextProcess) {
-  const std::string payload = state_text(300'000);
-  const auto saved = save(*episode_, "planner-0", payload);
-  ASSERT_TRUE(saved) << saved.error().message;
+TEST_F(Episodes, AFileIsNamedByRunGoalAndEpisode) {
+  EXPECT_EQ(episode_path("/p/.pawl", {"run", "goal", "ep"}), "/p/.pawl/agents/run/goal/ep.db");
+  for (const char* bad : {"", ".", "..", ".x", "a/b", "a b", "\xC3\xA4"})
+    EXPECT_EQ(episode_path("/p", {"run", bad, "ep"}).error().kind, ErrorKind::kInvalid) << bad;
+  EXPECT_EQ(episode_path("/p", {"run", std::string(65, 'x'), "ep"}).error().kind, ErrorKind::kInvalid);
+}
+
+TEST_F(Episodes, ANewersFileIsRefused) {
+  sql("PRAGMA user_version = 2");
+  EXPECT_EQ(kind_of_opening(), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of_opening(Episode::Access::kReadOnly), ErrorKind::kInvalid);
+}
+
+TEST_F(Episodes, AnotherProgramsFileIsRefused) {
+  sql("PRAGMA application_id = 7");
+  EXPECT_EQ(kind_of_opening(), ErrorKind::kCorrupt);
+  episode_.reset();
+  std::ofstream(path_) << "this is no database, and never was one; it is longer than a header, though"
+                       << std::string(200, ' ');
+  EXPECT_EQ(kind_of_opening(), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of_opening(Episode::Access::kReadOnly), ErrorKind::kCorrupt);
+}
+
+TEST_F(Episodes, AReaderMakesNothing) {
+  const std::string absent = folder_ / "agents/run/goal/absent.db", nowhere = folder_ / "agents/other/x.db";
+  EXPECT_EQ(Episode::open(absent, Episode::Access::kReadOnly).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(Episode::open(nowhere, Episode::Access::kReadOnly).error().kind, ErrorKind::kNotFound);
+  EXPECT_FALSE(os::exists(absent));
+  EXPECT_FALSE(os::exists(os::folder_of(nowhere)));
+  std::ofstream(absent).close();
+  EXPECT_EQ(Episode::open(absent, Episode::Access::kReadOnly).error().kind, ErrorKind::kNotFound) << "empty";
+  ASSERT_TRUE(save(*episode_, "a", "x"));
+  episode_.reset();
+  const auto before = files();
+  reopen(Episode::Access::kReadOnly);
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "x");
+  episode_.reset();
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(Episodes, AReaderSeesWhatIsCommittedBesideTheWriter) {
+  ASSERT_TRUE(save(*episode_, "a", "1"));
+  const auto reader = *Episode::open(path_, Episode::Access::kReadOnly);
+  EXPECT_EQ(reader->load("a", {}, kNow)->payload, "1");
+  ASSERT_TRUE(episode_->begin_group());
+  ASSERT_TRUE(save(*episode_, "a", "2"));
+  EXPECT_EQ(reader->load("a", {}, kNow)->payload, "1") << "not yet";
+  ASSERT_TRUE(episode_->commit());
+  EXPECT_EQ(reader->load("a", {}, kNow)->payload, "2");
+  ASSERT_TRUE(save(*episode_, "a", "3")) << "the reader is in nobody's way";
+}
+
+TEST_F(Episodes, AReaderWritesNothing) {
+  ASSERT_TRUE(save(*episode_, "a", "1"));
+  reopen(Episode::Access::kReadOnly);
+  EXPECT_EQ(save(*episode_, "a", "2").error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(episode_->prune("", false).error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(episode_->begin_session("s", kNow).error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(episode_->begin_group().error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(episode_->list({})->size(), 1u);
+  EXPECT_EQ(episode_->spent()->tokens, 0);
+}
+
+TEST_F(Episodes, WhatAKilledWriterSavedIsRead) {
+  episode_.reset();
+  const pid_t child = fork();
+  if (child == 0) {
+    auto episode = Episode::open(path_, Episode::Access::kReadWrite);
+    if (!episode || !save(**episode, "a", state_text(100'000))) _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(files().size(), 3u) << "the log is still there";
+  reopen(Episode::Access::kReadOnly);
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, state_text(100'000));
   reopen();
-  const auto loaded = episode_->load("planner-0", {}, kNow);
-  ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ(loaded->payload, payload);
-  EXPECT_EQ(loaded->checkpoint.seq, saved->seq);
-  EXPECT_EQ(loaded->checkpoint.hash, saved->hash);
-  EXPECT_EQ(loaded->damaged, 0);
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, state_text(100'000));
+}
+
+TEST_F(Episodes, TwoWritersDoNotHarmEachOther) {
+  const std::string state = state_text(200'000);
+  const auto other = *Episode::open(path_, Episode::Access::kReadWrite);
+  ASSERT_TRUE(save(*episode_, "a", state));
+  ASSERT_TRUE(other->prune("", false)) << "the chunks that the first one remembers are gone";
+  ASSERT_TRUE(save(*episode_, "b", state));
+  EXPECT_EQ(episode_->load("b", {}, kNow)->payload, state);
+  EXPECT_EQ(other->load("b", {}, kNow)->payload, state);
+}
+
+// --- groups
+
+TEST_F(Episodes, AGroupIsAllOrNothing) {
+  ASSERT_TRUE(episode_->begin_group());
+  ASSERT_TRUE(save(*episode_, "a", state_text(50'000)));
+  ASSERT_TRUE(episode_->begin_step({.key = "k", .session = "s"}, kNow));
+  ASSERT_TRUE(episode_->add_usage({.id = "u", .input_tokens = 4}, kNow));
+  EXPECT_TRUE(episode_->load("a", {}, kNow)) << "it sees what it did";
+  episode_->roll_back();
+  EXPECT_EQ(episode_->load("a", {}, kNow).error().kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(episode_->steps("", 1)->empty());
+  EXPECT_EQ(episode_->spent()->tokens, 0);
+  ASSERT_TRUE(save(*episode_, "a", state_text(50'000))) << "the chunks were taken back, too";
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, state_text(50'000));
+}
+
+TEST_F(Episodes, AnEpisodeThatGoesWithAnOpenGroupTakesItBack) {
+  ASSERT_TRUE(episode_->begin_group());
+  ASSERT_TRUE(save(*episode_, "a", "x"));
+  reopen();
+  EXPECT_EQ(episode_->load("a", {}, kNow).error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(Episodes, AVerbThatFailsInAGroupLeavesNothingOfItself) {
+  sql("UPDATE totals SET value = 3999998 WHERE name = 'checkpoints'");
+  ASSERT_TRUE(episode_->begin_group());
+  ASSERT_TRUE(save(*episode_, "a", "1", 0));
+  ASSERT_TRUE(save(*episode_, "a", "2", 0));
+  EXPECT_EQ(save(*episode_, "a", state_text(50'000), 0).error().kind, ErrorKind::kExhausted);
+  ASSERT_TRUE(episode_->spawn({.parent = "a", .spec_hash = "h"}, 1, kNow));
+  EXPECT_EQ(episode_->spawn({.parent = "a", .ordinal = 1, .spec_hash = "h"}, 1, kNow).error().kind,
+            ErrorKind::kExhausted);
+  EXPECT_EQ(episode_->complete_step("none", "1", kNow).error().kind, ErrorKind::kNotFound);
+  ASSERT_TRUE(episode_->commit());
+  reopen();
+  EXPECT_EQ(episode_->list({})->size(), 2u);
+  EXPECT_EQ(number("SELECT COUNT(*) FROM chunks"), 2);
+  EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'children'"), 1);
+  EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'checkpoint_seq'"), 2);
+}
+
+// --- no room
+
+TEST_F(Episodes, AFullEpisodeTakesNothingButIsPruned) {
+  ASSERT_TRUE(save(*episode_, "a", state_text(50'000)));
+  episode_.reset();
+  // A file as large as it may be, of holes: the header says how many pages there are
+  // (sqlite.org/fileformat.html).
+  const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(ftruncate(fd, kStoredBytesMax), 0);
+  const std::uint32_t pages = htobe32(kStoredBytesMax / 4096);
+  ASSERT_EQ(pwrite(fd, &pages, sizeof pages, 28), 4);
+  close(fd);
+  reopen();
+  EXPECT_EQ(save(*episode_, "b", "x").error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(episode_->begin_step({.key = "k", .session = "s"}, kNow).error().kind, ErrorKind::kExhausted);
+  EXPECT_TRUE(episode_->load("a", {}, kNow));
+  EXPECT_EQ(*episode_->prune("", false), 1);
+}
+
+// As in a full file system: writes behind a limit fail.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_;
+};
+
+TEST_F(Episodes, AFailedWriteTakesTheWholeGroupBack) {
+  ASSERT_TRUE(save(*episode_, "a", "old"));
+  ASSERT_TRUE(episode_->begin_group());
+  ASSERT_TRUE(episode_->begin_step({.key = "k", .session = "s"}, kNow));
+  {
+    const SmallFiles small(1 << 20);
+    static_cast<void>(save(*episode_, "a", state_text(30 << 20)));
+    EXPECT_FALSE(episode_->commit());
+  }
+  EXPECT_TRUE(episode_->steps("", 1)->empty());
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "old");
+  ASSERT_TRUE(save(*episode_, "a", "new"));
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "new");
+}
+
+// A file system of two megabytes.
+class SmallDisk {
+ public:
+  explicit SmallDisk(std::string path) : path_(std::move(path)) {
+    PAWL_CHECK(os::make_folders(path_));
+    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=2m") == 0;
+  }
+  ~SmallDisk() { umount(path_.c_str()); }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  bool mounted() const { return mounted_; }
+
+ private:
+  const std::string path_;
+  bool mounted_;
+};
+
+TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
+  const SmallDisk disk(folder_ / "small");
+  ASSERT_TRUE(disk.mounted()) << "needs root for a small tmpfs; CI runs as root";
+  const std::string ballast = folder_ / "small/ballast";
+  ASSERT_TRUE(os::write_atomically(ballast, std::string(1 << 20, 'x')));
+  const auto episode = *Episode::open(folder_ / "small/episode.db", Episode::Access::kReadWrite);
+  std::uint64_t saved = 0;
+  for (;; ++saved) {
+    const auto last = save(*episode, "a", state_text(100'000, saved), 0);
+    if (last) continue;
+    EXPECT_EQ(last.error().kind, ErrorKind::kExhausted) << last.error().message;
+    break;
+  }
+  ASSERT_GT(saved, 1u);
+  EXPECT_EQ(episode->load("a", {}, kNow)->payload, state_text(100'000, saved - 1));
+  ASSERT_TRUE(episode->begin_group());
+  ASSERT_TRUE(save(*episode, "a", state_text(1 << 20, 99), 0));
+  EXPECT_EQ(episode->commit().error().kind, ErrorKind::kExhausted);
+  // More than SQLite keeps in memory until then: it takes back all of the group, and nobody is told
+  // otherwise.
+  ASSERT_TRUE(episode->begin_group());
+  ASSERT_TRUE(episode->begin_step({.key = "k", .session = "s"}, kNow));
+  EXPECT_EQ(save(*episode, "a", state_text(40 << 20, 99), 0).error().kind, ErrorKind::kExhausted);
+  EXPECT_FALSE(episode->begin_step({.key = "l", .session = "s"}, kNow));
+  EXPECT_FALSE(episode->commit());
+  EXPECT_TRUE(episode->steps("", 1)->empty());
+  ASSERT_TRUE(os::remove_tree(ballast));
+  ASSERT_TRUE(save(*episode, "a", "there is room again", 0));
+  EXPECT_EQ(episode->load("a", {}, kNow)->payload, "there is room again");
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+#include "agent/client.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "agent/agent.h"
+#include "agent/body.h"
+#include "agent/socket_path.h"
+#include "base/json.h"
+
+namespace pawl::agent {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::asio::local::stream_protocol;
+using boost::system::error_code;
+
+constexpr int kHttpVersion = 11;
+constexpr std::uint32_t kHeaderBytesMax = 256 << 10;
+
+ErrorKind kind_of(int status) {
+  switch (status) {
+    case 403:
+      return ErrorKind::kDenied;
+    case 404:
+      return ErrorKind::kNotFound;
+    case 409:
+      return ErrorKind::kConflict;
+    case 413:
+    case 429:
+    case 507:
+      return ErrorKind::kExhausted;
+    case 500:
+      return ErrorKind::kCorrupt;
+    case 503:
+      return ErrorKind::kUnavailable;
+    default:
+      return ErrorKind::kInvalid;
+  }
+}
+
+class BeastClient final : public Client {
+ public:
+  explicit BeastClient(os::UniqueFd fd) : socket_(context_, stream_protocol(), fd.release()) {}
+
+  void always_send(Headers headers) override { always_ = std::move(headers); }
+
+  Result<Response> ask(std::string_view method, const std::string& target, std::string body,
+                       const Headers& headers) override {
+    http::request<http::string_body> request;
+    request.version(kHttpVersion);
+    request.method_string({method.data(), method.size()});
+    request.target(target);
+    request.set(http::field::host, "pawl");
+    for (const auto& [name, value] : always_) request.set(name, value);
+    for (const auto& [name, value] : headers) request.set(name, value);
+    request.body() = std::move(body);
+    request.prepare_payload();
+    error_code error;
+    // A refusal may come before all is written: it is read all the same.
+    http::write(socket_, request, error);
+    http::response_parser<http::string_body> parser;
+    parser.header_limit(kHeaderBytesMax);
+    parser.body_limit(2 * static_cast<std::uint64_t>(kPayloadBytesMax));
+    http::read(socket_, buffer_, parser, error);
+    if (error)
+      return fail(ErrorKind::kIndeterminate,
+                  "the agent's socket was closed before it answered: " + error.message());
+    Response out{.status = static_cast<int>(parser.get().result_int()),
+                 .body = std::move(parser.get().body())};
+    if (const auto told = parser.get().find("Pawl-Checkpoint"); told != parser.get().end())
+      out.checkpoint = from_base64({told->value().data(), told->value().size()}).value_or("");
+    return out;
+  }
+
+ private:
+  boost::asio::io_context context_;
+  stream_protocol::socket socket_;
+  boost::beast::flat_buffer buffer_;
+  Headers always_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_path) {
+  PAWL_TRY(auto fd, connect_to(socket_path));
+  return std::make_unique<BeastClient>(std::move(fd));
+}
+
+Result<Response> Client::ask_for_success(std::string_view method, const std::string& target, std::string body,
+                                         const Headers& headers) {
+  PAWL_TRY(auto response, ask(method, target, std::move(body), headers));
+  constexpr int kSuccess = 200, kRedirect = 300;
+  if (response.status >= kSuccess && response.status < kRedirect) return response;
+  const auto problem = parse_json(response.body);
+  const std::string detail = problem && problem->is_object() ? text_in(*problem, "detail") : "";
+  return fail(kind_of(response.status),
+              detail.empty() ? "status " + std::to_string(response.status) : printable(detail));
+}
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (kPlain.find(c) != std::string_view::npos)
+      out += c;
+    else
+      out.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+  }
+  return out;
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,362 @@
+// Requests on an episode, without sockets.
+#include "agent/api.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "agent/body.h"
+#include "os/file.h"
+#include "support/temp_folder.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr WallTime kNow{1'780'000'000'000'000};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ApiTest() { open({.key = {"run", "goal", "episode"}, .model = "small", .plan = "p1"}); }
+
+  void open(Context context) {
+    api_.reset();
+    const auto path = episode_path(folder_.path(), {"run", "goal", "episode"});
+    auto episode = Episode::open(*path, Episode::Access::kReadWrite);
+    PAWL_CHECK(episode);
+    episode_ = episode->get();
+    Api::Hooks hooks;
+    hooks.on_cap_reached = [this] { ++caps_reached_; };
+    hooks.on_log = [this](std::string_view level, std::string_view line) {
+      log_.push_back(std::string(level) + ": " + std::string(line));
+    };
+    hooks.free_bytes = [this]() -> Result<std::int64_t> { return free_bytes_; };
+    api_ = std::make_unique<Api>(std::move(*episode), std::move(context), std::move(hooks));
+  }
+
+  Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
+             const std::string& session = "s1") {
+    auto route = find_route(method, target, true);
+    if (!route) return route.error();
+    Call call{.route = std::move(*route), .session = session, .body = body};
+    call.headers.session = session;
+    call.headers.metadata = metadata_;
+    if (call.route.verb != Verb::kSave) return api_->handle(call, kNow);
+    auto saving = api_->begin_save(call, kNow);
+    if (!saving) return problem(saving.error());
+    if (const auto appended = (*saving)->append(body); !appended) return problem(appended.error());
+    return api_->finish_save(call, **saving, kNow);
+  }
+  Json json(const Answer& answer) { return Json::parse(answer.body); }
+  std::int64_t events(const std::string& name) {
+    const auto told = episode_->told_since(0);
+    return std::ranges::count(told->events, name, &Event::event);
+  }
+
+  pawl::testing::TempFolder folder_;
+  std::unique_ptr<Api> api_;
+  Episode* episode_ = nullptr;
+  int caps_reached_ = 0;
+  std::vector<std::string> log_;
+  std::int64_t free_bytes_ = 1 << 30;
+  std::optional<std::string> metadata_;
+};
+
+std::string why(const Result<Body>& body) { return body ? "" : body.error().message; }
+
+TEST(RequestBody, IsOneObjectOfRFC8259) {
+  for (const auto* good : {"{}", " { } ", R"({"a":1})", R"({"a":[1,-0.5e+3,{"b":null}],"c":"\u00e9\n"})",
+                           R"({"a":"\ud83d"})", "\n{\"a\"\t: true }\r\n"})
+    EXPECT_TRUE(Body::parse(good)) << good << why(Body::parse(good));
+  for (const auto* bad : {"",
+                          "[]",
+                          "1",
+                          "{",
+                          "{}{}",
+                          "{}x",
+                          "{,}",
+                          R"({"a"})",
+                          R"({"a":})",
+                          R"({"a":1,})",
+                          R"({a:1})",
+                          R"({"a":01})",
+                          R"({"a":+1})",
+                          R"({"a":NaN})",
+                          R"({"a":1.})",
+                          R"({"a":.5})",
+                          R"({"a":1e})",
+                          R"({"a":'x'})",
+                          R"({"a":"\x"})",
+                          R"({"a":"\u12g4"})",
+                          R"({"a":"x)",
+                          "{\"a\":\"\n\"}",
+                          "{\"a\":\"\xff\"}",
+                          R"({"a":1,"a":2})",
+                          R"({"a":{"b":1,"\u0062":2}})",
+                          R"({"a":tru})",
+                          R"({"a":[1,]})",
+                          "{\"a\":\"\\",
+                          "{\"a\":\"\\u12"})
+    EXPECT_FALSE(Body::parse(bad)) << bad;
+}
+
+TEST(RequestBody, IsAsDeepAsPawlReads) {
+  const auto nested = [](std::size_t depth) {
+    return R"({"a":)" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
+  };
+  EXPECT_TRUE(Body::parse(nested(kJsonDepthMax)));
+  EXPECT_FALSE(Body::parse(nested(kJsonDepthMax + 1)));
+  EXPECT_FALSE(Body::parse(nested(1'000'000)));
+}
+
+TEST(RequestBody, NumbersAreIntegersOf63Bits) {
+  const auto body = Body::parse(
+      R"({"a":9223372036854775807,"b":9223372036854775808,"c":1.0,"d":1e3,"e":-1,"f":"1","g":0})");
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->integer("a"), 9223372036854775807);
+  EXPECT_EQ(body->integer("g"), 0);
+  for (const auto* bad : {"b", "c", "d", "e", "f", "nothing"}) EXPECT_FALSE(body->integer(bad)) << bad;
+}
+
+TEST(RequestBody, AnyKeepsWhatWasWritten) {
+  const auto body = Body::parse("{\"a\": { \"x\" : [ 1.50, \"a b\\\" c\" ] } }");
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->any("a", 100), R"({"x":[1.50,"a b\" c"]})");
+  EXPECT_FALSE(body->any("a", 5));
+}
+
+TEST(RequestBody, TextsAreDecodedAndBounded) {
+  const auto body =
+      Body::parse(R"({"a":"\u00e9\ud83d\ude00\\\/","b":"\ud83d","c":["x","y"],"d":[1],"e":"\u0000"})");
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->text("a", 4), "\xc3\xa9\xf0\x9f\x98\x80\\/");
+  EXPECT_FALSE(body->text("a", 3));
+  EXPECT_FALSE(body->text("b", 9)) << "half of a surrogate pair is no text";
+  EXPECT_EQ(body->texts("c", 2, 1), (std::vector<std::string>{"x", "y"}));
+  EXPECT_FALSE(body->texts("c", 1, 1));
+  EXPECT_FALSE(body->texts("d", 2, 1));
+  EXPECT_FALSE(body->id("e")) << "an id has no control characters";
+  EXPECT_FALSE(body->only("a", "b", "c", "d"));
+  EXPECT_TRUE(body->only("a", "b", "c", "d", "e"));
+}
+
+TEST(Base64, IsExact) {
+  for (const auto& text :
+       {std::string(), std::string("a"), std::string("ab"), std::string("abc"), std::string("\0\xff\x80", 3)})
+    EXPECT_EQ(from_base64(to_base64(text)), text);
+  for (const auto* bad : {"YQ", "YQ=", "YQ===", "YR==", "YWJ=", "YQ==YQ==", "Y Q=", "YQ=a", "====", "-_-_"})
+    EXPECT_FALSE(from_base64(bad)) << bad;
+}
+
+TEST(Money, IsExact) {
+  EXPECT_EQ(money("usd", "0.0125"), 12'500);
+  EXPECT_EQ(money("usd", "999999999.999999"), 999'999'999'999'999);
+  for (const auto* bad : {"", ".", "1.", ".5", "-1", "+1", "1e3", "1.0000000", "1234567890", " 1", "1,5"})
+    EXPECT_FALSE(money("usd", bad)) << bad;
+  for (const auto micros : {0LL, 1LL, 12'500LL, 1'000'000LL, 5'000'010LL})
+    EXPECT_EQ(money("usd", money_text(micros)), micros);
+}
+
+TEST(Routes, SayWhatIsWrong) {
+  const auto status = [](std::string_view method, std::string_view target, bool by_operator = false) {
+    const auto route = find_route(method, target, by_operator);
+    return route ? 200 : route.error().status;
+  };
+  EXPECT_EQ(status("GET", "/v1/context"), 200);
+  EXPECT_EQ(status("GET", "/v1/conte%78t"), 200);
+  EXPECT_EQ(status("GET", "/v1/context?"), 200);
+  EXPECT_EQ(status("GET", "/v1/context?x=1"), 400);
+  EXPECT_EQ(status("GET", "/v1/context?="), 400);
+  EXPECT_EQ(status("GET", "/v1/context%zz"), 400);
+  EXPECT_EQ(status("GET", "/v1/question?key=%2"), 400);
+  EXPECT_EQ(status("GET", "/v1/question?key=a+b"), 400);
+  EXPECT_EQ(status("GET", "/v1/question?key=a&key=a"), 400);
+  EXPECT_EQ(status("GET", "/v1/question"), 400);
+  EXPECT_EQ(status("GET", "/v1/question?key=a%20b"), 200);
+  for (const auto* unknown : {"", "/", "/v1", "/v1/context/", "//v1/context", "/v2/context", "/v1/contexts",
+                              "*", "http://pawl/v1/context"})
+    EXPECT_EQ(status("GET", unknown), 404) << unknown;
+  for (const auto* method : {"HEAD", "OPTIONS", "get", "PATCH", ""})
+    EXPECT_EQ(status(method, "/v1/context"), 405) << method;
+  EXPECT_EQ(find_route("POST", "/v1/checkpoint", false).error().headers, "Allow: PUT, GET\r\n");
+  EXPECT_EQ(status("POST", "/v1/answer"), 404);
+  EXPECT_EQ(status("POST", "/v1/answer", true), 200);
+}
+
+TEST_F(ApiTest, AStepRunsOnce) {
+  const auto* begin = R"({"key":"k","kind":"effect","args_hash":"h"})";
+  EXPECT_EQ(json(ask("POST", "/v1/steps/begin", begin)), Json::parse(R"({"answer":"run","execution":1})"));
+  EXPECT_EQ(json(ask("POST", "/v1/steps/begin", begin))["answer"], "run") << "the same process asks again";
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", R"({"key":"k","result":{"score":0.5}})").status, 204);
+  EXPECT_EQ(json(ask("POST", "/v1/steps/begin", begin, "s2")),
+            Json::parse(R"({"answer":"done","result":{"score":0.5}})"));
+  EXPECT_EQ(ask("POST", "/v1/steps/begin", R"({"key":"k","kind":"effect","args_hash":"other"})").status, 409);
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", R"({"key":"k","result":1})").status, 409);
+}
+
+TEST_F(ApiTest, AnEffectOfALostProcessIsAPersonsQuestion) {
+  const auto* begin = R"({"key":"k","kind":"effect","args_hash":"h"})";
+  ask("POST", "/v1/steps/begin", begin, "s1");
+  const auto lost = json(ask("POST", "/v1/steps/begin", begin, "s2"));
+  EXPECT_EQ(lost["answer"], "lost");
+  EXPECT_EQ(lost["on_lost"], "ask");
+  const std::string key = lost["question"];
+  const auto answered =
+      ask("POST", "/v1/answer", R"({"key":")" + key + R"(","answer":"done {\"x\":1}","who":"me"})");
+  EXPECT_EQ(answered.status, 200) << answered.body;
+  EXPECT_TRUE(answered.answered);
+  EXPECT_EQ(json(ask("POST", "/v1/steps/begin", begin, "s2"))["result"], Json::parse(R"({"x":1})"));
+}
+
+TEST_F(ApiTest, WrongMembersAreNamed) {
+  for (const auto& [body, named] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"({"key":"k","kind":"effect"})", "args_hash"},
+           {R"({"key":"k","kind":"both","args_hash":"h"})", "kind"},
+           {R"({"key":"","kind":"pure","args_hash":"h"})", "key"},
+           {R"({"key":"a\u0007","kind":"pure","args_hash":"h"})", "key"},
+           {R"({"key":"k","kind":"pure","args_hash":"h","onlost":"ask"})", "onlost"},
+           {R"({"key":"k","key":"k","kind":"pure","args_hash":"h"})", "key"}}) {
+    const auto answer = ask("POST", "/v1/steps/begin", body);
+    EXPECT_EQ(answer.status, 400) << body;
+    EXPECT_EQ(answer.type, "application/problem+json");
+    EXPECT_NE(json(answer)["detail"].get<std::string>().find(named), std::string::npos) << answer.body;
+  }
+}
+
+TEST_F(ApiTest, ACapIsToldOnceAndAfterTheCommit) {
+  open({.key = {"run", "goal", "episode"}, .tokens_cap = 10});
+  const auto usage = [](int id) {
+    return R"({"id":")" + std::to_string(id) +
+           R"(","model":"m","input_tokens":3,"output_tokens":4,"usd":"0.5"})";
+  };
+  EXPECT_EQ(json(ask("POST", "/v1/usage", usage(1)))["stop"], false);
+  ASSERT_TRUE(api_->begin_group());
+  EXPECT_EQ(json(ask("POST", "/v1/usage", usage(2)))["stop"], true);
+  EXPECT_EQ(caps_reached_, 0);
+  ASSERT_TRUE(api_->commit());
+  EXPECT_EQ(caps_reached_, 1);
+  const auto after = json(ask("POST", "/v1/usage", usage(3)));
+  EXPECT_EQ(after["spent"], Json::parse(R"({"usd":"1.5","tokens":21,"milliseconds":0})"));
+  EXPECT_EQ(after["caps"], Json::parse(R"({"tokens":10})"));
+  EXPECT_EQ(events("usage_limit"), 1);
+  open({.key = {"run", "goal", "episode"}, .tokens_cap = 10});
+  EXPECT_EQ(json(ask("GET", "/v1/context"))["stop"], true);
+  ASSERT_TRUE(api_->begin_group());
+  ask("POST", "/v1/usage", usage(4));
+  ASSERT_TRUE(api_->commit());
+  EXPECT_EQ(caps_reached_, 2) << "of a new process, that is over it already";
+}
+
+TEST_F(ApiTest, AGroupThatIsTakenBackIsForgotten) {
+  ASSERT_TRUE(api_->begin_group());
+  EXPECT_EQ(json(ask("GET", "/v1/context", {}, "s1"))["session"], 1);
+  api_->roll_back();
+  EXPECT_EQ(json(ask("GET", "/v1/context", {}, "s2"))["session"], 1);
+  EXPECT_EQ(json(ask("GET", "/v1/context", {}, "s1"))["session"], 2);
+}
+
+TEST_F(ApiTest, AnotherModelIsToldOnceASession) {
+  EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", "payload").status, 201);
+  EXPECT_EQ(json(ask("GET", "/v1/context"))["resumed"], false);
+  ask("GET", "/v1/checkpoint?id=a", {}, "s2");
+  EXPECT_EQ(events("warm_restart"), 0);
+  open({.key = {"run", "goal", "episode"}, .model = "large", .plan = "p1"});
+  EXPECT_EQ(json(ask("GET", "/v1/context", {}, "s3"))["resumed"], true);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask("GET", "/v1/checkpoint?id=a", {}, "s3").body, "payload");
+  EXPECT_EQ(events("warm_restart"), 1);
+  const auto listed = json(ask("GET", "/v1/checkpoints?payload=true"))["checkpoints"][0];
+  EXPECT_EQ(listed["changed"], Json::parse(R"(["model"])"));
+  EXPECT_EQ(listed["payload"], to_base64("payload"));
+}
+
+TEST_F(ApiTest, MetadataMayHaveFractions) {
+  const std::string good = to_base64(R"({"score":0.5,"n":[1]})");
+  metadata_ = good;
+  EXPECT_EQ(json(ask("PUT", "/v1/checkpoint?id=a", "x"))["metadata"],
+            Json::parse(R"({"score":0.5,"n":[1]})"));
+  for (const auto& bad : {to_base64("[]"), to_base64("{"), to_base64(R"({"a":1e999})"), std::string("{}"),
+                          to_base64(R"({"a":")" + std::string(70'000, 'x') + R"("})")}) {
+    metadata_ = bad;
+    EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", "x").status, 400) << bad.substr(0, 50);
+  }
+}
+
+TEST_F(ApiTest, NothingIsSavedOnAFullDisk) {
+  free_bytes_ = kFreeBytesMin - 1;
+  EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", "x").status, 507);
+  EXPECT_EQ(ask("GET", "/v1/checkpoint?id=a").status, 404);
+}
+
+TEST_F(ApiTest, ListsEndBeforeTheyAreLarge) {
+  const std::string result(900'000, 'x');
+  for (int i = 0; i < 8; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    ask("POST", "/v1/steps/begin", R"({"key":")" + key + R"(","kind":"pure","args_hash":"h"})");
+    ASSERT_EQ(
+        ask("POST", "/v1/steps/complete", R"({"key":")" + key + R"(","result":")" + result + R"("})").status,
+        204);
+  }
+  std::string after;
+  int seen = 0, pages = 0;
+  for (bool more = true; more; ++pages) {
+    const auto answer = ask("GET", "/v1/steps?limit=1000&after=" + after);
+    EXPECT_LT(answer.body.size(), kAnswerBytesMax + (2 << 20));
+    const auto page = json(answer);
+    more = page["more"];
+    seen += static_cast<int>(page["steps"].size());
+    after = page["steps"].back()["key"];
+  }
+  EXPECT_EQ(seen, 8);
+  EXPECT_EQ(pages, 2);
+  EXPECT_EQ(json(ask("GET", "/v1/steps?limit=3"))["more"], true);
+  EXPECT_EQ(json(ask("GET", "/v1/steps?limit=3&after=k4"))["more"], false);
+}
+
+TEST_F(ApiTest, ListsHavePages) {
+  for (int i = 0; i < 5; ++i) ask("PUT", "/v1/checkpoint?id=a" + std::to_string(i), "x");
+  const auto first = json(ask("GET", "/v1/checkpoints?limit=3"));
+  EXPECT_EQ(first["checkpoints"].size(), 3U);
+  EXPECT_EQ(first["more"], true);
+  const std::int64_t seq = first["checkpoints"].back()["seq"];
+  const auto rest = json(ask("GET", "/v1/checkpoints?limit=3&before=" + std::to_string(seq)));
+  EXPECT_EQ(rest["checkpoints"].size(), 2U);
+  EXPECT_EQ(rest["more"], false);
+  EXPECT_EQ(ask("DELETE", "/v1/checkpoints").status, 400);
+  EXPECT_EQ(ask("GET", "/v1/checkpoints?id=a&prefix=a").status, 400);
+  EXPECT_EQ(json(ask("DELETE", "/v1/checkpoints?id=a1"))["pruned"], 1);
+  EXPECT_EQ(json(ask("DELETE", "/v1/checkpoints?prefix="))["pruned"], 4);
+}
+
+TEST_F(ApiTest, LogLinesAreLinesAndBounded) {
+  EXPECT_EQ(ask("POST", "/v1/log", R"({"message":"one\ntwo\u001b[2J","level":"warning"})").status, 204);
+  EXPECT_EQ(log_, (std::vector<std::string>{"warning: one", "warning: two?[2J"}));
+  int taken = 0;
+  for (int i = 0; i < 1100; ++i) taken += ask("POST", "/v1/log", R"({"message":"x"})").status == 204 ? 1 : 0;
+  EXPECT_EQ(taken, kLogLinesMax - 2);
+  EXPECT_EQ(ask("POST", "/v1/log", R"({"message":"x"})").status, 429);
+}
+
+TEST_F(ApiTest, QuestionsWaitForTheirAnswer) {
+  EXPECT_EQ(ask("GET", "/v1/question?key=q").status, 404);
+  EXPECT_EQ(ask("PUT", "/v1/question?key=q", R"({"question":"why?","choices":["a","b"]})").status, 200);
+  EXPECT_EQ(ask("GET", "/v1/question?key=q&wait_ms=500").wait_ms, 500);
+  EXPECT_EQ(ask("GET", "/v1/question?key=q&wait_ms=30001").status, 400);
+  EXPECT_EQ(ask("POST", "/v1/answer", R"({"key":"q","answer":"c","who":"me"})").status, 400);
+  EXPECT_EQ(json(ask("POST", "/v1/answer", R"({"key":"q","answer":"b","who":"me"})"))["answer"], "b");
+  EXPECT_EQ(ask("POST", "/v1/answer", R"({"key":"q","answer":"a","who":"me"})").status, 409);
+  const auto answered = ask("GET", "/v1/question?key=q&wait_ms=500");
+  EXPECT_EQ(answered.wait_ms, 0);
+  EXPECT_EQ(json(answered)["answer"], "b");
+}
+
+TEST_F(ApiTest, ChildrenAreOnes) {
+  const auto* spawn = R"({"parent":"coder-0","spawn_seq":1,"ordinal":0,"spec_hash":"h"})";
+  EXPECT_EQ(json(ask("POST", "/v1/children/spawn", spawn))["answer"], "start");
+  EXPECT_EQ(json(ask("POST", "/v1/children/spawn", spawn, "s2"))["answer"], "resume");
+  EXPECT_EQ(ask("POST", "/v1/children/finish", R"({"child_id":"coder-0/1.0","result":[1]})").status, 204);
+  EXPECT_EQ(json(ask("POST", "/v1/children/spawn", spawn))["result"], Json::parse("[1]"));
+  EXPECT_EQ(json(ask("GET", "/v1/children"))["children"][0]["state"], "done");
+  EXPECT_EQ(json(ask("GET", "/v1/children?after=coder-0/1.0"))["children"].size(), 0U);
+}
+
+}  // namespace
+}  // namespace pawl::agent

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Clients of `pawl agentd` that mean it badly, and one beside them that does not."""
+
+import contextlib
+import errno
+import os
+import resource
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from agentd import AgentdTest, Connection, connect, memory_kib
+
+MEMORY_KIB_MAX = 512 << 10  # kMemoryBytesMax of src/agent/hub.h
+HONEST_S = 2  # a machine that does much else; the figure is the benchmark's
+STEP = {"kind": "effect", "args_hash": "h"}
+HEAD = b"PUT /v1/checkpoint?id=a HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
+
+
+def gone(peer):
+    """The server has ended it; what it said before is not of interest."""
+    try:
+        while peer.recv(1 << 16):
+            pass
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return False
+    return True
+
+
+class Hostile(AgentdTest):
+    def setUp(self):
+        super().setUp()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 30_000), hard))
+        self.process = self.agentd()
+        self.step = 0
+
+    def honest(self, client=None):
+        """A step, begun and completed; how long it took."""
+        self.step += 1
+        started = time.monotonic()
+        with contextlib.closing(Connection(self.socket)) if client is None else contextlib.nullcontext(client) as asked:
+            for path, body in (("begin", {**STEP, "key": f"honest-{self.step}"}), ("complete", {"key": f"honest-{self.step}", "result": 1})):
+                answer = asked.ask("POST", f"/v1/steps/{path}", body)
+                self.assertLess(answer.status, 300, answer.body)
+        return time.monotonic() - started
+
+    @contextlib.contextmanager
+    def an_honest_client(self, new_connections=False):
+        """Works while the block runs, and was never kept waiting for long."""
+        slowest, stop, errors = [0.0], threading.Event(), []
+
+        def work():
+            client = None if new_connections else Connection(self.socket)
+            try:
+                while not stop.is_set():
+                    slowest[0] = max(slowest[0], self.honest(client))
+                    time.sleep(0.002)
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                if client:
+                    client.close()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+        self.assertEqual(errors, [])
+        self.assertLess(slowest[0], HONEST_S)
+        self.assert_small()
+
+    def assert_small(self):
+        self.assertIsNone(self.process.poll(), "the daemon lives")
+        self.assertLess(memory_kib(self.process.pid, "VmHWM"), MEMORY_KIB_MAX)
+
+    def test_ten_thousand_connections(self):
+        with self.an_honest_client():
+            peers = []
+            for _ in range(10_000):
+                peers.append(self.peer())
+            self.assertLess(len(os.listdir(f"/proc/{self.process.pid}/fd")), 400)
+            self.honest()
+            for peer in peers:
+                peer.close()
+        self.honest()
+
+    def test_half_requests_take_no_seat_for_long(self):
+        peers = [self.peer() for _ in range(64)]
+        for peer in peers:
+            peer.sendall(b"GET /v1/conte")
+        time.sleep(1.5)  # one second is what a first request has when others wait
+        self.honest()
+        for peer in peers:
+            peer.close()
+
+    def test_silence_is_ended(self):
+        halves = [b"", b"GET", b"GET /v1/context HTTP/1.1\r\n", HEAD % 1000 + b"x", HEAD % 1_000_000 + b"x"]
+        peers = [self.peer() for _ in halves]
+        for peer, half in zip(peers, halves):
+            peer.sendall(half)
+        started = time.monotonic()
+        idle = self.client()
+        idle.ask("GET", "/v1/context")
+        with self.an_honest_client():
+            for peer in peers:
+                self.assertTrue(gone(peer))
+        self.assertGreater(time.monotonic() - started, 25)
+        self.assertEqual(idle.ask("GET", "/v1/context").status, 200, "between requests silence is fine")
+
+    def test_who_never_reads_is_ended(self):
+        self.ask("PUT", "/v1/checkpoint?id=big", os.urandom(20 << 20), expect=201)
+        peers = [self.peer() for _ in range(20)]
+        for peer in peers:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            peer.sendall(b"GET /v1/checkpoint?id=big HTTP/1.1\r\n\r\n" * 20)
+        with self.an_honest_client():
+            deadline = time.monotonic() + 80
+            for peer in peers:  # its socket has what fits, and nobody adds to it any more
+                while time.monotonic() < deadline and not self.is_hung_up(peer):
+                    time.sleep(0.1)
+                self.assertTrue(self.is_hung_up(peer))
+        self.assertEqual(len(self.ask("GET", "/v1/checkpoint?id=big").body), 20 << 20)
+
+    @staticmethod
+    def is_hung_up(peer):
+        try:
+            peer.send(b"x", socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            return error.errno in (errno.EPIPE, errno.ECONNRESET)
+        return False
+
+    def test_a_pipelined_flood_starves_nobody(self):
+        stop = threading.Event()
+
+        def flood():
+            with connect(self.socket) as peer:
+                peer.setblocking(False)
+                block = b"GET /v1/context HTTP/1.1\r\n\r\n" * 1000
+                at = 0
+                while not stop.is_set():
+                    with contextlib.suppress(BlockingIOError):
+                        at = (at + peer.send(block[at:])) % len(block)
+                    with contextlib.suppress(BlockingIOError):
+                        peer.recv(1 << 18)
+
+        floods = [threading.Thread(target=flood) for _ in range(4)]
+        for thread in floods:
+            thread.start()
+        with self.an_honest_client():
+            time.sleep(5)
+        stop.set()
+        for thread in floods:
+            thread.join()
+
+    def test_bodies_over_the_cap(self):
+        mib = bytes(1 << 20)
+        with self.an_honest_client():
+            for size in (65, 1000):
+                with connect(self.socket) as peer:
+                    peer.sendall(HEAD % (size << 20))
+                    with contextlib.suppress(BrokenPipeError):
+                        for _ in range(min(size, 100)):
+                            peer.sendall(mib)
+                    self.assertTrue(peer.recv(1000).startswith(b"HTTP/1.1 413"))
+            with connect(self.socket) as peer:  # nobody says how long it is
+                peer.sendall(b"PUT /v1/checkpoint?id=a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+                for _ in range(80):
+                    peer.sendall(b"100000\r\n" + mib + b"\r\n")
+                peer.sendall(b"0\r\n\r\n")
+                self.assertTrue(peer.recv(1000).startswith(b"HTTP/1.1 413"))
+            answer = self.ask("POST", "/v1/steps/complete", b'{"key":"k","result":"' + b"x" * (3 << 20) + b'"}')
+            self.assertEqual(answer.status, 413)
+            answer = self.ask("POST", "/v1/steps/complete", b'{"key":"k","result":"' + b"x" * (1 << 20) + b'"}')
+            self.assertEqual(answer.status, 400)
+        self.ask("GET", "/v1/checkpoint?id=a", expect=404)
+
+    def test_many_large_bodies_at_once_take_turns(self):
+        size = 64 << 20
+        payload = os.urandom(size)
+        done = []
+
+        def save(number):
+            done.append(self.ask("PUT", f"/v1/checkpoint?id=large-{number}", payload).status)
+
+        threads = [threading.Thread(target=save, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(done, [201] * 6)
+        self.assert_small()
+
+    def test_who_holds_a_turn_and_sends_nothing_is_ended(self):
+        peers = [self.peer() for _ in range(10)]
+        for peer in peers:
+            peer.sendall(HEAD % (64 << 20) + b"x")
+        started = time.monotonic()
+        self.ask("PUT", "/v1/checkpoint?id=a", bytes(10 << 20), expect=201)
+        self.assertLess(time.monotonic() - started, 60)
+        for peer in peers:
+            peer.close()
+
+    def test_headers_without_end(self):
+        with self.an_honest_client():
+            for junk in (b"GET /v1/context HTTP/1.1\r\n" + b"X: " + b"y" * 200_000,
+                         b"GET /v1/context HTTP/1.1\r\n" + b"X: y\r\n" * 50_000,
+                         b"GET /" + b"x" * 200_000,
+                         b"POST /v1/log HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + b"x" * 200_000):
+                with connect(self.socket) as peer:
+                    with contextlib.suppress(BrokenPipeError):
+                        peer.sendall(junk)
+                    said = peer.recv(1000)
+                    self.assertRegex(said, b"^HTTP/1.1 (431|413|400) ")
+        # Many at once.
+        peers = [self.peer() for _ in range(60)]
+        for peer in peers:
+            peer.sendall(b"GET /v1/context HTTP/1.1\r\nX: " + b"y" * 120_000)
+        self.honest()
+        self.assert_small()
+        for peer in peers:
+            peer.close()
+
+    def test_garbage_is_no_crash(self):
+        pieces = [b"\0" * 1000, b"\r\n" * 1000, os.urandom(5000), b"GET / HTTP/9.9\r\n\r\n", b"GET /v1/context HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                  b"GET /v1/context HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+                  b"POST /v1/log HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                  b"POST /v1/log HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"\x16\x03\x01" + os.urandom(200),
+                  b"POST /v1/log HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n"]
+        for piece in pieces:
+            with connect(self.socket) as peer:
+                with contextlib.suppress(BrokenPipeError, ConnectionError):
+                    peer.sendall(piece)
+                    peer.shutdown(socket.SHUT_WR)
+                self.assertTrue(gone(peer))
+        for _ in range(200):  # ended in the middle of whatever the server does
+            peer = connect(self.socket)
+            peer.sendall(HEAD % (1 << 20) + b"x" * 300_000 if _ % 2 else b"GET /v1/question?key=q&wait_ms=30000 HTTP/1.1\r\n\r\n")
+            peer.close()
+        self.honest()
+        self.assert_small()
+
+    def test_json_bombs(self):
+        with self.an_honest_client():
+            for bomb in (b"[" * (1 << 20), b'{"a":' * 300_000, b'{"key":"k","result":' + b"[" * 500_000 + b"]" * 500_000 + b"}",
+                         b'{"key":"k","result":{' + b",".join(b'"%d":1' % (i % 50_000) for i in range(100_000)) + b"}}",
+                         b'{"key":"k","result":' + b"1" * (1 << 20) + b"}", b'{"key":"' + b"\\u0000" * 80 + b'","result":1}',
+                         b'{"key":"' + b"k" * 513 + b'","result":1}', b'{"key":"k","result":1e99999}'):
+                self.assertIn(self.ask("POST", "/v1/steps/complete", bomb).status, (400, 404), bomb[:40])
+
+    def test_names_that_are_no_names(self):
+        for headers in ({"Pawl-Goal": "../../etc"}, {"Pawl-Episode": "a/b"}, {"Pawl-Goal": "x" * 65}, {"Pawl-Goal": "."}, {"Pawl-Goal": "a\tb"}):
+            self.assertEqual(self.ask("GET", "/v1/context", headers=headers).status, 400, headers)
+        self.assertEqual(self.ask("GET", "/v1/checkpoint?id=" + "x" * 513).status, 400)
+        self.assertEqual(self.ask("GET", "/v1/checkpoint?id=a%00b").status, 400)
+        self.assertEqual(self.ask("PUT", "/v1/checkpoint?id=..%2F..%2Fetc", b"x").status, 201)  # a key is no path
+        self.assertEqual(sorted(os.listdir(self.folder / "agents")), ["agentd"])
+
+    def test_questions_that_wait_keep_nobody(self):
+        self.ask("PUT", "/v1/question?key=q", {"question": "why?"}, expect=200)
+        peers = [self.peer() for _ in range(60)]
+        for peer in peers:
+            peer.sendall(b"GET /v1/question?key=q&wait_ms=30000 HTTP/1.1\r\n\r\n" * 50)
+        with self.an_honest_client():
+            time.sleep(1)
+        for peer in peers:
+            peer.close()
+
+    def test_log_lines_have_a_rate(self):
+        client = self.client()
+        statuses = [client.ask("POST", "/v1/log", {"message": "x" * 100}).status for _ in range(4000)]
+        if 429 not in statuses:  # a machine that can't be as fast as the bound
+            statuses = [client.ask("POST", "/v1/log", {"message": "x\n" * 900}).status for _ in range(20)]
+        self.assertIn(429, statuses)
+        self.assertIn(204, statuses)
+
+
+class FullDisk(AgentdTest):
+    """A file system of its own; without the right to mount one there is nothing to show."""
+
+    def setUp(self):
+        super().setUp()
+        self.place = self.root / "small"
+        self.place.mkdir()
+
+    def mount(self, mib):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", self.place], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.place], check=True)
+
+    def test_nothing_is_half_saved(self):
+        self.mount(40)
+        process = self.agentd(folder="small")
+        client = self.client()
+        self.assertEqual(client.ask("PUT", "/v1/checkpoint?id=a", os.urandom(1000)).status, 201)
+        with open(self.place / "filler", "wb") as filler:
+            filler.write(bytes(30 << 20))
+        answer = client.ask("PUT", "/v1/checkpoint?id=b", os.urandom(1000))
+        self.assertEqual((answer.status, answer.json["type"]), (507, "urn:pawl:no-space"))
+        with contextlib.suppress(OSError), open(self.place / "filler2", "wb") as filler:
+            while True:
+                filler.write(bytes(4096))
+                filler.flush()
+        told, refused = [], 0
+        for i in range(3000):
+            key = f"k{i}"
+            answer = client.ask("POST", "/v1/steps/begin", {**STEP, "key": key})
+            if answer.status >= 300:
+                self.assertEqual(answer.status, 507, answer.body)
+                refused += 1
+                if refused > 5:
+                    break
+            else:
+                told.append(key)
+        self.assertGreater(refused, 5)
+        self.assertEqual(client.ask("GET", "/v1/checkpoint?id=a").status, 200, "what is there can be read")
+        for name in ("filler", "filler2"):
+            (self.place / name).unlink()
+        self.assertEqual(client.ask("POST", "/v1/steps/begin", {**STEP, "key": "after"}).status, 200)
+        self.stop_gently(process)
+        self.agentd(folder="small")
+        listed = self.ask("GET", "/v1/steps?limit=1000").json
+        self.assertLessEqual(set(told[:900]), {step["key"] for step in listed["steps"]} | set(told[900:]))
+        self.ask("GET", "/v1/checkpoint?id=b", expect=404)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
