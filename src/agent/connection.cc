@@ -7,7 +7,6 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <stdexcept>
 
 #include "agent/exchange.h"
 #include "agent/hub.h"
@@ -182,16 +181,6 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return written&& keep_alive;
   }
 
-  // Beast throws when one header alone has more than 64 KiB; it is a limit like the other.
-  static std::size_t put(Parser& parser, std::string_view bytes, error_code& error) {
-    try {
-      return parser.put(asio::buffer(bytes.data(), bytes.size()), error);
-    } catch (const std::length_error&) {
-      error = http::error::header_limit;
-      return 0;
-    }
-  }
-
   // Reads and parses until `enough` says so.
   template <typename Enough>
   asio::awaitable<Came> parse(RequestParser& parser, Sink& sink, Enough enough) {
@@ -199,7 +188,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
       if (!input_.empty()) {
         error_code error;
         const auto bytes = input_.bytes();
-        input_.consume(put(parser, bytes, error));
+        input_.consume(parser.put(asio::buffer(bytes.data(), bytes.size()), error));
         if (error == http::error::header_limit) co_return Came::kTooLarge;
         if (error && error != http::error::need_more) co_return Came::kMalformed;
         if (!sink.status) co_return Came::kFailed;
