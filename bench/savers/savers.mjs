@@ -70,7 +70,8 @@ for (const [size, kib, fresh, attended] of [
   for (const verb of ["put", "get"]) {
     for (const name of Object.keys(savers)) for (const talk of talks[name]) await talk[verb]();
     for (let round = 0; round < ROUNDS; round++) {
-      for (const name of Object.keys(savers)) (rates[`${verb}_${size}`] ??= { pawl: [], postgres: [], sqlite: [] })[name].push(await perSecond(talks[name], verb));
+      const found = (rates[`${verb}_${size}`] ??= { pawl: [], postgres: [], sqlite: [] });
+      for (const name of Object.keys(savers)) found[name].push(await perSecond(talks[name], verb));
     }
   }
   for (const saver of Object.values(savers)) for (let i = 0; i < attended; i++) await saver.deleteThread(`${size}-${i}`);

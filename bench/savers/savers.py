@@ -28,9 +28,11 @@ def start_postgres(folder):
     programs = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
     subprocess.run(as_nobody_special([programs / "initdb", "-D", data / "data", "-U", "bench", "-A", "trust"]), check=True,
                    stdout=subprocess.DEVNULL, cwd=data)
-    server = [programs / "pg_ctl", "-D", data / "data", "-w", "-o", f"-c listen_addresses= -c unix_socket_directories={data}", "-l", data / "log"]
+    options = f"-c listen_addresses= -c unix_socket_directories={data}"
+    server = [programs / "pg_ctl", "-D", data / "data", "-w", "-o", options, "-l", data / "log"]
     subprocess.run(as_nobody_special(server + ["start"]), check=True, stdout=subprocess.DEVNULL, cwd=data)
-    return as_nobody_special([programs / "pg_ctl", "-D", data / "data", "-m", "immediate", "stop"]), f"postgresql:///postgres?host={data}&user=bench"
+    stop = as_nobody_special([programs / "pg_ctl", "-D", data / "data", "-m", "immediate", "stop"])
+    return stop, f"postgresql:///postgres?host={data}&user=bench"
 
 
 def measure(pawl):

@@ -125,7 +125,8 @@ export class Threads {
       const { thread = parsed.thread, ns = parsed.ns } = entry.metadata as { thread?: string; ns?: string };
       found.set(entry.id, { place: { thread, ns, checkpoint: parsed.checkpoint }, entry });
     }
-    return [...found.values()].sort((a, b) => (a.place.checkpoint < b.place.checkpoint ? 1 : a.place.checkpoint > b.place.checkpoint ? -1 : 0));
+    const order = (a: string, b: string): number => (a < b ? 1 : a > b ? -1 : 0);
+    return [...found.values()].sort((a, b) => order(a.place.checkpoint, b.place.checkpoint));
   }
 
   private async all(query: { prefix: string; payload?: boolean }): Promise<Saved[]> {

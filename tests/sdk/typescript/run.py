@@ -51,8 +51,10 @@ def stop(agentd):
 def run_tests(folder, socket):
     results = folder / "results.json"
     command = ["node_modules/.bin/vitest", "run", "--globals", "--root", PACKAGES, "--dir", PACKAGES / "tests", "--maxWorkers=2",
-               "--testTimeout=120000", "--hookTimeout=120000", "--reporter=default", "--reporter=json", f"--outputFile={results}", *sys.argv[1:]]
-    status = subprocess.run(command, cwd=PACKAGES, env={**os.environ, "PAWL_SOCKET": str(socket), "PAWL_STATE": str(folder / "state")}).returncode
+               "--testTimeout=120000", "--hookTimeout=120000", "--reporter=default", "--reporter=json", f"--outputFile={results}",
+               *sys.argv[1:]]
+    env = {**os.environ, "PAWL_SOCKET": str(socket), "PAWL_STATE": str(folder / "state")}
+    status = subprocess.run(command, cwd=PACKAGES, env=env).returncode
     return status, json.loads(results.read_text())
 
 
@@ -66,9 +68,11 @@ def main():
         ended = stop(agentd)
         shutil.rmtree(folder)
     tests = [test for file in found["testResults"] for test in file["assertionResults"]]
-    validation = [test for file in found["testResults"] if file["name"].endswith("/validation.test.ts") for test in file["assertionResults"]]
+    validation = [test for file in found["testResults"] if file["name"].endswith("/validation.test.ts")
+                  for test in file["assertionResults"]]
     passed = sum(test["status"] == "passed" for test in validation)
-    print(f"@langchain/langgraph-checkpoint-validation: {passed} of {len(validation)} tests passed, {len(validation) - passed} skipped or failed")
+    print(f"@langchain/langgraph-checkpoint-validation: {passed} of {len(validation)} tests passed, "
+          f"{len(validation) - passed} skipped or failed")
     print(f"all: {sum(test['status'] == 'passed' for test in tests)} of {len(tests)} passed")
     if not sys.argv[1:] and len(validation) != VALIDATION_TESTS:
         sys.exit(f"the validation has {len(validation)} tests instead of {VALIDATION_TESTS}")

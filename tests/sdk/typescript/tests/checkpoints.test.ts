@@ -83,7 +83,8 @@ test("mistakes are errors of their kind, with what the server says", async () =>
   const pawl = freshPawl();
   await expect(pawl.save("", "x")).rejects.toBeInstanceOf(InvalidError);
   await expect(pawl.save("x".repeat(513), "x")).rejects.toBeInstanceOf(PawlError);
-  await expect(pawl.save("coder-0", "x", { metadata: { long: "x".repeat(70_000) } })).rejects.toBeInstanceOf(TooLargeError);
+  await expect(pawl.save("coder-0", "x", { metadata: { long: "x".repeat(70_000) } })).rejects.toBeInstanceOf(PawlError);
+  await pawl.save("coder-1", "x", { metadata: { long: "x".repeat(65_000) } });
   const error = await pawl.save("coder-0", "x", { keep: -1 }).catch((thrown: unknown) => thrown as PawlError);
   expect(error).toMatchObject({ name: "InvalidError", type: "urn:pawl:invalid", status: 400 });
   expect(await pawl.load("coder-0")).toBeUndefined();
