@@ -173,7 +173,8 @@ class Episode {
     std::int64_t keep = kKeptDefault;
   };
   // append() keeps the bytes in memory: kExhausted when all that are being saved have kReceivedBytesMax.
-  // finish() is one transaction, or a part of the open group. Not after the episode has gone.
+  // finish() is one transaction, or a part of the open group. When the episode has gone, it may only be
+  // destroyed.
   virtual Result<std::unique_ptr<Saving>> begin_save(SaveSpec spec, WallTime now) = 0;
 
   // The newest valid one of the id, or that `seq`. kNotFound; kCorrupt when there are some and none is whole.

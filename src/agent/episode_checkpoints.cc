@@ -56,8 +56,8 @@ std::string from_hex(std::string_view hex) {
 class EpisodeStore::Receiving final : public Episode::Saving {
  public:
   Receiving(EpisodeStore& store, SaveSpec spec, WallTime now)
-      : store_(store), spec_(std::move(spec)), now_(now) {}
-  ~Receiving() override { store_.receiving_bytes_ -= static_cast<std::int64_t>(payload_.size()); }
+      : store_(store), bytes_of_all_(store.receiving_bytes_), spec_(std::move(spec)), now_(now) {}
+  ~Receiving() override { *bytes_of_all_ -= static_cast<std::int64_t>(payload_.size()); }
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
 
@@ -66,19 +66,20 @@ class EpisodeStore::Receiving final : public Episode::Saving {
     if (static_cast<std::int64_t>(payload_.size()) + more > kPayloadBytesMax)
       return fail(ErrorKind::kExhausted,
                   "a checkpoint has at most " + std::to_string(kPayloadBytesMax) + " bytes");
-    if (store_.receiving_bytes_ + more > kReceivedBytesMax)
+    if (*bytes_of_all_ + more > kReceivedBytesMax)
       return fail(ErrorKind::kExhausted, "too many checkpoints are being saved at once; save it again later");
     payload_ += bytes;
-    store_.receiving_bytes_ += more;
+    *bytes_of_all_ += more;
     return {};
   }
   Result<Checkpoint> finish() override {
-    store_.receiving_bytes_ -= static_cast<std::int64_t>(payload_.size());
+    *bytes_of_all_ -= static_cast<std::int64_t>(payload_.size());
     return store_.save(spec_, std::exchange(payload_, {}), now_);
   }
 
  private:
   EpisodeStore& store_;
+  const std::shared_ptr<std::int64_t> bytes_of_all_;
   const SaveSpec spec_;
   const WallTime now_;
   std::string payload_;

@@ -138,7 +138,8 @@ class EpisodeStore final : public Episode {
   const std::unique_ptr<Connection> connection_;
   Chunks chunks_;
   const Access access_;
-  std::int64_t receiving_bytes_ = 0;  // of all Receivings
+  // Of all Receivings; the last of them may go after the episode.
+  const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::optional<Connection::Shared> shared_;  // while group_ is open
 };
