@@ -141,6 +141,7 @@ class EpisodeStore final : public Episode {
   std::int64_t receiving_bytes_ = 0;  // of all Receivings
   std::optional<Transaction> group_;
   std::optional<Connection::Shared> shared_;  // while group_ is open
+  std::optional<std::int64_t> used_bytes_;    // of the file, with what the group may have added
 };
 
 }  // namespace pawl::agent
