@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   for (auto& client : clients) client.ask();
   long steps = 0;
   while (Clock::now() < end) {
-    if (poll(polled.data(), polled.size(), 1000) <= 0) give_up("poll");
+    if (poll(polled.data(), polled.size(), 30'000) <= 0) give_up("poll");
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents == 0 || !clients[i].read_answer()) continue;
       auto& client = clients[i];

@@ -90,6 +90,7 @@ Status EpisodeStore::begin_group() {
   PAWL_CHECK(!group_);
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
+  used_bytes_.reset();
   shared_.emplace(*connection_);
   return {};
 }
@@ -124,8 +125,15 @@ Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes
                 "episode " + connection_->path() + ": its group was taken back; tell it again");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
   if (bytes == 0) return transaction;
-  PAWL_TRY(const std::int64_t used, number("used_bytes"));
-  if (used + static_cast<std::int64_t>(bytes) > kStoredBytesMax)
+  // What a file has takes SQLite longer to say than most verbs: in a group it is asked once, and again before
+  // anything is refused.
+  const auto more = static_cast<std::int64_t>(bytes);
+  const bool known = group_ && used_bytes_ && *used_bytes_ + more <= kStoredBytesMax;
+  if (!known) {
+    PAWL_TRY(used_bytes_, number("used_bytes"));
+  }
+  *used_bytes_ += more;
+  if (*used_bytes_ > kStoredBytesMax)
     return fail(ErrorKind::kExhausted,
                 fmt::format("the episode has its {} bytes; prune checkpoints", kStoredBytesMax));
   return transaction;

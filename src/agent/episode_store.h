@@ -142,6 +142,7 @@ class EpisodeStore final : public Episode {
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::optional<Connection::Shared> shared_;  // while group_ is open
+  std::optional<std::int64_t> used_bytes_;    // of the file, with what the group may have added
 };
 
 }  // namespace pawl::agent
