@@ -23,7 +23,7 @@ gates:
 tiers:
   - phases:
       - {id: fix, goal: "make it right", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
-      - {id: slow, goal: "take your time", agent: {run: "sleep 3; echo said; mkdir -p made; echo made >made/$PAWL_PHASE_ID"}, gates: [check]}
+      - {id: slow, goal: "take your time", agent: {run: "sleep 8; echo said; mkdir -p made; echo made >made/$PAWL_PHASE_ID"}, gates: [check]}
 """
 
 STUCK = """\
