@@ -178,12 +178,13 @@ Result<Prices> read_prices(const std::string& file) {
   for (const auto& [model, price] : json->items()) {
     if (!price.is_object()) return wrong(model + " is no JSON object");
     for (const auto& [key, value] : price.items()) {
-      const auto nanos = value.is_string() ? parse_usd(value.get<std::string>()) : std::nullopt;
-      if (!nanos || *nanos > kPriceMax)
+      const auto price_of = value.is_string() ? parse_usd(value.get<std::string>()) : std::nullopt;
+      const std::int64_t nanos = price_of.value_or(kPriceMax + 1);
+      if (nanos > kPriceMax)
         return wrong(model + "." + key + " is no decimal in quotes of at most 1000 dollars");
       if (key != "input" && key != "output" && key != "cached") return wrong(model + ": unknown key " + key);
       auto& of = out[model];
-      (key == "input" ? of.input : key == "output" ? of.output : of.cached) = *nanos;
+      (key == "input" ? of.input : key == "output" ? of.output : of.cached) = nanos;
     }
   }
   return out;

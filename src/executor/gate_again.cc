@@ -30,8 +30,11 @@ plan::Plan with_one_gate(plan::Plan plan, const GateAgain& what) {
 Result<Attempt::GateEnd> run_gate_again(const World& world, const plan::Plan& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended) {
   const plan::Plan narrow = with_one_gate(plan, what);
-  const store::Claim claim{
-      .run = what.run, .phase = what.phase, .attempt = what.attempt, .steps = {what.agent}};
+  store::Claim claim;
+  claim.run = what.run;
+  claim.phase = what.phase;
+  claim.attempt = what.attempt;
+  claim.steps = {what.agent};
   PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow));
   for (;;) {
     PAWL_TRY(const PlannedStep* step, attempt.next_of_gates());
