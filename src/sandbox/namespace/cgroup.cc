@@ -200,6 +200,10 @@ CgroupUse Cgroup::use() const {
   return use;
 }
 
+void Cgroup::remove_empty() const {
+  for (const auto& at : folders_) rmdir(at.folder.c_str());
+}
+
 void Cgroup::remove() {
   for (const auto& at : folders_) remove_folder(at.folder);
   folders_.clear();

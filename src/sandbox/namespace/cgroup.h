@@ -55,6 +55,8 @@ class Cgroup {
   // A descriptor: for CLONE_INTO_CGROUP; for join_cgroup.
   Result<os::UniqueFd> make(std::size_t index) const;
   CgroupUse use() const;
+  // Those that nobody is in any more, which takes the kernel a tenth of a millisecond.
+  void remove_empty() const;
   void remove();
 
  private:

@@ -19,7 +19,6 @@
 #include <cstring>
 
 #include "sandbox/namespace/assemble.h"
-#include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/handover.h"
 
 namespace pawl::sandbox {
@@ -50,12 +49,9 @@ class Init {
     await_start();
     become_the_sandbox_user();
     die_with_parent(job_);  // a change of ids forgets the signal (prctl(2))
-    // What can be done while the parent makes the cgroups.
+    start_command();
     need(sethostname("pawl", 4) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
-    join_cgroups();
-    // Not earlier: as long as the parent is at work, a second CPU is not free for it.
-    start_command();
     make_mounts();
     enter_root();
     // Once more: the thread that has our signal may have died some moments before all of its process was
@@ -86,15 +82,6 @@ class Init {
     while (got < 0 && errno == EINTR);
     // Anything else is a parent that gave up, and has said why.
     if (got != static_cast<ssize_t>(sizeof job_.start)) _exit(1);
-  }
-
-  void join_cgroups() const {
-    for (std::size_t i = 0; i < job_.start.cgroups_follow; ++i) {
-      const auto cgroup = take_over(job_.sync_fd, Waiting::kForOne);
-      if (!cgroup) _exit(1);  // the parent could not make it, and has said so
-      need(join_cgroup(cgroup->fd.get()), "cgroup: join");
-    }
-    need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
   }
 
   void become_the_sandbox_user() const {

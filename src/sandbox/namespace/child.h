@@ -19,8 +19,8 @@ namespace pawl::sandbox {
 
 inline constexpr unsigned kInsideUid = 1000;  // agents refuse to work as root, and nothing needs it
 
-// Made by whoever can do so while others work: the parent makes cgroups while the init makes its own, and the
-// command the network's (half a millisecond) while the init makes the mounts.
+// Made by whoever can do so while others work: the parent makes the cgroups and the command the network's
+// namespace (half a millisecond) while the init makes the mounts.
 inline constexpr std::uint64_t kNamespacesFromStart = CLONE_NEWUSER | CLONE_NEWPID;
 inline constexpr std::uint64_t kNamespacesOfInit = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 inline constexpr char kNoNamespaces[] =
@@ -45,11 +45,11 @@ struct ChildJob {
   std::vector<char*> argv, env;                      // of the command, with their nullptr
   std::vector<std::string> writable;                 // paths inside that Landlock lets be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
-  // The start comes, then cgroups, then trees; descriptors go back (handover.h);
-  // hung up when the parent is dead.
+  // The start comes, then trees; descriptors go back (handover.h); hung up when the parent is dead.
   int sync_fd = -1;
-  int parent_fd = -1;  // the parent, as pidfd_open(2) makes it
-  int report_fd = -1;  // where a ChildReport goes
+  int cgroups_fd = -1;  // the command's: its cgroups come, as handovers
+  int parent_fd = -1;   // the parent, as pidfd_open(2) makes it
+  int report_fd = -1;   // where a ChildReport goes
   int stdout_fd = -1, stderr_fd = -1;
   std::vector<int> held;  // Events::held
   // All of the above, sorted: the others belong to other threads' work, and are closed.

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/filter.h"
 #include "sandbox/namespace/handover.h"
@@ -45,6 +46,7 @@ class Command {
     bring_up_loopback();
     connect_streams();
     open_listeners();
+    join_cgroups();
     need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
     // What needs no file of the sandbox, while the mounts are made.
     set_limits();
@@ -90,6 +92,16 @@ class Command {
       need(fd >= 0 && hand_over(job_.sync_fd, HandOver::kListener, i, fd), "listener of the egress");
       close(fd);
     }
+  }
+
+  // Only the command and what it starts: the init is ours.
+  void join_cgroups() const {
+    for (std::size_t i = 0; i < job_.start.cgroups_follow; ++i) {
+      const auto cgroup = take_over(job_.cgroups_fd, Waiting::kForOne);
+      if (!cgroup) _exit(1);  // the parent could not make it, and has said so
+      need(join_cgroup(cgroup->fd.get()), "cgroup: join");
+    }
+    need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
   }
 
   void set_limits() const {

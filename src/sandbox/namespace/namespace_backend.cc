@@ -47,6 +47,16 @@ Result<Pipe> make_pipe() {
   return Pipe{os::UniqueFd(fds[0]), os::UniqueFd(fds[1])};
 }
 
+struct SocketPair {
+  os::UniqueFd ours, theirs;
+};
+
+Result<SocketPair> make_socket_pair() {
+  int fds[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return fail_errno(errno, "socketpair");
+  return SocketPair{os::UniqueFd(fds[0]), os::UniqueFd(fds[1])};
+}
+
 void add_default(std::vector<std::string>& env, std::string_view entry) {
   const auto name = entry.substr(0, entry.find('=') + 1);
   if (std::ranges::none_of(env, [&](const std::string& each) { return each.starts_with(name); }))
@@ -80,11 +90,11 @@ Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) 
   return {};
 }
 
-// While the init gets ready: it joins each as it comes.
-Status send_cgroups(const Cgroup& cgroup, int sync_fd) {
+// While the init gets ready: the command joins each as it comes.
+Status send_cgroups(const Cgroup& cgroup, int cgroups_fd) {
   for (std::size_t i = 0; cgroup.is_joined() && i < cgroup.size(); ++i) {
     PAWL_TRY(const auto tasks, cgroup.make(i));
-    if (!hand_over(sync_fd, HandOver::kCgroup, i, tasks.get())) return fail_errno(errno, "start");
+    if (!hand_over(cgroups_fd, HandOver::kCgroup, i, tasks.get())) return fail_errno(errno, "start");
   }
   return {};
 }
@@ -245,16 +255,17 @@ class NamespaceBackend final : public Backend {
     PAWL_TRY(auto out, make_pipe());
     PAWL_TRY(auto err, make_pipe());
     PAWL_TRY(auto report, make_pipe());
-    int sync[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync) != 0) return fail_errno(errno, "socketpair");
-    os::UniqueFd ours(sync[0]), theirs(sync[1]);
+    PAWL_TRY(auto sync, make_socket_pair());
+    PAWL_TRY(auto cgroups, make_socket_pair());
     PAWL_TRY(os::UniqueFd self, this_process());
-    job.sync_fd = theirs.get();
+    job.sync_fd = sync.theirs.get();
+    job.cgroups_fd = cgroups.theirs.get();
     job.parent_fd = self.get();
     job.report_fd = report.write_end.get();
     job.stdout_fd = out.write_end.get();
     job.stderr_fd = err.write_end.get();
-    job.descriptors = {job.sync_fd, job.parent_fd, job.report_fd, job.stdout_fd, job.stderr_fd};
+    job.descriptors = {job.sync_fd,   job.cgroups_fd, job.parent_fd,
+                       job.report_fd, job.stdout_fd,  job.stderr_fd};
     job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
     std::ranges::sort(job.descriptors);
 
@@ -274,7 +285,7 @@ class NamespaceBackend final : public Backend {
                     .stdout_fd = std::move(out.read_end),
                     .stderr_fd = std::move(err.read_end),
                     .report_fd = std::move(report.read_end),
-                    .sync_fd = std::move(ours),
+                    .sync_fd = std::move(sync.ours),
                     .egress = egress,
                     .upper = folders.upper,
                     .disk_at_start = execution.copied ? disk_use_bytes(folders.upper) : 0,
@@ -282,11 +293,13 @@ class NamespaceBackend final : public Backend {
                     .cgroup = &*cgroup,
                     .spec = job.spec,
                     .events = &events};
-    for (auto* fd : {&theirs, &self, &out.write_end, &err.write_end, &report.write_end}) fd->reset();
+    for (auto* fd : {&sync.theirs, &cgroups.theirs, &self, &out.write_end, &err.write_end, &report.write_end})
+      fd->reset();
     auto started = write_id_maps(pid, identity);
     if (started && send(watched.sync_fd.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
       started = fail_errno(errno, "start");
-    if (started) started = send_cgroups(*cgroup, watched.sync_fd.get());
+    if (started) started = send_cgroups(*cgroup, cgroups.ours.get());
+    cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
     if (!folders.upper.empty() || folders.in_memory) undumpable.emplace();

@@ -175,6 +175,7 @@ class Watcher {
     if (got == static_cast<ssize_t>(sizeof report)) ending_.report = report;
     sandbox_.report_fd.reset();
     ending_.use = sandbox_.cgroup->use();
+    sandbox_.cgroup->remove_empty();
   }
 
   Watched& sandbox_;
