@@ -374,7 +374,8 @@ class Session {
   std::optional<workspace::Hold> hold_;
   std::string unforgotten_;
   std::int64_t told_seq_ = claim_.attempt.told_seq;  // with result_ and resume_ recorded
-  MonoTime last_heartbeat_, last_look_;
+  MonoTime last_heartbeat_ = world_.clock.mono();    // the claim is one
+  MonoTime last_look_;
   bool lease_lost_ = false;
   bool out_of_budget_ = false;  // the phase is given back as it is
 };
