@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "savers"))
 import savers  # noqa: E402
 
 PAWL, BENCH = sys.argv[1], sys.argv[2]
+LOAD = str(pathlib.Path(BENCH).with_name("agent_load"))
 AS_JSON = "--json" in sys.argv
 PHASES = 20
 BWRAP_FULL = "bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp /bin/true".split()
@@ -178,6 +180,35 @@ def reports():
     }
 
 
+def a_million_rows(folder):
+    """The first page of a run whose ledger has a million rows: `pawl inspect`, a whole process."""
+    with sqlite3.connect(folder / ".pawl/pawl.db") as database:
+        run_id, chain, first = database.execute("SELECT run_id, chain, MIN(seq) FROM ledger WHERE chain <> '' GROUP BY chain").fetchone()
+        database.execute("WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1000999) INSERT INTO ledger (run_id, chain,"
+                         " seq, hash, line) SELECT run_id, chain, n.i, hash, line FROM ledger, n WHERE run_id = ? AND chain = ? AND seq = ?",
+                         (run_id, chain, first))
+    seen = statistics.median(seconds([PAWL, "inspect", "last"], cwd=folder) for _ in range(50)) * 1000
+    return {"inspect_a_million_rows_ms": (seen, "ms", "< 100", seen < 100)}
+
+
+def journaled_steps(folder):
+    """A plain client of an agent's socket: begin and complete, both durable."""
+    socket_path = folder / "load.sock"
+    agentd = subprocess.Popen([PAWL, "agentd", "--dir", folder / "agentd", "--socket", socket_path], stdout=subprocess.DEVNULL)
+    try:
+        while not socket_path.exists():
+            time.sleep(0.01)
+        found = {}
+        for connections, goal in ((1, 2500), (64, 20000)):
+            done = subprocess.run([LOAD, socket_path, str(connections), "5"], check=True, capture_output=True, text=True)
+            rate = json.loads(done.stdout)["steps_per_s"]
+            found[f"agent.steps_{connections}_in_flight_per_s"] = (rate, "1/s", f">= {goal}", rate >= goal)
+        return found
+    finally:
+        agentd.terminate()
+        agentd.wait()
+
+
 def in_process():
     done = subprocess.run([BENCH, "--benchmark_format=json", "--benchmark_filter=-ReadReport"], check=True, capture_output=True, text=True)
     found = {entry["name"].split("/iterations")[0]: entry for entry in json.loads(done.stdout)["benchmarks"]}
@@ -219,6 +250,8 @@ def main():
         figures = whole_processes(folder.resolve())
         figures.update(compile_project(folder.resolve()))
         figures.update(gates(folder.resolve()))
+        figures.update(a_million_rows(folder.resolve()))
+        figures.update(journaled_steps(folder.resolve()))
     finally:
         shutil.rmtree(folder)
     figures.update(sandboxes())
