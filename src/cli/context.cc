@@ -94,7 +94,7 @@ Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& f
   std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
   if (!os::exists(supervisor))
     return fail(ErrorKind::kNotFound,
-                supervisor + ": no such program; it belongs beside pawl: copy all three from one build");
+                supervisor + ": no such program; it belongs beside pawl: copy all four from one build");
   return supervisor::make_client(folder, std::move(supervisor), backend);
 }
 

@@ -1,5 +1,5 @@
-// pawl-engine: every command. `pawl` (front/main.cc) becomes it for those that need libgit2, and for the help
-// of all.
+// pawl-engine: every command. `pawl` (front/main.cc) becomes it for what no smaller program does, and for the
+// help of all.
 #include "cli/context.h"
 
 int main(int argc, char** argv) {

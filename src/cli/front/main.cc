@@ -1,5 +1,6 @@
-// `pawl` as people call it: a static program that does what needs no libgit2 by itself, and becomes
-// pawl-engine, which lies beside it, for the rest (execve(2): the same process, the same arguments).
+// `pawl` as people call it: a small static program, because a sandbox is started often. It does what starts
+// one by itself, and what agents call in there, where it may be alone; for the rest it becomes a program that
+// lies beside it (execve(2): the same process, the same arguments).
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -16,17 +17,16 @@ struct Command {
   std::string_view name;
   pawl::cli::AddCommand add;
 };
-constexpr std::array kOwn = {
-    Command{"sandbox", pawl::cli::add_sandbox}, Command{"status", pawl::cli::add_status},
-    Command{"logs", pawl::cli::add_logs},       Command{"inspect", pawl::cli::add_inspect},
-    Command{"agentd", pawl::cli::add_agentd},   Command{"checkpoint", pawl::cli::add_checkpoint}};
+constexpr std::array kOwn = {Command{"sandbox", pawl::cli::add_sandbox},
+                             Command{"checkpoint", pawl::cli::add_checkpoint}};
+constexpr std::array<std::string_view, 3> kOfReader = {"status", "inspect", "logs"};
 
-int become_engine(char** argv) {
+int become(const char* program, char** argv) {
   const auto own = pawl::os::own_executable();
-  const std::string engine =
-      own ? pawl::os::join(own->substr(0, own->rfind('/')), "pawl-engine") : "pawl-engine";
-  auto failure = pawl::os::become(engine, argv);
-  failure.error().message += "; it belongs beside pawl: copy all three from one build";
+  const std::string path =
+      own ? pawl::os::join(own->substr(0, own->rfind('/')), program) : std::string(program);
+  auto failure = pawl::os::become(path, argv);
+  failure.error().message += "; it belongs beside pawl: copy all four from one build";
   return pawl::cli::report(failure.error());
 }
 
@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
     std::puts("pawl " PAWL_VERSION);
     return pawl::cli::kDone;
   }
-  const auto command = std::ranges::find(kOwn, first, &Command::name);
-  if (command == kOwn.end()) return become_engine(argv);
-  return pawl::cli::run_command_line(argc, argv, {command->add});
+  if (const auto own = std::ranges::find(kOwn, first, &Command::name); own != kOwn.end())
+    return pawl::cli::run_command_line(argc, argv, {own->add});
+  const bool reads = std::ranges::find(kOfReader, first) != kOfReader.end();
+  return become(reads ? "pawl-reader" : "pawl-engine", argv);
 }
