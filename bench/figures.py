@@ -182,7 +182,7 @@ def reports():
 
 def a_million_rows(folder):
     """The first page of a run whose ledger has a million rows: `pawl inspect`, a whole process."""
-    with sqlite3.connect(folder / ".pawl/pawl.db") as database:
+    with sqlite3.connect(folder / "source/.pawl/pawl.db") as database:
         run_id, chain, first = database.execute("SELECT run_id, chain, MIN(seq) FROM ledger WHERE chain <> '' GROUP BY chain").fetchone()
         database.execute("WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1000999) INSERT INTO ledger (run_id, chain,"
                          " seq, hash, line) SELECT run_id, chain, n.i, hash, line FROM ledger, n WHERE run_id = ? AND chain = ? AND seq = ?",

@@ -8,11 +8,13 @@ namespace pawl::agent {
 
 Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
   auto out = std::unique_ptr<Episodes>(new Episodes(spec));
-  if (spec.context) {
-    PAWL_TRY(auto api, out->open_one(*spec.context));
-    const auto& key = spec.context->key;
-    out->open_[{key.goal_id, key.episode_id}] = {.api = std::move(api)};
-  }
+  if (!spec.context) return out;
+  const auto& key = spec.context->key;
+  PAWL_TRY(const auto path, episode_path(spec.pawl_folder, key));
+  if (!os::exists(path))
+    return out;  // most agents ask for nothing, and a new database is ten writes to wait for
+  PAWL_TRY(auto api, out->open_one(*spec.context));
+  out->open_[{key.goal_id, key.episode_id}] = {.api = std::move(api)};
   return out;
 }
 
@@ -45,7 +47,7 @@ std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key
   if (found == open_.end()) {
     if (open_.size() >= kEpisodesOpenMax && !close_one())
       return std::unexpected(problem(503, "unavailable", "16 episodes are in use at this moment: try again"));
-    auto api = open_one({.key = key});
+    auto api = open_one(spec_.context ? *spec_.context : Context{.key = key});
     if (!api) return std::unexpected(problem(api.error()));
     found = open_.emplace(name, Open{.api = std::move(*api)}).first;
   }

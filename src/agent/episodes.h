@@ -1,4 +1,4 @@
-// The episodes that a server serves: the one of its step, or those of a folder, opened on demand.
+// The episodes that a server serves: the one of its step, or those of a folder, made and opened on demand.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ constexpr std::size_t kEpisodesOpenMax = 16;  // each has descriptors and a cach
 
 class Episodes {
  public:
-  // Opens the one of a step. `spec` outlives it.
+  // Opens the one of a step when it is there already, to say at once what is wrong with it. `spec` outlives
+  // it.
   static Result<std::unique_ptr<Episodes>> open(const ServeSpec& spec);
 
   // The goal and the episode that a request means. 400: no such name; 403: not what is served.

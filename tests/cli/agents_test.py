@@ -61,6 +61,13 @@ keep whole; echo "$state" >>file; echo done >>file
         self.assertEqual([row["verdict"] for row in self.chains(self.run_id())["fix"] if row["type"] == "attempt"], ["passed"])
         self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [], "success takes what was kept")
 
+    def test_an_agent_that_keeps_nothing_has_no_episode(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", PLAN % {"top": "", "agent": ""})
+        self.write("agent.sh", "exit 3\n")  # what a failed attempt kept would stay
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(list((self.root / "source/.pawl").glob("agents/*")), [])
+
     def test_a_new_attempt_starts_afresh(self):
         self.make("""\
 if [ "$PAWL_ATTEMPT" = 1 ]; then keep first; exit 3; fi
