@@ -278,6 +278,12 @@ Result<std::string_view> Body::required(std::string_view name) const {
   return member->value;
 }
 
+std::vector<std::string> Body::names() const {
+  std::vector<std::string> out;
+  for (const auto& member : members_) out.push_back(member.name);
+  return out;
+}
+
 Status Body::unknown(const std::string& name) {
   return member_problem(printable(name.substr(0, 64)), "is not known here");
 }

@@ -21,6 +21,7 @@ class Body {
   static Result<Body> parse(std::string_view text);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::vector<std::string> names() const;
   // A string of at most `characters_max` characters (not bytes: what JSON Schema counts).
   Result<std::string> text(std::string_view name, std::int64_t characters_max) const;
   Result<std::string> id(std::string_view name) const;  // as check_id wants it

@@ -19,7 +19,8 @@ Json to_json(const Context& context) {
           {"plan", context.plan},
           {"usd_micros_cap", cap(context.usd_micros_cap)},
           {"tokens_cap", cap(context.tokens_cap)},
-          {"children_max", context.children_max}};
+          {"children_max", context.children_max},
+          {"usage", context.usage}};
 }
 
 Result<Context> context_from_json(const Json& json) {
@@ -33,6 +34,7 @@ Result<Context> context_from_json(const Json& json) {
   out.attempt = integer_in(json, "attempt");
   out.plan = text_in(json, "plan");
   out.children_max = integer_in(json, "children_max");
+  out.usage = text_in(json, "usage");
   const auto cap = [&](const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_number_integer() ? std::optional(found->get<std::int64_t>())

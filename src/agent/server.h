@@ -23,6 +23,7 @@ struct Context {
   // What this episode may spend; nothing: no cap.
   std::optional<std::int64_t> usd_micros_cap, tokens_cap;
   std::int64_t children_max = kChildrenMax;
+  std::string usage;  // the program that prints what it used (usage_reader.h); "": it tells by itself
 };
 
 Json to_json(const Context& context);

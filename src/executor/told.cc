@@ -73,7 +73,8 @@ std::string agent_of(const store::Claim& claim, const plan::Phase& phase, const 
                              .plan = claim.run.plan_content,
                              .usd_micros_cap = cap(begun.usd_nanos, kNanosOfMicro, spent.usd_micros),
                              .tokens_cap = cap(begun.tokens, 1, spent.tokens),
-                             .children_max = phase.max_children}));
+                             .children_max = phase.max_children,
+                             .usage = phase.agent_usage}));
 }
 
 }  // namespace pawl::executor

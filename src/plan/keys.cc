@@ -53,7 +53,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"retry", {"non_retryable", "timeout_retryable", "oom_retryable"}},
       {"tier", {"name", "on_failure", "parallel", "phases"}},
       {"phase", {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume"}},
-      {"agent", with_sandbox({"run", "network", "egress", "trace", "budget", "max_children"})},
+      {"agent", with_sandbox({"run", "network", "egress", "trace", "budget", "max_children", "usage"})},
       {"agent_budget", {"usd", "tokens"}},
       {"resume", {"probe"}},
       {"policy", {"file", "blake3"}},
@@ -68,6 +68,15 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"backoff", {"initial_seconds", "max_seconds"}},
   };
   return keys;
+}
+
+const std::vector<std::string>& usage_words() {
+  static const std::vector<std::string> words = {
+#define PAWL_USAGE(name) #name,
+#include "usage_readers.inc"
+#undef PAWL_USAGE
+  };
+  return words;
 }
 
 const std::vector<std::string>& signal_words() {

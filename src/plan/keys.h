@@ -12,6 +12,9 @@ namespace pawl::plan {
 // budget, doctor, replan, resume.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
+// The programs whose use of models can be read: files of agent/usage.
+const std::vector<std::string>& usage_words();
+
 // The kinds of signals that a gate can require: files of gates/signals.
 const std::vector<std::string>& signal_words();
 

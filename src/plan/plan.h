@@ -85,6 +85,7 @@ struct Phase {
   Step agent;                       // name "run"
   Spending agent_budget;            // of one attempt
   std::int64_t max_children = 100;  // of one episode
+  std::string agent_usage;          // the program whose output says what it used; "": none
   std::vector<std::string> gates;   // names of Plan::gates, in order, never empty
   std::int64_t max_attempts = 5;
   Resume resume;

@@ -142,6 +142,8 @@ void read_agent(const Mapping& mapping, const Defaults& defaults, Phase& phase, 
   constexpr std::int64_t kChildrenMax = 1000;  // what an episode keeps
   phase.agent = read_program(mapping, defaults, problems);
   read_number(mapping, "max_children", 0, kChildrenMax, phase.max_children, problems);
+  if (const auto node = mapping.get("usage"); node.IsDefined())
+    phase.agent_usage = read_word(node, "usage", usage_words(), problems).value_or("");
   if (const auto node = mapping.get("budget"); node.IsDefined())
     read_spending(Mapping(node, "budget", "agent_budget", problems), phase.agent_budget, problems);
 }

@@ -1,5 +1,8 @@
 #include "supervisor/agent.h"
 
+#include <algorithm>
+
+#include "os/clock.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::supervisor {
@@ -9,20 +12,63 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
   AgentSocket out;
   if (job.agent.empty()) return out;
   PAWL_TRY(const Json json, parse_json(job.agent));
-  PAWL_TRY(auto context, agent::context_from_json(json));
+  PAWL_TRY(out.context_, agent::context_from_json(json));
+  out.pawl_folder_ = spool.pawl_folder();
+  out.sandbox_run_id_ = job.sandbox_run_id;
+  out.on_log_ = on_log;
+  if (!out.context_.usage.empty()) {
+    out.read_usage_ = agent::usage_reader(out.context_.usage);
+    if (out.read_usage_ == nullptr)
+      return fail(ErrorKind::kInvalid, "usage: this pawl knows no program " + out.context_.usage);
+  }
   out.cap_reached_ = std::make_unique<std::atomic<bool>>(false);
   PAWL_TRY(out.server_,
            agent::Server::start(
                {.socket_path = spool.path("context/" + std::string(kAgentSocket)),
                 .operator_socket_path = spool.path(kOperatorSocket),
                 .pawl_folder = spool.pawl_folder(),
-                .context = std::move(context),
+                .context = out.context_,
                 .on_log =
                     [on_log = std::move(on_log)](std::string_view level, std::string_view message) {
                       on_log("[" + std::string(level) + "] " + std::string(message) + "\n");
                     },
                 .on_cap_reached = [reached = out.cap_reached_.get()] { *reached = true; }}));
   return out;
+}
+
+void AgentSocket::hear(std::string_view printed) {
+  if (read_usage_ == nullptr) return;
+  printed_ += printed;
+  if (printed_.size() > 2 * agent::kPrintedBytesMax)
+    printed_.erase(0, printed_.size() - agent::kPrintedBytesMax);
+}
+
+void AgentSocket::close() {
+  server_.reset();
+  if (read_usage_ == nullptr) return;
+  if (const auto told = tell_usage(); !told) on_log_("pawl: usage: " + told.error().message + "\n");
+}
+
+Status AgentSocket::tell_usage() const {
+  const std::string_view printed = printed_;
+  const auto begin = printed.size() - std::min(printed.size(), agent::kPrintedBytesMax);
+  auto used = read_usage_(printed.substr(begin), context_.model);
+  if (used.size() > agent::kUsagesMax)
+    used.erase(used.begin(), used.end() - static_cast<std::ptrdiff_t>(agent::kUsagesMax));
+  if (used.empty())
+    return fail(ErrorKind::kNotFound,
+                "nothing was printed that is what " + context_.usage + " prints of its use");
+  PAWL_TRY(const auto path, agent::episode_path(pawl_folder_, context_.key));
+  PAWL_TRY(const auto episode, agent::Episode::open(path, agent::Episode::Access::kReadWrite));
+  const os::SystemClock clock;
+  int nth = 0;
+  for (auto& usage : used) {
+    usage.id =
+        sandbox_run_id_ + "." + std::to_string(++nth);  // what an execution before printed is another's
+    usage.source = context_.usage;
+    PAWL_OK(episode->add_usage(usage, clock.wall()));
+  }
+  return {};
 }
 
 }  // namespace pawl::supervisor

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "agent/server.h"
+#include "agent/usage_reader.h"
 #include "base/error.h"
 #include "supervisor/spool.h"
 
@@ -20,10 +22,20 @@ class AgentSocket {
 
   // A cap of what it may spend is reached: the step is to be ended.
   bool cap_reached() const { return cap_reached_ && *cap_reached_; }
-  // Answers what has arrived, then nothing more. REQUIRES: everything in the sandbox is dead.
-  void close() { server_.reset(); }
+  // What the step prints to its standard output, as it comes.
+  void hear(std::string_view printed);
+  // Answers what has arrived, then nothing more; what the agent printed of its use is told for it. REQUIRES:
+  // everything in the sandbox is dead.
+  void close();
 
  private:
+  Status tell_usage() const;
+
+  agent::Context context_;
+  std::string pawl_folder_, sandbox_run_id_;
+  std::function<void(std::string_view)> on_log_;
+  agent::ReadUsage* read_usage_ = nullptr;
+  std::string printed_;  // of it the end
   std::unique_ptr<std::atomic<bool>> cap_reached_;
   std::unique_ptr<agent::Server> server_;  // after what its thread uses: destroyed first
 };

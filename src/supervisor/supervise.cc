@@ -118,6 +118,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
            }));
   sandbox::Events events;
   events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
+    if (stream == sandbox::Stream::kStdout) agent.hear(bytes);
     const std::lock_guard guard(output_mutex);
     output.append((stream == sandbox::Stream::kStdout ? out : err).take(bytes));
   };

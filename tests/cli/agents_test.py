@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Agents in runs as a person sees them: what they keep, spend and ask."""
 
+import json
 import os
 import shutil
 import unittest
@@ -114,6 +115,32 @@ echo done >>file
         out = self.pawl("run", "plan.yaml", expect=11).stdout
         self.assertIn("attempt 2 of 2", out)
         self.assertEqual(self.pawl_json("status", "last")["state"], "FAILED")
+
+    def test_what_a_known_program_prints_of_its_use_is_read(self):
+        self.make("""\
+echo '{"type":"thread.started","thread_id":"0199"}'
+echo '{"type":"turn.completed","usage":{"input_tokens":26549,"cached_input_tokens":22272,"output_tokens":1590}}'
+if [ "$state" = fresh ]; then keep half; kill -9 $$; fi
+echo done >>file
+""", agent=", usage: codex")
+        self.pawl("run", "plan.yaml")
+        cost = self.pawl_json("cost", "last")
+        self.assertEqual((cost["input_tokens"], cost["cached_tokens"], cost["output_tokens"]), (2 * 4277, 2 * 22272, 2 * 1590),
+                         "of both executions, each once")
+        self.pawl("export", "last", self.root / "evidence")
+        rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
+        self.assertEqual([(row["model"], row["source"]) for row in rows], [("codex", "codex")] * 2)
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def test_an_output_without_its_use_is_told(self):
+        self.make("echo done >>file; echo '{\"type\":\"turn.completed\"'\n", agent=", usage: codex")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("usage: nothing was printed that is what codex prints of its use", self.log())
+        self.assertEqual(self.pawl_json("cost", "last")["input_tokens"], 0)
+        self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("usage: codex", "usage: cdex"))
+        bad = self.pawl("run", "plan.yaml", expect=2)
+        self.assertIn("plan.yaml:10", bad.stderr)
+        self.assertIn("codex", bad.stderr)
 
     def test_a_question_waits_for_a_person(self):
         self.make("""\

@@ -34,6 +34,11 @@ TEST(Schema, HasEveryKeyOfTheParserAndNoOther) {
   }
 }
 
+TEST(Schema, HasEveryProgramWhoseUsageIsRead) {
+  const Json place = schema_of("plan")["$defs"]["agent"]["properties"]["usage"];
+  EXPECT_EQ(place["enum"].get<std::vector<std::string>>(), usage_words());
+}
+
 TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   const auto parsed = parse(
       "version: 1\nworkflow: w\nsource: {path: .}\nsandbox: {memory_limit_mib: 100}\nmodels: [small, large]\n"

@@ -1,0 +1,28 @@
+// Claude Code: `claude -p ... --output-format json`, or stream-json, whose last line is the same: one object
+// of type "result" that has what each model used since the process began. A recorded one:
+// github.com/link-assistant/hive-mind/issues/640.
+#include "agent/printed.h"
+#include "agent/usage_reader.h"
+#include "base/money.h"
+
+namespace pawl::agent {
+
+std::vector<Usage> claude_code(std::string_view printed, const std::string& /*model*/) {
+  std::vector<Usage> out;
+  for (const auto& result : printed_objects(printed, "\"modelUsage\"")) {
+    const auto models = result.object("modelUsage");
+    if (result.text("type") != "result" || !models) continue;
+    models->each_object([&](const std::string& name, const PrintedObject& used) {
+      // What is written to the cache is paid for as input, and a little more.
+      out.push_back(
+          {.model = name,
+           .input_tokens = sum_at_most_max(used.count("inputTokens"), used.count("cacheCreationInputTokens")),
+           .output_tokens = used.count("outputTokens"),
+           .cached_tokens = used.count("cacheReadInputTokens"),
+           .usd_micros = used.usd_micros("costUSD")});
+    });
+  }
+  return out;
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,139 @@
+// What agent programs print of their use. The outputs are as recorded in the places that the readers name.
+#include "agent/usage_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl::agent {
+namespace {
+
+std::vector<Usage> read(std::string_view program, const std::string& printed) {
+  ReadUsage* reader = usage_reader(program);
+  EXPECT_NE(reader, nullptr);
+  return reader == nullptr ? std::vector<Usage>() : reader(printed, "of the attempt");
+}
+
+constexpr char kResult[] =
+    R"({"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":2,"result":"done",)"
+    R"("total_cost_usd":1.3522174500000002,"usage":{"input_tokens":1,"server_tool_use":{"web_search_requests":0}},"modelUsage":{)"
+    R"("claude-sonnet-4-5-20250929":{"inputTokens":278,"outputTokens":16670,"cacheReadInputTokens":2673999,)"
+    R"("cacheCreationInputTokens":78213,"webSearchRequests":0,"costUSD":1.3463824500000001,"contextWindow":200000},)"
+    R"("claude-haiku-4-5-20251001":{"inputTokens":765,"outputTokens":1014,"cacheReadInputTokens":0,)"
+    R"("cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.005835,"contextWindow":200000}},)"
+    R"("permission_denials":[],"uuid":"d3783f16-5c72-4c8f-af00-a09a77d8a332"})";
+
+TEST(UsageReader, ClaudeCodeSaysWhatEachModelUsed) {
+  const auto used = read("claude_code", "some words\n" + std::string(kResult) + "\n");
+  ASSERT_EQ(used.size(), 2U);
+  EXPECT_EQ(used[0], (Usage{.model = "claude-sonnet-4-5-20250929",
+                            .input_tokens = 78491,
+                            .output_tokens = 16670,
+                            .cached_tokens = 2673999,
+                            .usd_micros = 1346382}));
+  EXPECT_EQ(used[1].usd_micros, 5835);
+}
+
+TEST(UsageReader, ClaudeCodesEventsBeforeItsResultAreNoUse) {
+  const auto used =
+      read("claude_code", R"({"type":"assistant","message":{"modelUsage":{"x":{"inputTokens":5}}}})"
+                          "\n" +
+                              std::string(kResult) + "\n" + kResult);
+  EXPECT_EQ(used.size(), 4U) << "two programs, one after the other";
+}
+
+TEST(UsageReader, CodexSaysWhatEachTurnUsed) {
+  const auto used = read(
+      "codex",
+      R"({"type":"thread.started","thread_id":"0199"})"
+      "\n"
+      R"({"type":"turn.completed","usage":{"input_tokens":26549,"cached_input_tokens":22272,"output_tokens":1590}})"
+      "\r\n");
+  ASSERT_EQ(used.size(), 1U);
+  EXPECT_EQ(
+      used[0],
+      (Usage{
+          .model = "of the attempt", .input_tokens = 4277, .output_tokens = 1590, .cached_tokens = 22272}));
+}
+
+TEST(UsageReader, GeminiCliSaysItOnManyLines) {
+  const auto used = read("gemini_cli", R"(Loaded cached credentials.
+{
+  "response": "a brace } and a\n{ line",
+  "stats": {
+    "models": {
+      "gemini-2.5-pro": {
+        "api": {
+          "totalRequests": 2
+        },
+        "tokens": {
+          "prompt": 24939,
+          "candidates": 20,
+          "total": 25113,
+          "cached": 21263,
+          "thoughts": 154,
+          "tool": 0
+        }
+      }
+    }
+  }
+}
+)");
+  ASSERT_EQ(used.size(), 1U);
+  EXPECT_EQ(
+      used[0],
+      (Usage{.model = "gemini-2.5-pro", .input_tokens = 3676, .output_tokens = 174, .cached_tokens = 21263}));
+}
+
+TEST(UsageReader, WhatIsNoneOrIsBrokenIsNoUse) {
+  const std::string deep = R"({"type":"result","modelUsage":)" + std::string(10000, '[') + "}";
+  for (const char* program : {"claude_code", "codex", "gemini_cli"})
+    for (const std::string& printed :
+         {std::string(), std::string("}\n}\n{"), deep, std::string("{\n"), std::string(100000, '{') + "}",
+          std::string(R"({"type":"result","modelUsage":[1]})"),
+          std::string(R"({"type":"turn.completed","usage":7})"),
+          std::string(R"({"stats":{"models":{"m":{"tokens":null}}}})")})
+      EXPECT_TRUE(read(program, printed).empty()) << program << printed.substr(0, 60);
+  EXPECT_EQ(usage_reader("nobody"), nullptr);
+}
+
+TEST(UsageReader, NumbersThatNobodyCanHaveUsedCountAsNone) {
+  const auto used = read(
+      "claude_code",
+      R"({"type":"result","modelUsage":{"m":{"inputTokens":-5,"outputTokens":1.5,"cacheReadInputTokens":1e9,)"
+      R"("cacheCreationInputTokens":9223372036854775807,"costUSD":-1}}})");
+  ASSERT_EQ(used.size(), 1U);
+  EXPECT_EQ(used[0], (Usage{.model = "m", .input_tokens = 9223372036854775807}));
+  for (const auto& [text, micros] :
+       std::vector<std::pair<std::string, std::optional<std::int64_t>>>{{"0", 0},
+                                                                        {"1.5e-7", 0},
+                                                                        {"12.0000019", 12000001},
+                                                                        {"1e3", std::nullopt},
+                                                                        {"-2e-7", std::nullopt},
+                                                                        {"null", std::nullopt}}) {
+    const auto priced =
+        read("claude_code", R"({"type":"result","modelUsage":{"m":{"costUSD":)" + text + "}}}");
+    ASSERT_EQ(priced.size(), 1U);
+    EXPECT_EQ(priced[0].usd_micros, micros) << text;
+  }
+}
+
+TEST(UsageReader, ANameThatNoModelHasIsNone) {
+  std::string many, used = R"({"inputTokens":1})";
+  for (int i = 0; i < 1000; ++i) many += (i == 0 ? "\"m" : ",\"m") + std::to_string(i) + "\":" + used;
+  for (const std::string& models :
+       {many, "\"\":" + used, R"("\ud800":)" + used, "\"" + std::string(201, 'm') + "\":" + used})
+    EXPECT_TRUE(read("claude_code", R"({"type":"result","modelUsage":{)" + models + "}}").empty())
+        << models.substr(0, 60);
+}
+
+TEST(UsageReader, OnlyTheLastAreRead) {
+  std::string printed;
+  for (int i = 0; i < 150; ++i)
+    printed += R"({"type":"turn.completed","usage":{"output_tokens":)" + std::to_string(i) + "}}\n";
+  const auto used = read("codex", printed);
+  ASSERT_EQ(used.size(), kUsagesMax);
+  EXPECT_EQ(used.front().output_tokens, 50);
+  EXPECT_EQ(used.back().output_tokens, 149);
+}
+
+}  // namespace
+}  // namespace pawl::agent
