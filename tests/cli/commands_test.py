@@ -182,8 +182,8 @@ cat log
         self.make_mend()
         if os.geteuid() != 0:
             return self.test_an_agent_fails_a_gate_reads_why_and_mends_it()
-        for program in (PAWL, f"{PAWL}-supervisor", f"{PAWL}-engine"):  # the build may lie where only root can read
-            shutil.copy(program, self.root)
+        for part in ("", "-supervisor", "-engine", "-reader"):  # the build may lie where only root can read
+            shutil.copy(f"{PAWL}{part}", self.root)
         for path in [self.root, *self.root.rglob("*")]:
             os.chown(path, 1234, 1234, follow_symlinks=False)
 
