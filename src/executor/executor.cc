@@ -220,7 +220,9 @@ class Session {
       }
     }
     resume_ = decision(start, recovery);
-    PAWL_TRY(resume_->told, told_of(step, start));
+    if (!planted("usage_of_lost_steps_dropped")) {
+      PAWL_TRY(resume_->told, told_of(step, start));
+    }
     resume_->lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                               .run_id = claim_.run.run_id,
                                               .gate_id = start.gate_id,
@@ -244,7 +246,8 @@ class Session {
   // What the agent told and nobody wrote down yet.
   Result<store::Told> told_of(const PlannedStep& step, const store::StepStart& start) {
     if (step.role != StepRole::kAgent) return store::Told();
-    PAWL_TRY(auto told, told_since(world_, claim_, start.sandbox_run_id, told_seq_));
+    const std::int64_t known = planted("usage_told_again") ? 0 : told_seq_;
+    PAWL_TRY(auto told, told_since(world_, claim_, start.sandbox_run_id, known));
     told_seq_ = std::max(told_seq_, told.last_seq);
     return told;
   }

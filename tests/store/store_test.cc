@@ -118,6 +118,29 @@ TEST_F(StoreTest, ATierWaitsForTheOneBefore) {
   EXPECT_EQ(store_->accepted_layers(run)->size(), 2U);
 }
 
+// What it reserved would be kept for ever, and what comes first could wait for just that.
+TEST_F(StoreTest, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
+  for (const auto& tiers : {std::vector<std::vector<std::string>>{{"a"}, {"b"}}, {{"a", "b"}}}) {
+    const auto run = create(tiers, false, true, 1000);
+    ASSERT_TRUE(store_->operator_skip(run, "a", {}, now_));
+    auto next = request("dead");
+    next.run_ids = {run};
+    const auto b = *store_->claim(next)->claim;
+    ASSERT_EQ(b.phase.phase_id, "b");
+    const auto id = step(b, 0, 1000);  // all that is left
+    ASSERT_TRUE(store_->operator_retry(run, "a", {}, now_));
+    next.owner = "me";
+    EXPECT_EQ(store_->claim(next)->nothing, Nothing::kReserved) << "whoever has the step will give it back";
+    next.owner_is_dead = dead_;
+    const auto again = *store_->claim(next);
+    ASSERT_TRUE(again.claim) << again.waits_for;
+    EXPECT_EQ(again.claim->phase.phase_id, "b");
+    EXPECT_TRUE(again.claim->continued);
+    ASSERT_TRUE(finish(*again.claim, id, "failed_retryable"));
+    EXPECT_EQ(store_->claim(next)->claim->phase.phase_id, "a") << "a new attempt waits for its turn";
+  }
+}
+
 TEST_F(StoreTest, AnAttemptIsAllOrNothing) {
   const auto run = create({{"a"}});
   const auto held = claim();

@@ -28,20 +28,15 @@ Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const Cla
     PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request, true));
     if (found.phase) return found;
   }
-  return candidate_in_tier(run_id, *open, request, false);
+  PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request, false));
+  if (found.phase) return found;
+  PAWL_TRY(auto began, candidate_that_began(run_id, request));
+  return began.phase ? began : found;
 }
 
 Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
                                                  const ClaimRequest& request, bool not_ours) {
-  const std::string now = rfc3339(request.now);
   Candidate out;
-  // The best news of a tier is what it waits for.
-  const auto wait_for = [&out](Nothing why, const PhaseRow& phase, const std::string& how) {
-    if (why <= out.nothing) return;
-    out.nothing = why;
-    out.waits_for = "phase " + phase.phase_id + " " + how;
-    out.waited_for = phase;
-  };
   // Owners of one process differ after the last slash only; '0' is what comes after it.
   const std::string process = request.owner.substr(0, request.owner.rfind('/') + 1);
   const std::string after_process = process.substr(0, process.size() - 1) + '0';
@@ -52,32 +47,54 @@ Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, cons
     PAWL_TRY(const bool row, open.next());
     if (!row) break;
     PAWL_TRY(auto phase, read_phase(open));
-    if (lease_is_live(phase, request)) {
-      wait_for(Nothing::kLeased, phase,
-               "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
-    } else if (phase.last_attempt_timestamp <= now && now < phase.not_before) {
-      // Before the attempt that it is to follow, it is a clock that was set back: nobody knows how long to
-      // wait.
-      wait_for(Nothing::kNotBefore, phase, "is not to start before " + phase.not_before);
-    } else {
-      // The last attempt may be unfinished: a crash during it must not strand the phase.
-      PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
-      unfinished.bind(run_id).bind(phase.phase_id);
-      PAWL_TRY(const bool goes_on, unfinished.next());
-      BudgetRow left;
-      PAWL_TRY(const auto held, held_by_budget(phase, left));
-      if (!goes_on && phase.attempts_used >= phase.max_attempts) {
-        wait_for(Nothing::kStalled, phase, "is " + std::string(name(phase.state)) + " with no attempt left");
-      } else if (held) {
-        wait_for(*held, phase, "waits for the budget: " + budget_text(left));
-      } else {
-        out.phase = std::move(phase);
-        return out;
-      }
-    }
+    PAWL_OK(consider(std::move(phase), request, out));
+    if (out.phase) return out;
     if (!tier_row.parallel) break;  // one at a time: the later phases of the tier wait for this one
   }
   return out;
+}
+
+// Those whose turn it is not, since an operator queued something before them. What their steps reserved would
+// be kept for ever, and what comes first could wait for just that.
+Result<Candidate> SqliteStore::candidate_that_began(const std::string& run_id, const ClaimRequest& request) {
+  Candidate out;
+  PAWL_TRY(auto began, connection_->query("phases_that_began"));
+  began.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool row, began.next());
+    if (!row) return out;
+    PAWL_TRY(auto phase, read_phase(began));
+    PAWL_OK(consider(std::move(phase), request, out));
+    if (out.phase) return out;
+  }
+}
+
+// Into `out` when it can be claimed; else what it waits for, when that is the best news so far.
+Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candidate& out) {
+  const auto wait_for = [&](Nothing why, const std::string& how) -> Status {
+    if (why <= out.nothing) return {};
+    out.nothing = why;
+    out.waits_for = "phase " + phase.phase_id + " " + how;
+    out.waited_for = phase;
+    return {};
+  };
+  if (lease_is_live(phase, request))
+    return wait_for(Nothing::kLeased, "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
+  const std::string now = rfc3339(request.now);
+  // Before the attempt that it is to follow, it is a clock that was set back: nobody knows how long to wait.
+  if (phase.last_attempt_timestamp <= now && now < phase.not_before)
+    return wait_for(Nothing::kNotBefore, "is not to start before " + phase.not_before);
+  // The last attempt may be unfinished: a crash during it must not strand the phase.
+  PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
+  unfinished.bind(phase.run_id).bind(phase.phase_id);
+  PAWL_TRY(const bool goes_on, unfinished.next());
+  BudgetRow left;
+  PAWL_TRY(const auto held, held_by_budget(phase, left));
+  if (!goes_on && phase.attempts_used >= phase.max_attempts)
+    return wait_for(Nothing::kStalled, "is " + std::string(name(phase.state)) + " with no attempt left");
+  if (held) return wait_for(*held, "waits for the budget: " + budget_text(left));
+  out.phase = std::move(phase);
+  return {};
 }
 
 Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {

@@ -135,6 +135,8 @@ class SqliteStore : public Store {
   // `not_ours`: of what other workers of the caller's process hold, nothing is read.
   Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
                                       const ClaimRequest& request, bool not_ours);
+  Result<Candidate> candidate_that_began(const std::string& run_id, const ClaimRequest& request);
+  Status consider(PhaseRow phase, const ClaimRequest& request, Candidate& out);
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
   Result<Claim> take(PhaseRow phase, const ClaimRequest& request);
   Result<AttemptRow> reserve(PhaseRow& phase, const RunRow& run, const ClaimRequest& request);

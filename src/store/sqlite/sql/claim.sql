@@ -9,6 +9,10 @@ SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used,
 FROM phases WHERE run_id = ?1 AND tier_index = ?2 AND outcome = ''
   AND NOT (lease_owner > ?3 AND lease_owner < ?4 AND lease_until_mono > ?5 AND lease_mono_id = ?6)
 ORDER BY phase_index;
+-- name: phases_that_began
+SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+FROM phases WHERE run_id = ?1 AND phase_id IN (SELECT phase_id FROM attempts WHERE run_id = ?1 AND finished = 0)
+ORDER BY tier_index, phase_index;
 -- name: open_tier
 -- A barrier: later tiers wait for this one.
 SELECT tier_index FROM phases WHERE run_id = ?1 AND outcome = '' ORDER BY tier_index LIMIT 1;
