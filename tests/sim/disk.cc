@@ -180,6 +180,7 @@ void SimDisk::apply(std::string& content, const Write& write) {
 
 int SimDisk::before_write(const std::string& path, std::size_t bytes, const char* data) {
   if (dead_) return SQLITE_IOERR_WRITE;
+  ++writes_;
   if (!is_wal(path) || bytes != kFrameHeaderBytes) return SQLITE_OK;
   const Fault fault = skipped_ > 0 ? Fault::kNone : fault_;
   if (fault == Fault::kFull || fault == Fault::kWriteFails || fault == Fault::kPowerAtWrite) {
@@ -229,6 +230,7 @@ void SimDisk::restart(bool all_arrived, Dice fate) {
   }
   shared_.clear();
   dead_ = false;
+  ++writes_;
   disarm();
 }
 

@@ -45,6 +45,8 @@ class SimDisk {
   // header of a WAL's frame, which is lost: so it does not depend on the number of sectors what a commit came
   // to.
   void restart(bool all_arrived, Dice fate);
+  // Grows with every write to a file: what is the same was not written to.
+  std::int64_t writes() const { return writes_; }
 
  private:
   friend struct Vfs;
@@ -68,6 +70,7 @@ class SimDisk {
   int skipped_ = 0;
   bool commit_written_ = false;
   bool dead_ = false;
+  std::int64_t writes_ = 0;
 };
 
 }  // namespace pawl::sim

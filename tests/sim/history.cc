@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "executor/executor.h"
+#include "sim/episodes.h"
 #include "sim/invariants.h"
 #include "sim/sandboxes.h"
 #include "sim/sim_store.h"
@@ -15,19 +16,12 @@ namespace pawl::sim {
 namespace {
 
 constexpr std::int64_t kEventsMax = 200;       // with faults; then the world is quiet and the run has to end
+constexpr int kIdleTurnsMax = 30;              // in a row: it waits for somebody, and he may never come
 constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any plan below
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
 constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
-
-// Agents that ask for nothing.
-class NoEpisodes final : public executor::Episodes {
- public:
-  Result<agent::Told> told_since(const agent::EpisodeKey&, std::int64_t) override { return agent::Told(); }
-  Result<agent::Spent> spent(const agent::EpisodeKey&) override { return agent::Spent(); }
-  Result<bool> can_go_on(const agent::EpisodeKey&) override { return false; }
-  void forget(const agent::EpisodeKey&) override {}
-};
+constexpr std::int64_t kTokensMax = 200;    // of a cap: some calls
 
 class SimObjects final : public workspace::ObjectStore {
  public:
@@ -88,7 +82,7 @@ class History {
         world_(seed),
         machine_(machine),
         store_(world_, machine),
-        sandboxes_(world_, store_),
+        sandboxes_(world_, store_, episodes_),
         objects_(world_, sandboxes_) {}
 
   Told run() {
@@ -97,7 +91,7 @@ class History {
       create();
       draw_rates();
       world_.disturb = [this](const std::string& call) { disturb(call); };
-      while (world_.events < kEventsMax && !over()) step_or_restart();
+      while (world_.events < kEventsMax && idle_turns_ < kIdleTurnsMax && !over()) step_or_restart();
       quiet();
     } catch (const Violation& violation) {
       told.violation = violation.text;
@@ -151,7 +145,9 @@ class History {
       run.tiers.push_back({.tier_index = tier, .name = "t", .stop_on_failure = stop, .parallel = parallel});
       for (std::int64_t phase = 0, phases = 1 + dice.below(3); phase < phases; ++phase) {
         const std::string id = fmt::format("p{}{}", tier, phase);
-        plan += fmt::format("      - {{id: {}, goal: g, agent: {{run: work}}, gates: [one{}]}}\n", id,
+        const auto cap =
+            dice.percent(20) ? fmt::format(", budget: {{tokens: {}}}", 1 + dice.below(kTokensMax)) : "";
+        plan += fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}]}}\n", id, cap,
                             dice.percent(50) ? ", two" : "");
         run.phases.push_back(
             {.phase_id = id, .tier_index = tier, .phase_index = phase, .max_attempts = bounds_.max_attempts});
@@ -160,6 +156,7 @@ class History {
     }
     bounds_.steps_of_attempt = 6;  // the agent, three steps of gates, two hooks
     if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
+    if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);
     run_id_ = os::uuid7(world_.clock.wall(), dice);
     for (auto& phase : run.phases) phase.run_id = run_id_;
     run.run = {.run_id = run_id_,
@@ -255,8 +252,18 @@ class History {
       throw;
     }
     leave();
-    if (out && out->kind == executor::Turn::Kind::kNothing) world_.clock.advance_ms(200);
+    if (out && out->kind == executor::Turn::Kind::kNothing)
+      idle();
+    else
+      idle_turns_ = 0;
     return out;
+  }
+
+  // Who is in the middle of a call waits for nobody; when all are idle, so is the world for a while.
+  void idle() {
+    if (!stack_.empty()) return world_.clock.advance_ms(200);
+    ++idle_turns_;
+    world_.clock.advance_ms(world_.dice.one_of<std::int64_t>({200, 2'000, 20'000}));
   }
 
   void end(std::size_t index, const std::string& how) {
@@ -385,14 +392,19 @@ class History {
     const auto rows = World::must(store_.budgets(run_id_));
     for (const auto& row : rows) {
       if (!row.cap) continue;
-      const std::int64_t cap = *row.cap + world_.dice.below(4 * kStepSeconds * 1000);
+      const bool time = row.unit == store::kSandboxMs;
+      const std::int64_t cap = *row.cap + world_.dice.below(time ? 4 * kStepSeconds * 1000 : kTokensMax);
       const auto raised = store_.operator_budget(run_id_, row.unit, cap, {.uid = 1000, .reason = "more"},
                                                  world_.clock.wall());
       if (raised) world_.tell(fmt::format("an operator raises the budget to {} {}", cap, row.unit));
     }
   }
 
-  void check() { invariants_->check(bounds_, store_.take_touched()); }
+  // What holds of rows goes on to hold as long as nobody writes one.
+  void check() {
+    if (std::exchange(writes_checked_, machine_.disk().writes()) == machine_.disk().writes()) return;
+    invariants_->check(bounds_, store_.take_touched());
+  }
 
   // No more faults: whatever happened, the run comes to its end within a bound.
   void quiet() {
@@ -409,7 +421,7 @@ class History {
       world_.clock.advance_ms(10'000);
     }
     check();
-    invariants_->check_end(sandboxes_);
+    invariants_->check_end(sandboxes_, episodes_);
     // Only a crash of who watches it leaves a step that nobody wants; it ends with its budget.
     const auto unwatched = sandboxes_.unwatched();
     World::require(unwatched.empty(),
@@ -420,7 +432,7 @@ class History {
   std::int64_t disturbances_ = 0;  // so far, with those that are left out
   World world_;
   const secrets::Redactor redactor_{"", {}};
-  NoEpisodes episodes_;
+  SimEpisodes episodes_;
   Machine& machine_;
   SimStore store_;
   SimSandboxes sandboxes_;
@@ -433,8 +445,9 @@ class History {
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;
   std::vector<std::pair<Event, std::int64_t>> rates_;
+  int idle_turns_ = 0;              // in a row
   std::vector<std::size_t> stack_;  // of executors that are in the middle of a call
-  std::int64_t crashes_ = 0, power_losses_ = 0;
+  std::int64_t crashes_ = 0, power_losses_ = 0, writes_checked_ = 0;
 };
 
 }  // namespace

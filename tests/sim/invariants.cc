@@ -72,7 +72,10 @@ Invariants::Spent Invariants::spent_by(const std::vector<store::StepRow>& steps)
   Spent out;
   for (const auto& step : steps) {
     out.largest = std::max(out.largest, step.reserved_ms);
-    if (step.state == store::StepState::kOpen) out.reserved += step.reserved_ms;
+    if (step.state == store::StepState::kOpen) {
+      out.reserved += step.reserved_ms;
+      out.reserved_tokens += step.reserved_tokens;
+    }
     if (step.state == store::StepState::kLost) out.lost_most += step.reserved_ms;
     if (step.state != store::StepState::kDone) continue;
     const auto [known, is_new] = duration_ms_.try_emplace(step.sandbox_run_id);
@@ -89,9 +92,16 @@ void Invariants::check_budget() {
     all.largest = std::max(all.largest, spent.largest);
     all.known += spent.known;
     all.lost_most += spent.lost_most;
+    all.reserved_tokens += spent.reserved_tokens;
   }
   const auto rows = World::must(store_.budgets(run_id_));
   for (const auto& row : rows) {
+    if (row.unit == store::kTokens) {
+      World::require(row.reserved == all.reserved_tokens, "reserved is not what the open agents reserved");
+      World::require(!row.cap || row.spent + row.reserved < *row.cap + kTokensOfCallMax,
+                     "the budget is exceeded by more than one call of a model");
+      continue;
+    }
     World::require(row.reserved == all.reserved, "reserved is not what the open steps reserved");
     World::require(row.spent >= all.known && row.spent <= all.known + all.lost_most,
                    "spent is not what the steps took");
@@ -134,27 +144,30 @@ void Invariants::check_rows(const store::PhaseRow& phase, const std::vector<stor
   hash_before = rows.back().hash;
 }
 
-// A step whose result was there is recorded as done, but for an operator who ended it.
-void Invariants::check_paid_work(const std::vector<store::PhaseRow>& phases, const SimSandboxes& sandboxes) {
-  std::map<std::string, store::StepState> states;
-  std::set<std::string> ended_by_operator;
-  for (const auto& phase : phases) {
-    const auto steps = World::must(store_.steps(run_id_, phase.phase_id));
-    for (const auto& step : steps) states[step.sandbox_run_id] = step.state;
-    const auto rows = World::must(store_.ledger(run_id_, phase.phase_id, 1, kRowsMax));
-    for (const auto& row : rows) {
-      const Json line = *parse_json(row.line);
-      if (line.at("type") == "resume" && line.at("found") == "operator")
-        ended_by_operator.insert(line.at("sandbox_run_id"));
-    }
+void Invariants::check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator) {
+  std::set<std::string> recorded;
+  std::int64_t tokens = 0;
+  const auto rows = World::must(store_.usage_rows(run_id_, 0));
+  for (const auto& row : rows) {
+    const Json line = *parse_json(row);
+    const std::string id = line.at("usage_id");
+    World::require(recorded.insert(id).second, "a call of a model was counted twice: " + id);
+    const auto told = episodes.told().find(id);
+    World::require(told != episodes.told().end(), "a call of a model that nobody told: " + id);
+    tokens += told->second;
   }
-  for (const auto& id : sandboxes.ended())
-    World::require(states[id] == store::StepState::kDone || ended_by_operator.contains(id),
-                   "a result that was there was not recorded: " + id);
+  for (const auto& [id, of_call] : episodes.told())
+    World::require(recorded.contains(id) || ended_by_operator.contains(id.substr(0, id.find('.'))),
+                   "a call of a model was not counted: " + id);
+  const auto budgets = World::must(store_.budgets(run_id_));
+  const auto spent = std::ranges::find(budgets, store::kTokens, &store::BudgetRow::unit);
+  World::require(tokens == (spent == budgets.end() ? 0 : spent->spent), "tokens are not those of the calls");
 }
 
-void Invariants::check_end(const SimSandboxes& sandboxes) {
-  std::int64_t ended = 0, started = 0;
+void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes) {
+  std::int64_t ended = 0;
+  std::map<std::string, store::StepState> states;
+  std::set<std::string> ended_by_operator;
   const auto phases = World::must(store_.phases(run_id_));
   for (const auto& phase : phases) {
     std::set<std::string> markers;
@@ -170,6 +183,8 @@ void Invariants::check_end(const SimSandboxes& sandboxes) {
         require(markers.contains(line.at("sandbox_run_id")), phase.phase_id, "a result without a marker");
       }
       attempts += type == "attempt" ? 1 : 0;
+      if (type == "resume" && line.at("found") == "operator")
+        ended_by_operator.insert(line.at("sandbox_run_id"));
     }
     const auto steps = World::must(store_.steps(run_id_, phase.phase_id));
     require(attempts == phase.attempts_total, phase.phase_id, "an attempt without its ledger row");
@@ -177,10 +192,13 @@ void Invariants::check_end(const SimSandboxes& sandboxes) {
     require(executed == std::ranges::count(steps, store::StepState::kDone, &store::StepRow::state),
             phase.phase_id, "results and ledger differ");
     ended += static_cast<std::int64_t>(steps.size());
+    for (const auto& step : steps) states[step.sandbox_run_id] = step.state;
   }
-  started = sandboxes.started();
-  check_paid_work(phases, sandboxes);
-  World::require(started <= ended, "a step ran that nobody recorded");
+  for (const auto& id : sandboxes.ended())
+    World::require(states[id] == store::StepState::kDone || ended_by_operator.contains(id),
+                   "a result that was there was not recorded: " + id);
+  check_usage(episodes, ended_by_operator);
+  World::require(sandboxes.started() <= ended, "a step ran that nobody recorded");
   World::require(static_cast<std::int64_t>(store_.cost_rows(run_id_, 0)->size()) == ended,
                  "cost rows are not the steps that ended");
   const auto report = ledger::verify_run(store_, run_id_, {});

@@ -29,18 +29,20 @@ class Invariants {
   void check(const Bounds& bounds, const std::set<std::string>& touched,
              const std::vector<std::string>& reopened = {});
   // At the end, when every phase is terminal: the chains, too.
-  void check_end(const SimSandboxes& sandboxes);
+  void check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes);
 
  private:
   // What the steps of a phase come to.
   struct Spent {
-    std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;
+    std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;  // sandbox milliseconds
+    std::int64_t reserved_tokens = 0;
   };
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
   void check_budget();
+  // Each call of a model once, but for what an operator ended.
+  void check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator);
   void check_rows(const store::PhaseRow& phase, const std::vector<store::StepRow>& steps);
   Spent spent_by(const std::vector<store::StepRow>& steps);
-  void check_paid_work(const std::vector<store::PhaseRow>& phases, const SimSandboxes& sandboxes);
 
   store::Store& store_;
   const std::string run_id_;

@@ -1,6 +1,12 @@
 #include "sim/sandboxes.h"
 
+#include <fmt/format.h>
+#include <signal.h>
+
 #include <algorithm>
+
+#include "agent/server.h"
+#include "supervisor/supervisor.h"
 
 namespace pawl::sim {
 namespace {
@@ -38,6 +44,7 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
     run.outcome = dice.one_of<Outcome>({Outcome::kTimedOut, Outcome::kOomKilled, Outcome::kSignaled,
                                         Outcome::kSetupFailed, Outcome::kDiskLimit, Outcome::kOutputLimit});
     run.exit_code = -1;
+    if (run.outcome == Outcome::kSignaled && dice.percent(50)) run.signal = SIGKILL;
   }
   if (hopeless_) run.exit_code = 1;
   if (spec.keep_layer && run.outcome != Outcome::kSetupFailed && dice.percent(80)) run.layer = "layer-" + id;
@@ -51,6 +58,27 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
   return run;
 }
 
+void SimSandboxes::call_models(const std::string& context, Step& step) {
+  auto& dice = world_.dice;
+  const auto told = World::must(agent::context_from_json(World::must(parse_json(context))));
+  if (dice.percent(50)) episodes_.keep(told.key);
+  for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
+    const agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
+                             .model = told.model,
+                             .input_tokens = dice.below(kTokensOfCallMax),
+                             .output_tokens = 1,
+                             .source = "agent"};
+    const auto spent = episodes_.tell(told.key, usage, world_.clock.wall());
+    if (!told.tokens_cap || spent < *told.tokens_cap) continue;
+    step.run.outcome = Outcome::kSignaled;
+    step.run.exit_code = -1;
+    step.run.signal = SIGTERM;
+    step.run.reason = supervisor::kUsageCapReason;
+    break;
+  }
+  step.may_go_on = step.run.outcome == Outcome::kSignaled;
+}
+
 // Ids of phases have no dot here; a label begins with one.
 std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, const std::string& label) const {
   const auto steps = World::must(store_.steps(run_id_, label.substr(0, label.find('.'))));
@@ -61,7 +89,7 @@ std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, con
 std::vector<std::string> SimSandboxes::ended() const {
   std::vector<std::string> out;
   for (const auto& [id, step] : steps_)
-    if (step.ended && step.spec_hash != kAnotherSpec) out.push_back(id);
+    if (step.ended && !step.may_go_on && step.spec_hash != kAnotherSpec) out.push_back(id);
   return out;
 }
 
@@ -83,8 +111,7 @@ void SimSandboxes::settle(Step& step) const {
 }
 
 Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-                           const std::vector<sandbox::ContextFile>& /*context*/,
-                           const std::string& /*agent*/) {
+                           const std::vector<sandbox::ContextFile>& /*context*/, const std::string& agent) {
   world_.pass("start");
   auto& step = steps_[sandbox_run_id];
   // Somebody gave it up meanwhile: the supervisor sees that and leaves.
@@ -92,14 +119,16 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   // An operator may have closed it a moment ago; then whoever started the step ends it.
   const auto marker = marker_of(sandbox_run_id, spec.label);
   World::require(marker.has_value(), "a step starts without a marker: " + spec.label);
-  World::require(marker->sandbox_spec_hash == sandbox::spec_hash(spec),
+  auto spec_hash = sandbox::spec_hash(spec);
+  World::require(marker->sandbox_spec_hash == spec_hash,
                  "a step starts with another spec than its marker's: " + spec.label);
   World::require(step.label.empty(), "a step starts twice: " + spec.label);
   ++started_;
   step.label = spec.label;
   step.watcher = world_.current;
-  step.spec_hash = sandbox::spec_hash(spec);
+  step.spec_hash = std::move(spec_hash);
   step.run = outcome_of(sandbox_run_id, spec);
+  if (!agent.empty()) call_models(agent, step);
   const std::int64_t takes_ms =
       world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
   step.ends_at_micros = world_.clock.mono().micros + takes_ms * 1000;

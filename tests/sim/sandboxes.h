@@ -8,14 +8,18 @@
 #include <vector>
 
 #include "sandbox/client.h"
+#include "sim/episodes.h"
 #include "sim/world.h"
 #include "store/store.h"
 
 namespace pawl::sim {
 
+constexpr std::int64_t kTokensOfCallMax = 50;
+
 class SimSandboxes final : public sandbox::SandboxClient {
  public:
-  SimSandboxes(World& world, store::Store& store) : world_(world), store_(store) {}
+  SimSandboxes(World& world, store::Store& store, SimEpisodes& episodes)
+      : world_(world), store_(store), episodes_(episodes) {}
 
   Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
                const std::vector<sandbox::ContextFile>& context, const std::string& agent) override;
@@ -38,7 +42,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::int64_t started() const { return started_; }
   // Labels of steps that run although the executor that watched them lives and waits no more.
   std::vector<std::string> unwatched();
-  // Ids of steps that ended by themselves, and of those that nobody killed but who gave them up.
+  // Ids of steps that ended by themselves, but for agents that may go on from where they were.
   std::vector<std::string> ended() const;
   void of_run(std::string run_id) { run_id_ = std::move(run_id); }
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
@@ -54,14 +58,18 @@ class SimSandboxes final : public sandbox::SandboxClient {
     sandbox::SandboxRun run;
     std::string watcher;  // the executor that started it, or waits for it since
     bool abandoned = false;
-    bool ended = false;  // by itself: its result was there to be had
+    bool may_go_on = false;  // an agent that was ended in the middle of its work
+    bool ended = false;      // by itself: its result was there to be had
   };
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
+  // What the agent does all at once, before anybody can see it: calls of a model, until it may spend no more.
+  void call_models(const std::string& context, Step& step);
   void settle(Step& step) const;
   std::optional<store::StepRow> marker_of(const std::string& id, const std::string& label) const;
 
   World& world_;
   store::Store& store_;
+  SimEpisodes& episodes_;
   std::string run_id_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;

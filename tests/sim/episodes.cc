@@ -1,0 +1,28 @@
+#include "sim/episodes.h"
+
+namespace pawl::sim {
+
+Result<agent::Told> SimEpisodes::told_since(const agent::EpisodeKey& key, std::int64_t seq) {
+  agent::Told out;
+  const auto& episode = of(key);
+  if (episode.forgotten) return out;
+  for (const auto& row : episode.usage)
+    if (row.seq > seq) out.usage.push_back(row);
+  out.last_seq = static_cast<std::int64_t>(episode.usage.size());
+  return out;
+}
+
+Result<agent::Spent> SimEpisodes::spent(const agent::EpisodeKey& key) {
+  agent::Spent out;
+  for (const auto& row : of(key).usage) out.tokens += row.usage.input_tokens + row.usage.output_tokens;
+  return out;
+}
+
+std::int64_t SimEpisodes::tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now) {
+  auto& rows = of(key).usage;
+  rows.push_back({.seq = static_cast<std::int64_t>(rows.size()) + 1, .at = rfc3339(now), .usage = usage});
+  told_[usage.id] = usage.input_tokens + usage.output_tokens;
+  return spent(key)->tokens;
+}
+
+}  // namespace pawl::sim

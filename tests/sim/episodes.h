@@ -1,0 +1,37 @@
+// What agents told, without files: it was synced before the agent went on, and outlives every crash.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "executor/executor.h"
+
+namespace pawl::sim {
+
+class SimEpisodes final : public executor::Episodes {
+ public:
+  Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override;
+  Result<agent::Spent> spent(const agent::EpisodeKey& key) override;
+  Result<bool> can_go_on(const agent::EpisodeKey& key) override { return of(key).kept; }
+  void forget(const agent::EpisodeKey& key) override { of(key).forgotten = true; }
+
+  // A call of a model; returns what the episode has spent so far.
+  std::int64_t tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
+  // The agent has kept something to go on from.
+  void keep(const agent::EpisodeKey& key) { of(key).kept = true; }
+  // Every call that was told, by its id, and its tokens.
+  const std::map<std::string, std::int64_t>& told() const { return told_; }
+
+ private:
+  struct Episode {
+    std::vector<agent::UsageRow> usage;  // seq counts them from 1
+    bool kept = false, forgotten = false;
+  };
+  Episode& of(const agent::EpisodeKey& key) { return episodes_[key.goal_id + "/" + key.episode_id]; }
+
+  std::map<std::string, Episode> episodes_;
+  std::map<std::string, std::int64_t> told_;
+};
+
+}  // namespace pawl::sim
