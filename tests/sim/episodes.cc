@@ -21,7 +21,7 @@ Result<agent::Spent> SimEpisodes::spent(const agent::EpisodeKey& key) {
 std::int64_t SimEpisodes::tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now) {
   auto& rows = of(key).usage;
   rows.push_back({.seq = static_cast<std::int64_t>(rows.size()) + 1, .at = rfc3339(now), .usage = usage});
-  told_[usage.id] = usage.input_tokens + usage.output_tokens;
+  told_[key.run_id][usage.id] = usage.input_tokens + usage.output_tokens;
   return spent(key)->tokens;
 }
 

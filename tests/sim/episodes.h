@@ -20,18 +20,23 @@ class SimEpisodes final : public executor::Episodes {
   std::int64_t tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
   // The agent has kept something to go on from.
   void keep(const agent::EpisodeKey& key) { of(key).kept = true; }
-  // Every call that was told, by its id, and its tokens.
-  const std::map<std::string, std::int64_t>& told() const { return told_; }
+  // Every call that was told in a run, by its id, and its tokens.
+  const std::map<std::string, std::int64_t>& told(const std::string& run_id) const {
+    return told_.at(run_id);
+  }
+  void of_run(const std::string& run_id) { told_[run_id]; }
 
  private:
   struct Episode {
     std::vector<agent::UsageRow> usage;  // seq counts them from 1
     bool kept = false, forgotten = false;
   };
-  Episode& of(const agent::EpisodeKey& key) { return episodes_[key.goal_id + "/" + key.episode_id]; }
+  Episode& of(const agent::EpisodeKey& key) {
+    return episodes_[key.run_id + "/" + key.goal_id + "/" + key.episode_id];
+  }
 
   std::map<std::string, Episode> episodes_;
-  std::map<std::string, std::int64_t> told_;
+  std::map<std::string, std::map<std::string, std::int64_t>> told_;
 };
 
 }  // namespace pawl::sim

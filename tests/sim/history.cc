@@ -18,6 +18,8 @@ namespace {
 constexpr std::int64_t kEventsMax = 200;       // with faults; then the world is quiet and the run has to end
 constexpr int kIdleTurnsMax = 30;              // in a row: it waits for somebody, and he may never come
 constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any plan below
+constexpr std::size_t kRowsMax = 1'000'000;
+constexpr const char* kElsewhere = "@elsewhere";  // in the name of an executor on the other host
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
 constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
@@ -90,29 +92,17 @@ class History {
     try {
       create();
       draw_rates();
-      world_.disturb = [this](const std::string& call) { disturb(call); };
-      while (world_.events < kEventsMax && idle_turns_ < kIdleTurnsMax && !over()) step_or_restart();
-      quiet();
+      play(told);
+      if (world_.dice.percent(15) && go_on_from_a_fork()) play(told);
     } catch (const Violation& violation) {
       told.violation = violation.text;
     }
     told.story = std::move(world_.story);
     told.events = world_.events;
-    told.steps = sandboxes_.started();
     told.calls = world_.calls;
     told.crashes = crashes_;
     told.power_losses = power_losses_;
     told.disturbances = disturbances_;
-    if (told.violation) return told;  // there may be nothing to read
-    const auto phases = World::must(store_.phases(run_id_));
-    for (const auto& phase : phases) {
-      const auto executions =
-          static_cast<std::int64_t>(World::must(store_.steps(run_id_, phase.phase_id)).size());
-      told.attempts += phase.attempts_total;
-      told.attempts_percent =
-          std::max(told.attempts_percent, phase.attempts_total * 100 / bounds_.attempts());
-      told.executions_percent = std::max(told.executions_percent, executions * 100 / bounds_.executions());
-    }
     return told;
   }
 
@@ -157,24 +147,101 @@ class History {
     bounds_.steps_of_attempt = 6;  // the agent, three steps of gates, two hooks
     if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
     if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);
-    run_id_ = os::uuid7(world_.clock.wall(), dice);
-    for (auto& phase : run.phases) phase.run_id = run_id_;
-    run.run = {.run_id = run_id_,
-               .workflow_id = "sim",
+    run.run = {.workflow_id = "sim",
                .plan_text = plan,
                .plan_file = "/sim/plan.yaml",
                .plan_content = "content",
                .source_path = "/sim",
                .base_id = "base",
-               .backend = "namespace",
-               .created_at = rfc3339(world_.clock.wall())};
-    const auto created = store_.create_run(run, world_.clock.wall());
-    World::require(created.has_value(), "create_run");
-    sandboxes_.of_run(run_id_);
+               .backend = "namespace"};
+    planned_ = run;
+    World::require(begin(std::move(run)), "create_run");
     if (dice.percent(15)) sandboxes_.be_hopeless();  // as long as it may, it goes on
-    invariants_.emplace(store_, run_id_);
+    if (dice.percent(20)) hosts_ = 2;
     executors_.resize(static_cast<std::size_t>(1 + dice.below(dice.percent(20) ? 8 : 4)));
-    world_.tell(fmt::format("{} executors on\n{}", executors_.size(), plan));
+    world_.tell(fmt::format("{} executors on {} hosts, on\n{}", executors_.size(), hosts_, plan));
+  }
+
+  // A run of these rows, and everybody looks at it. False when the store refuses it.
+  bool begin(store::NewRun run) {
+    const auto now = world_.clock.wall();
+    run.run.run_id = os::uuid7(now, world_.dice);
+    run.run.created_at = rfc3339(now);
+    for (auto& phase : run.phases) phase.run_id = run.run.run_id;
+    if (!store_.create_run(run, now)) return false;
+    run_id_ = run.run.run_id;
+    for (auto& executor : executors_) executor.real.reset();  // they are of one run
+    store_.forget_phases();
+    sandboxes_.of_run(run_id_);
+    episodes_.of_run(run_id_);
+    invariants_.emplace(store_, run_id_);
+    return true;
+  }
+
+  // To the end: with faults first, then without.
+  void play(Told& told) {
+    world_.disturb = [this](const std::string& call) { disturb(call); };
+    while (world_.events < events_max_ && idle_turns_ < kIdleTurnsMax && !over()) step_or_restart();
+    quiet();
+    count(told);
+  }
+
+  // How near to its bounds the run came.
+  void count(Told& told) {
+    told.steps += sandboxes_.started();
+    for (const auto& phase : World::must(store_.phases(run_id_))) {
+      const auto executions =
+          static_cast<std::int64_t>(World::must(store_.steps(run_id_, phase.phase_id)).size());
+      told.attempts += phase.attempts_total;
+      told.attempts_percent =
+          std::max(told.attempts_percent, phase.attempts_total * 100 / bounds_.attempts());
+      told.executions_percent = std::max(told.executions_percent, executions * 100 / bounds_.executions());
+    }
+  }
+
+  // False when there is no such point. Of the old run nothing changes: its witness looks once more at the
+  // end.
+  bool go_on_from_a_fork() {
+    auto& dice = world_.dice;
+    const std::string old_run = run_id_, old_rows = rows_of(old_run), phase_id = dice.one_of(phase_ids_);
+    const auto attempts = World::must(store_.phase(old_run, phase_id)).attempts_total;
+    auto forked = planned_;
+    forked.fork = store::Fork{
+        .from = {.run_id = old_run, .phase_id = phase_id, .attempt = 1 + dice.below(attempts + 1)},
+        .who = {.uid = 1000, .reason = "another way"}};
+    if (!begin(forked)) return false;
+    world_.tell(fmt::format("a fork goes on before attempt {} of {}", forked.fork->from.attempt, phase_id));
+    World::require(rows_of(old_run) == old_rows, "a fork wrote to the run that it was made from");
+    World::require(layers_before(phase_id, run_id_) == layers_before(phase_id, old_run),
+                   "a fork goes on from other layers");
+    bounds_.retries = 0;
+    bounds_.forked_from = phase_id;
+    bounds_.replans_inherited = World::must(store_.phase(run_id_, phase_id)).replans;
+    events_max_ = world_.events + kEventsMax;
+    idle_turns_ = 0;
+    forked_ = {old_run, old_rows};
+    return true;
+  }
+
+  // Those that phases before that one were accepted with, in the order of their merge.
+  std::vector<std::string> layers_before(const std::string& phase_id, const std::string& run_id) {
+    const auto end = std::ranges::find(phase_ids_, phase_id);
+    std::vector<std::string> out;
+    for (const auto& layer : World::must(store_.accepted_layers(run_id)))
+      if (std::find(phase_ids_.begin(), end, layer.phase_id) != end) out.push_back(layer.layer_id);
+    return out;
+  }
+
+  // What there is of a run, as text.
+  std::string rows_of(const std::string& run_id) {
+    std::string out = canonical(Json(World::must(store_.cost_rows(run_id, 0))));
+    out += canonical(Json(World::must(store_.usage_rows(run_id, 0))));
+    for (const auto& phase : World::must(store_.phases(run_id)))
+      out += fmt::format("{} {} {} {}\n", phase.phase_id, static_cast<int>(phase.state), phase.fence,
+                         phase.attempts_total);
+    for (const auto& chain : World::must(store_.chains(run_id)))
+      for (const auto& row : World::must(store_.ledger(run_id, chain, 1, kRowsMax))) out += row.hash;
+    return out;
   }
 
   bool over() { return World::must(store_.run(run_id_)).state != store::RunState::kExecuting; }
@@ -217,7 +284,8 @@ class History {
   };
 
   std::string owner_of(std::size_t index) const {
-    return fmt::format("executor{}.{}", index, executors_[index].incarnation);
+    return fmt::format("executor{}{}.{}", index, index % 2 == 0 && hosts_ == 2 ? kElsewhere : "",
+                       executors_[index].incarnation);
   }
 
   std::optional<executor::Turn> turn(std::size_t index) {
@@ -281,8 +349,10 @@ class History {
                               .lease_ms = kLeaseMs,
                               .backend = "namespace",
                               .plans = plans_};
-    options.owner_is_dead = [this](std::string_view owner) {
-      return world_.dead_owners.contains(std::string(owner));
+    // Of who was on another host nobody knows.
+    options.owner_is_dead = [this, mine = owner_of(index)](std::string_view owner) {
+      const auto elsewhere = [](std::string_view name) { return name.find(kElsewhere) != name.npos; };
+      return elsewhere(owner) == elsewhere(mine) && world_.dead_owners.contains(std::string(owner));
     };
     mine.real = std::make_unique<executor::Executor>(
         executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice, redactor_, episodes_},
@@ -291,7 +361,7 @@ class History {
 
   // Between any two calls of an executor: nothing, most of the time.
   void disturb(const std::string& call) {
-    if (stack_.empty() || world_.events >= kEventsMax) return;
+    if (stack_.empty() || world_.events >= events_max_) return;
     if (call.starts_with("after") || call == "claimed") check();
     const auto what = world_.dice.below(1000);
     std::int64_t below = 0;
@@ -378,6 +448,7 @@ class History {
     const auto phase = std::ranges::find(phases, store::PhaseOutcome::kEscalate, &store::PhaseRow::outcome);
     if (phase == phases.end()) return fail(ErrorKind::kInvalid, "nothing to approve");
     const auto attempts = World::must(store_.attempts(run_id_, phase->phase_id));
+    if (attempts.empty()) return fail(ErrorKind::kInvalid, "its work is another run's");  // of a fork
     const auto& attempt = world_.dice.percent(90) ? attempts.back() : attempts.front();
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return !objects_.overlap(a, b, 1)->empty();
@@ -422,6 +493,9 @@ class History {
     }
     check();
     invariants_->check_end(sandboxes_, episodes_);
+    if (!forked_.first.empty())
+      World::require(rows_of(forked_.first) == forked_.second,
+                     "a fork wrote to the run that it was made from");
     // Only a crash of who watches it leaves a step that nobody wants; it ends with its budget.
     const auto unwatched = sandboxes_.unwatched();
     World::require(unwatched.empty(),
@@ -439,11 +513,15 @@ class History {
   SimObjects objects_;
   executor::Observer observer_;
   const std::shared_ptr<executor::Plans> plans_ = std::make_shared<executor::Plans>();
+  store::NewRun planned_;
   std::string run_id_;
+  std::pair<std::string, std::string> forked_;  // the run that this one is a fork of, and its rows
+  std::int64_t events_max_ = kEventsMax;
   std::vector<std::string> phase_ids_;
   Bounds bounds_;
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;
+  int hosts_ = 1;
   std::vector<std::pair<Event, std::int64_t>> rates_;
   int idle_turns_ = 0;              // in a row
   std::vector<std::size_t> stack_;  // of executors that are in the middle of a call

@@ -65,7 +65,7 @@ void Invariants::check_phase(const store::PhaseRow& phase, const Bounds& bounds,
   require(static_cast<std::int64_t>(steps.size()) <= bounds.executions(), id,
           "more executions than the bound");
   spent_[id] = spent_by(steps);
-  check_rows(phase, steps);
+  check_rows(phase, bounds, steps);
 }
 
 Invariants::Spent Invariants::spent_by(const std::vector<store::StepRow>& steps) {
@@ -98,8 +98,9 @@ void Invariants::check_budget() {
   for (const auto& row : rows) {
     if (row.unit == store::kTokens) {
       World::require(row.reserved == all.reserved_tokens, "reserved is not what the open agents reserved");
-      World::require(!row.cap || row.spent + row.reserved < *row.cap + kTokensOfCallMax,
-                     "the budget is exceeded by more than one call of a model");
+      const auto agents = static_cast<std::int64_t>(spent_.size());  // that may be in a call at once
+      World::require(!row.cap || row.spent + row.reserved < *row.cap + agents * kTokensOfCallMax,
+                     "the budget is exceeded by more than one call of each agent");
       continue;
     }
     World::require(row.reserved == all.reserved, "reserved is not what the open steps reserved");
@@ -111,7 +112,8 @@ void Invariants::check_budget() {
 }
 
 // What the rows of the attempts, the steps and the ledger say of each other.
-void Invariants::check_rows(const store::PhaseRow& phase, const std::vector<store::StepRow>& steps) {
+void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
+                            const std::vector<store::StepRow>& steps) {
   const auto& id = phase.phase_id;
   const auto attempts = World::must(store_.attempts(run_id_, id));
   require(static_cast<std::int64_t>(attempts.size()) == phase.attempts_total, id,
@@ -133,7 +135,8 @@ void Invariants::check_rows(const store::PhaseRow& phase, const std::vector<stor
     require(count <= store::kExecutionsPerStepMax, id, "a step was executed too often in " + key.first);
   for (const auto& [key, count] : results) require(count <= 1, id, "a step has two results in " + key.first);
   require(asked == phase.doctor_calls, id, "doctor_calls is not the number of its markers");
-  require(planned == phase.replans, id, "replans is not the number of its markers");
+  require(planned == phase.replans - bounds.replans_before(id), id,
+          "replans is not the number of its markers");
   // The chain only grows, and says the same: its last row is still there.
   auto& [rows_before, hash_before] = chains_[id];
   const auto rows = World::must(store_.ledger(run_id_, id, std::max<std::int64_t>(rows_before, 1), kRowsMax));
@@ -147,16 +150,17 @@ void Invariants::check_rows(const store::PhaseRow& phase, const std::vector<stor
 void Invariants::check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator) {
   std::set<std::string> recorded;
   std::int64_t tokens = 0;
+  const auto& all = episodes.told(run_id_);
   const auto rows = World::must(store_.usage_rows(run_id_, 0));
   for (const auto& row : rows) {
     const Json line = *parse_json(row);
     const std::string id = line.at("usage_id");
     World::require(recorded.insert(id).second, "a call of a model was counted twice: " + id);
-    const auto told = episodes.told().find(id);
-    World::require(told != episodes.told().end(), "a call of a model that nobody told: " + id);
+    const auto told = all.find(id);
+    World::require(told != all.end(), "a call of a model that nobody told: " + id);
     tokens += told->second;
   }
-  for (const auto& [id, of_call] : episodes.told())
+  for (const auto& [id, of_call] : all)
     World::require(recorded.contains(id) || ended_by_operator.contains(id.substr(0, id.find('.'))),
                    "a call of a model was not counted: " + id);
   const auto budgets = World::must(store_.budgets(run_id_));

@@ -16,6 +16,12 @@ struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
 
+  std::string forked_from;             // the phase from which this run was forked; its goal may be
+  std::int64_t replans_inherited = 0;  // what a replanner said in the other run
+
+  std::int64_t replans_before(const std::string& phase_id) const {
+    return phase_id == forked_from ? replans_inherited : 0;
+  }
   std::int64_t attempts() const { return max_attempts * (1 + max_replans + retries); }
   std::int64_t executions() const { return attempts() * steps_of_attempt * store::kExecutionsPerStepMax; }
 };
@@ -41,7 +47,8 @@ class Invariants {
   void check_budget();
   // Each call of a model once, but for what an operator ended.
   void check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator);
-  void check_rows(const store::PhaseRow& phase, const std::vector<store::StepRow>& steps);
+  void check_rows(const store::PhaseRow& phase, const Bounds& bounds,
+                  const std::vector<store::StepRow>& steps);
   Spent spent_by(const std::vector<store::StepRow>& steps);
 
   store::Store& store_;

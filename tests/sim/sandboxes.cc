@@ -86,6 +86,12 @@ std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, con
   return row == steps.end() ? std::nullopt : std::optional(*row);
 }
 
+void SimSandboxes::of_run(std::string run_id) {
+  run_id_ = std::move(run_id);
+  steps_.clear();
+  started_ = 0;
+}
+
 std::vector<std::string> SimSandboxes::ended() const {
   std::vector<std::string> out;
   for (const auto& [id, step] : steps_)

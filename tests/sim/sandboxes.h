@@ -44,7 +44,8 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::vector<std::string> unwatched();
   // Ids of steps that ended by themselves, but for agents that may go on from where they were.
   std::vector<std::string> ended() const;
-  void of_run(std::string run_id) { run_id_ = std::move(run_id); }
+  // From now on; what was of another run is over.
+  void of_run(std::string run_id);
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
   // The answer that a hook gave, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;

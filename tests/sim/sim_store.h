@@ -168,6 +168,13 @@ class SimStore final : public store::Store {
     return real().put_inventory(key, names);
   }
 
+  // Phases are of another run from now on.
+  void forget_phases() {
+    held_until_.clear();
+    fences_.clear();
+    touched_.clear();
+  }
+
   // Phases that a lease holder wrote to since this was asked last.
   std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
 

@@ -1,6 +1,7 @@
 // A run that goes on from a point of another. Of the other one nothing is written.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
@@ -51,7 +52,7 @@ Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& r
 }
 
 Status SqliteStore::share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id) {
-  if (shared.empty()) return {};
+  if (shared.empty() || planted("fork_without_layers")) return {};
   PAWL_TRY(const auto layers, accepted_layers(shared.front().run_id));
   for (const auto& layer : layers) {
     if (std::ranges::find(shared, layer.phase_id, &PhaseRow::phase_id) == shared.end()) continue;
