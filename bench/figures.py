@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import sqlite3
@@ -209,6 +210,37 @@ def journaled_steps(folder):
         agentd.wait()
 
 
+def simulator():
+    """Histories of the real executor and store: a call into the world is what anything can happen at."""
+    done = subprocess.run(["build/dev/tests/sim/pawl-sim", "--histories", "1500"], check=True, capture_output=True, text=True)
+    calls, histories = (int(re.search(rf"(\d+) {word}", done.stdout)[1]) for word in ("calls", "histories"))
+    a_second = int(re.search(r"(\d+) a second", done.stdout)[1])
+    of_200 = a_second * calls / histories / 200
+    return {
+        "sim_histories_per_s": (a_second, "1/s", "", True),
+        "sim_histories_of_200_calls_per_s": (of_200, "1/s", ">= 300", of_200 >= 300),
+    }
+
+
+def at_rest(folder):
+    """The memory of an executor that waits for a step, and the largest program without its symbols."""
+    (folder / "rest.yaml").write_text(plan(1).replace('agent: {run: ["true"]}', "agent: {run: [sleep, 60]}"))
+    executor = subprocess.Popen([PAWL, "run", "rest.yaml", "--dir", "rest"], cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(2)
+        resident = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{executor.pid}/status").read_text())[1]) / 1024
+    finally:
+        executor.kill()
+        executor.wait()
+        subprocess.run([PAWL, "cancel", "last", "--reason", "measured", "--dir", "rest"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    subprocess.run(["strip", "-o", folder / "stripped", f"{PAWL}-engine"], check=True)
+    size = (folder / "stripped").stat().st_size / 1e6
+    return {
+        "executor_at_rest_mib": (resident, "MiB", "< 25", resident < 25),
+        "binary_mb": (size, "MB", "< 20", size < 20),
+    }
+
+
 def in_process():
     done = subprocess.run([BENCH, "--benchmark_format=json", "--benchmark_filter=-ReadReport"], check=True, capture_output=True, text=True)
     found = {entry["name"].split("/iterations")[0]: entry for entry in json.loads(done.stdout)["benchmarks"]}
@@ -252,12 +284,14 @@ def main():
         figures.update(gates(folder.resolve()))
         figures.update(a_million_rows(folder.resolve()))
         figures.update(journaled_steps(folder.resolve()))
+        figures.update(at_rest(folder.resolve()))
     finally:
         shutil.rmtree(folder)
     figures.update(sandboxes())
     figures.update(relay())
     figures.update(reports())
     figures.update(in_process())
+    figures.update(simulator())
     figures.update(savers.figures(PAWL))
     if AS_JSON:
         print(json.dumps({name: dict(zip(("value", "unit", "goal", "ok"), (round(f[0], 3), *f[1:])))
