@@ -18,7 +18,6 @@ namespace {
 constexpr std::int64_t kEventsMax = 200;       // with faults; then the world is quiet and the run has to end
 constexpr int kIdleTurnsMax = 30;              // in a row: it waits for somebody, and he may never come
 constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any plan below
-constexpr std::size_t kRowsMax = 1'000'000;
 constexpr const char* kElsewhere = "@elsewhere";  // in the name of an executor on the other host
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;

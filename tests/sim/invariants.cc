@@ -9,8 +9,6 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::size_t kRowsMax = 1'000'000;
-
 void require(bool holds, const std::string& phase, const std::string& what) {
   World::require(holds, phase + ": " + what);
 }

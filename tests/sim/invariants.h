@@ -12,6 +12,8 @@
 
 namespace pawl::sim {
 
+constexpr std::size_t kRowsMax = 1'000'000;  // of a chain: all
+
 struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
