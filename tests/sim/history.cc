@@ -8,6 +8,7 @@
 #include "executor/executor.h"
 #include "sim/episodes.h"
 #include "sim/invariants.h"
+#include "sim/objects.h"
 #include "sim/sandboxes.h"
 #include "sim/sim_store.h"
 #include "sim/world.h"
@@ -23,58 +24,6 @@ constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
 constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
 constexpr std::int64_t kTokensMax = 200;    // of a cap: some calls
-
-class SimObjects final : public workspace::ObjectStore {
- public:
-  SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
-  Result<workspace::Hold> hold() override { return workspace::Hold(); }
-  bool has_layer(const std::string&) const override { return true; }
-  std::string base_tree(const std::string& base_id) const override { return "/base/" + base_id; }
-  Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return "output"; }
-  Result<std::vector<workspace::File>> files_of(const std::string& layer_id, const std::vector<std::string>&,
-                                                std::uint64_t, std::size_t) const override {
-    std::vector<workspace::File> out(1);
-    out[0] = {.path = "answer", .bytes = std::make_unique<MemorySource>(sandboxes_.answer_in(layer_id))};
-    return out;
-  }
-  Result<workspace::Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string&,
-                                                            const std::string&,
-                                                            const std::vector<std::string>&) override {
-    workspace::Workspaces::Filtered out{.layer_id = layer_id};
-    // By the layer, not by the dice: the same layer is judged again after a crash.
-    if (std::hash<std::string>()(layer_id) % 10 == 0) out.protected_changes.emplace_back("test/one");
-    return out;
-  }
-  Result<std::string> merge(const std::string&, const std::vector<std::string>& layers) override {
-    world_.pass("merge");
-    std::string out;
-    for (const auto& layer : layers) out += layer + "+";
-    return out;
-  }
-  Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,
-                                  const std::vector<std::string>&) override {
-    return std::string();
-  }
-  Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
-                                           std::size_t) const override {
-    if (std::hash<std::string>()(a + b) % 3 == 0) return std::vector<std::string>{"file"};
-    return std::vector<std::string>();
-  }
-  Status each_change(const std::string&, const std::string&, const std::string& layer, bool,
-                     const std::function<Status(const FileChange&)>& visit) const override {
-    if (layer.empty()) return {};
-    return visit(
-        {.path = std::hash<std::string>()(layer) % 7 == 0 ? "conftest.py" : "file", .after = FileVersion()});
-  }
-  Result<std::string> diff(const std::string&, const std::vector<std::string>&,
-                           const std::vector<std::string>&) const override {
-    return "patch";
-  }
-
- private:
-  World& world_;
-  const SimSandboxes& sandboxes_;
-};
 
 class History {
  public:
