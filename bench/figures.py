@@ -227,7 +227,7 @@ def at_rest(folder):
     (folder / "rest.yaml").write_text(plan(1).replace('agent: {run: ["true"]}', "agent: {run: [sleep, 60]}"))
     executor = subprocess.Popen([PAWL, "run", "rest.yaml", "--dir", "rest"], cwd=folder, stdout=subprocess.DEVNULL)
     try:
-        while not list(folder.glob("rest/spool/*/supervisor")):
+        while executor.poll() is None and not list(folder.glob("rest/spool/*/supervisor")):
             time.sleep(0.1)
         time.sleep(1)
         resident = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{executor.pid}/status").read_text())[1]) / 1024
