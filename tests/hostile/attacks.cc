@@ -347,9 +347,13 @@ const std::map<std::string, Attack>& attacks() {
        }},
       {"many_files",
        [](auto&) {
+         rlimit limit{};
+         getrlimit(RLIMIT_NOFILE, &limit);
+         limit.rlim_cur = limit.rlim_max;
+         setrlimit(RLIMIT_NOFILE, &limit);
          int opened = 0;
-         while (opened < 100'000 && open("/dev/null", O_RDONLY) >= 0) ++opened;
-         return opened == 100'000;
+         while (opened < 18'000 && open("/dev/null", O_RDONLY) >= 0) ++opened;
+         return opened == 18'000;
        }},
       {"core_dump",
        [](auto&) {

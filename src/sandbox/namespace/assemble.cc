@@ -38,7 +38,7 @@ bool show_of_host(const char* path, const char* target) {
   return mount(path, target, nullptr, MS_BIND | MS_REC, nullptr) == 0;
 }
 
-bool attach(const MountOp& op, int tree, const Walls& walls) {
+bool attach(const MountOp& op, int tree, const os::Walls& walls) {
   const std::uint64_t attributes =
       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (op.read_only && walls.read_only ? MOUNT_ATTR_RDONLY : 0ULL);
   return move_mount(tree, "", AT_FDCWD, op.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
@@ -65,14 +65,14 @@ bool make_read_only(const char* target) {
 }
 
 // One call for all of them; then what it did to the mount at target, on which more is to be made, is undone.
-bool make_read_only_below(const char* target, const Walls& walls) {
+bool make_read_only_below(const char* target, const os::Walls& walls) {
   const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
   mount_attr undo{.attr_clr = read_only};
   return set_attributes(target, read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true) &&
          mount_setattr(AT_FDCWD, target, 0, &undo, sizeof undo) == 0;
 }
 
-bool apply(const MountOp& op, std::span<const int> trees, const Walls& walls) {
+bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls) {
   const char* target = op.target.c_str();
   switch (op.kind) {
     case Kind::kTmpfs:
@@ -114,8 +114,8 @@ int clone_tree(const std::string& path) {
   return open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 }
 
-std::size_t assemble(const MountPlan& plan, std::size_t first, std::span<const int> trees, const Walls& walls,
-                     bool& failed) {
+std::size_t assemble(const MountPlan& plan, std::size_t first, std::span<const int> trees,
+                     const os::Walls& walls, bool& failed) {
   for (std::size_t i = first; i < plan.ops.size(); ++i) {
     const MountOp& op = plan.ops[i];
     if (op.kind == Kind::kAttach && trees[static_cast<std::size_t>(op.source)] < 0) return i;

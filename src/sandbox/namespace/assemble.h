@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
+#include "os/walls.h"
 #include "sandbox/namespace/mounts.h"
-#include "sandbox/namespace/walls.h"
 
 namespace pawl::sandbox {
 
@@ -15,7 +15,7 @@ int clone_tree(const std::string& path);
 // Applies the operations from `first` on, until one needs a tree that is not there yet. Returns the index of
 // that one, or ops.size() when all are done; `failed` is set, and errno, when the operation of that index
 // failed. `trees`: a descriptor for each of plan.sources, or -1. Allocates nothing.
-std::size_t assemble(const MountPlan& plan, std::size_t first, std::span<const int> trees, const Walls& walls,
-                     bool& failed);
+std::size_t assemble(const MountPlan& plan, std::size_t first, std::span<const int> trees,
+                     const os::Walls& walls, bool& failed);
 
 }  // namespace pawl::sandbox

@@ -138,7 +138,7 @@ class Init {
   void let_the_command_go() const {
     await(command_fd_);  // its network namespace is there, and nobody in here may stay in another
     need(setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
-    prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
+    if (job_.walls.init) prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const __user_cap_data_struct none[2] = {};
     need(syscall(SYS_capset, &header, none) == 0, "capabilities of the init");

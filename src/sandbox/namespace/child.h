@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "os/walls.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
-#include "sandbox/namespace/walls.h"
 
 namespace pawl::sandbox {
 
@@ -41,7 +41,7 @@ struct ChildJob {
   std::vector<int> trees;
   ChildStart start;  // in the child, once it has come
   bool use_landlock = false;
-  Walls walls;
+  os::Walls walls;
   std::vector<char*> argv, env;                      // of the command, with their nullptr
   std::vector<std::string> writable;                 // paths inside that Landlock lets be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one

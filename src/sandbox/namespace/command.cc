@@ -25,7 +25,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr rlim_t kOpenFilesMax = 65536;
+constexpr rlim_t kOpenFilesMax = 16384;
 constexpr rlim_t kLockedBytesMax = 64 << 10;
 constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as a shell says it (POSIX, 2.8.2)
 
@@ -105,8 +105,10 @@ class Command {
   }
 
   void set_limits() const {
-    set_limit(RLIMIT_CORE, 0);
-    set_limit(RLIMIT_NOFILE, kOpenFilesMax);
+    if (job_.walls.limits) {
+      set_limit(RLIMIT_CORE, 0);
+      set_limit(RLIMIT_NOFILE, kOpenFilesMax);
+    }
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib) << 20);
     if (!job_.start.limit_by_rlimits) return;

@@ -20,6 +20,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
+#include "os/walls.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
@@ -29,7 +30,6 @@
 #include "sandbox/namespace/idmap.h"
 #include "sandbox/namespace/landlock.h"
 #include "sandbox/namespace/mounts.h"
-#include "sandbox/namespace/walls.h"
 #include "sandbox/namespace/watch.h"
 
 namespace pawl::sandbox {
@@ -222,7 +222,7 @@ class NamespaceBackend final : public Backend {
                  .plan = &plan,
                  .trees = std::vector<int>(plan.sources.size(), -1),
                  .use_landlock = landlock_abi() >= kLandlockAbiMin,
-                 .walls = walls(),
+                 .walls = os::walls(),
                  .argv = pointers(spec.cmd),
                  .env = pointers(spec.env),
                  .writable = writable_paths(spec),

@@ -11,26 +11,32 @@
 #include "os/process.h"
 #endif
 
-namespace pawl::sandbox {
+namespace pawl::os {
 
 // Decided before the sandbox's processes start, because they must not allocate.
 struct Walls {
   bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
+  bool init = true;      // not to be traced by what it started
+  bool limits = true;    // the rlimits that no option sets: core dumps, open files
+  bool copy_out = true;  // what a sandbox left is looked at before it is kept
 };
 
 #ifdef PAWL_TEST_HOOKS
 inline Walls walls() {
-  const std::string off = " " + os::environment_value("PAWL_WALLS_OFF").value_or("") + " ";
+  const std::string off = " " + environment_value("PAWL_WALLS_OFF").value_or("") + " ";
   const auto up = [&](std::string_view wall) { return off.find(" " + std::string(wall) + " ") == off.npos; };
   return {.seccomp = up("seccomp"),
           .landlock = up("landlock"),
           .read_only = up("read_only"),
           .masks = up("masks"),
           .session = up("session"),
-          .descriptors = up("descriptors")};
+          .descriptors = up("descriptors"),
+          .init = up("init"),
+          .limits = up("limits"),
+          .copy_out = up("copy_out")};
 }
 #else
 constexpr Walls walls() { return {}; }
 #endif
 
-}  // namespace pawl::sandbox
+}  // namespace pawl::os
