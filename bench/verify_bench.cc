@@ -27,7 +27,7 @@ pawl::ledger::Files make_files(std::size_t bytes) {
                   {"type", "executed"},   {"attempt_id", "fix.1"},   {"label", "fix.check.unit.attempt1"},
                   {"sandbox_run_id", id}, {"outcome", "exited"},     {"exit_code", 0},
                   {"duration_ms", 1234},  {"layer", pawl::kZeroHash}};
-    auto sealed = pawl::ledger::seal_row(row, seq, {1'767'323'045'000'000 + seq}, prev);
+    auto sealed = pawl::ledger::seal_row(pawl::members_of(row), seq, {1'767'323'045'000'000 + seq}, prev);
     text += sealed.line + "\n";
     prev = sealed.hash;
   }

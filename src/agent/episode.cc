@@ -91,7 +91,7 @@ Status EpisodeStore::begin_group() {
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
   used_bytes_.reset();
-  shared_.emplace(*connection_);
+  shared_.emplace(*connection_, store::sqlite::Connection::Parts::kSavepoints);
   return {};
 }
 

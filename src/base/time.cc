@@ -6,6 +6,11 @@
 #include <chrono>
 
 namespace pawl {
+namespace {
+
+constexpr std::string_view kShape = "0000-00-00T00:00:00.000000Z";
+
+}  // namespace
 
 std::string rfc3339(WallTime time) {
   using namespace std::chrono;
@@ -13,14 +18,22 @@ std::string rfc3339(WallTime time) {
   const auto day = floor<days>(point);
   const year_month_day date{day};
   const hh_mm_ss clock{point - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+  // Digit by digit: a dozen times are written down for each attempt.
+  std::string text(kShape);
+  const auto put = [&](std::size_t at, std::size_t digits, std::int64_t value) {
+    for (; digits > 0; value /= 10) text[at + --digits] = static_cast<char>('0' + value % 10);
+  };
+  put(0, 4, static_cast<int>(date.year()));
+  put(5, 2, static_cast<unsigned>(date.month()));
+  put(8, 2, static_cast<unsigned>(date.day()));
+  put(11, 2, clock.hours().count());
+  put(14, 2, clock.minutes().count());
+  put(17, 2, clock.seconds().count());
+  put(20, 6, clock.subseconds().count());
+  return text;
 }
 
 Result<WallTime> parse_rfc3339(std::string_view text) {
-  constexpr std::string_view kShape = "0000-00-00T00:00:00.000000Z";
   auto bad = [&] { return fail(ErrorKind::kInvalid, fmt::format("not a time like {}: '{}'", kShape, text)); };
   if (text.size() != kShape.size()) return bad();
   for (std::size_t i = 0; i < text.size(); ++i) {

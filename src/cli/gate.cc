@@ -192,7 +192,10 @@ Result<bool> gate(const GateOptions& options) {
                                  print_step(state, label, step);
                                }));
   Json signals = Json::array();
-  for (const auto& signal : end.signals) signals.push_back(gates::to_json(signal));
+  for (const auto& signal : end.signals) {
+    PAWL_TRY(auto shown, parse_json(json_text(signal)));
+    signals.push_back(std::move(shown));
+  }
   Json out{{"run_id", run_id},        {"phase_id", options.phase},
            {"gate_id", options.gate}, {"attempt", what.attempt.number},
            {"passed", end.passed},    {"recorded", recorded_signals(what)}};

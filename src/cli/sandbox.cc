@@ -180,7 +180,7 @@ Result<int> exec(const ExecOptions& options) {
     PAWL_OK(
         copy_out(temporary->path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
   if (options.json) {
-    fmt::print(stderr, "{}\n", canonical(to_json(run)));
+    fmt::print(stderr, "{}\n", json_text(run));
   } else if (run.outcome != sandbox::Outcome::kExited) {
     fmt::print(stderr, "pawl: {}{}\n", name(run.outcome), run.reason.empty() ? "" : ": " + run.reason);
   }

@@ -253,7 +253,12 @@ class Session {
   }
 
   Status take(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
-    store::StepEnd end{.sandbox_run_id = start.sandbox_run_id, .run = to_json(run)};
+    store::StepEnd end{.sandbox_run_id = start.sandbox_run_id,
+                       .run = json_text(run),
+                       .outcome = std::string(sandbox::name(run.outcome)),
+                       .layer = run.layer,
+                       .exit_code = run.exit_code,
+                       .duration_ms = run.duration_ms};
     PAWL_TRY(end.told, told_of(step, start));
     end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                     .run_id = claim_.run.run_id,

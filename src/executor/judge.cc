@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json_members.h"
 #include "executor/attempt.h"
 
 namespace pawl::executor {
@@ -182,8 +183,9 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
   const auto& verdict = now.verdict;
   store::AttemptEnd end;
   end.verdict = verdict.verdict;
-  end.signals = Json::array();
-  for (const auto& signal : now.facts.signals) end.signals.push_back(gates::to_json(signal));
+  std::vector<std::string> signals;
+  for (const auto& signal : now.facts.signals) signals.push_back(json_text(signal));
+  end.signals = canonical_array(signals);
   end.failing_signals = verdict.failing_signals;
   end.summary = verdict.summary;
   end.reason = verdict.reason;

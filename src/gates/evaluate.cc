@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/json_members.h"
 #include "gates/gates.h"
 #include "gates/signals/kind.h"
 
@@ -48,14 +49,19 @@ std::string collector_of(const signals::Kind& kind, const std::vector<StepFacts>
 
 }  // namespace
 
-Json to_json(const Signal& signal) {
-  return {
-      {"kind", signal.kind},
-      {"gate_id", signal.gate_id},
-      {"passed", signal.passed},
-      {"missing", signal.missing},
-      {"details", signal.details},
-      {"provenance", {{"collector", signal.collector}, {"version", PAWL_VERSION}, {"read", signal.read}}}};
+std::string json_text(const Signal& signal) {
+  return JsonMembers()
+      .text("kind", signal.kind)
+      .text("gate_id", signal.gate_id)
+      .boolean("passed", signal.passed)
+      .boolean("missing", signal.missing)
+      .json("details", canonical(signal.details))
+      .json("provenance", JsonMembers()
+                              .text("collector", signal.collector)
+                              .text("version", PAWL_VERSION)
+                              .text("read", signal.read)
+                              .object())
+      .object();
 }
 
 std::string key_of(const Signal& signal) { return signal.gate_id + "." + signal.kind; }
@@ -91,15 +97,17 @@ Inventories inventories_of(const std::vector<std::string>& required, const std::
 }
 
 std::string digest_of(const std::vector<StepFacts>& steps) {
-  Json read = Json::array();
+  std::vector<std::string> read;
   for (const auto& step : steps)
-    read.push_back({{"step", step.step_name},
-                    {"outcome", step.outcome},
-                    {"exit_code", step.exit_code},
-                    {"copy_out", step.copy_out},
-                    {"trace", step.trace_log},
-                    {"network_log", step.network_log}});
-  return blake3_hex(canonical(read));
+    read.push_back(JsonMembers()
+                       .text("step", step.step_name)
+                       .text("outcome", step.outcome)
+                       .number("exit_code", step.exit_code)
+                       .text("copy_out", step.copy_out)
+                       .text("trace", step.trace_log)
+                       .text("network_log", step.network_log)
+                       .object());
+  return blake3_hex(canonical_array(read));
 }
 
 std::vector<Signal> evaluate(const GateFacts& facts) {

@@ -40,7 +40,7 @@ struct Signal {
   std::string collector;  // what it was read by: "exit code", "tests: junit", "diff", ...
   std::string read;       // BLAKE3 of what was read: docs/signals.md says of which bytes
 };
-Json to_json(const Signal& signal);
+std::string json_text(const Signal& signal);  // as JSON
 std::string key_of(const Signal& signal);  // "validate.tests": what failing_signals holds
 
 // The registry. Of a name that is no kind: nothing, "" or false.

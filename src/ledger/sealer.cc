@@ -43,7 +43,7 @@ class Sealer final : public store::RowSealer {
 
   const std::string& public_key() const { return public_; }
 
-  Sealed seal(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) const override {
+  Sealed seal(JsonMembers content, std::int64_t seq, WallTime at, std::string_view prev_hash) const override {
     return seal_row(std::move(content), seq, at, prev_hash);
   }
 
@@ -90,11 +90,9 @@ Status make_keys(const std::string& folder) {
 
 }  // namespace
 
-store::RowSealer::Sealed seal_row(Json content, std::int64_t seq, WallTime at, std::string_view prev_hash) {
-  content["seq"] = seq;
-  content["at"] = rfc3339(at);
-  content["prev_hash"] = prev_hash;
-  std::string line = canonical(content);
+store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTime at, std::string_view prev_hash) {
+  content.number("seq", seq).text("at", rfc3339(at)).text("prev_hash", prev_hash);
+  std::string line = content.object();
   line.pop_back();  // the closing brace
   std::string hash = blake3_hex(line);
   line += ",\"hash\":\"" + hash + "\"}";

@@ -10,6 +10,7 @@
 
 #include "base/endpoint.h"
 #include "base/hash.h"
+#include "base/json_members.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -50,35 +51,40 @@ bool is_home(const std::string& path) {
   return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || (home && path == *home);
 }
 
-Json copy_in_json(const CopyIn& item, bool with_source) {
-  Json json = {{"dst", item.dst},
-               {"access", item.access == Access::kReadOnly ? "ro" : "rw"},
-               {"content", item.content}};
-  if (with_source) json["src"] = item.src;
-  return json;
+std::string json_text(const CopyIn& item, bool with_source) {
+  JsonMembers members;
+  members.text("dst", item.dst)
+      .text("access", item.access == Access::kReadOnly ? "ro" : "rw")
+      .text("content", item.content);
+  if (with_source) members.text("src", item.src);
+  return members.object();
 }
 
-Json spec_json(const SandboxSpec& spec, bool for_hash) {
-  Json copy_in = Json::array();
-  for (const auto& item : spec.copy_in) copy_in.push_back(copy_in_json(item, !for_hash));
-  Json json = {{"base_image", spec.base_image},
-               {"workspace", {{"base_id", spec.workspace.base_id}, {"layers", spec.workspace.layers}}},
-               {"copy_in", std::move(copy_in)},
-               {"env", spec.env},
-               {"cmd", spec.cmd},
-               {"network", spec.network == Network::kNone ? "none" : "scoped"},
-               {"egress_allowlist", spec.egress_allowlist},
-               {"enable_trace", spec.enable_trace},
-               {"time_budget_seconds", spec.time_budget_seconds},
-               {"memory_limit_mib", spec.memory_limit_mib},
-               {"pids_limit", spec.pids_limit},
-               {"cpu_limit_millis", spec.cpu_limit_millis},
-               {"disk_limit_mib", spec.disk_limit_mib},
-               {"output_limit_bytes", spec.output_limit_bytes},
-               {"keep_layer", spec.keep_layer},
-               {"copy_out", spec.copy_out}};
-  if (!for_hash) json["label"] = spec.label;
-  return json;
+JsonMembers members_of(const SandboxSpec& spec, bool for_hash) {
+  std::vector<std::string> copy_in;
+  for (const auto& item : spec.copy_in) copy_in.push_back(json_text(item, !for_hash));
+  JsonMembers members;
+  members.text("base_image", spec.base_image)
+      .json("workspace", JsonMembers()
+                             .text("base_id", spec.workspace.base_id)
+                             .texts("layers", spec.workspace.layers)
+                             .object())
+      .json("copy_in", canonical_array(copy_in))
+      .texts("env", spec.env)
+      .texts("cmd", spec.cmd)
+      .text("network", spec.network == Network::kNone ? "none" : "scoped")
+      .texts("egress_allowlist", spec.egress_allowlist)
+      .boolean("enable_trace", spec.enable_trace)
+      .number("time_budget_seconds", spec.time_budget_seconds)
+      .number("memory_limit_mib", spec.memory_limit_mib)
+      .number("pids_limit", spec.pids_limit)
+      .number("cpu_limit_millis", spec.cpu_limit_millis)
+      .number("disk_limit_mib", spec.disk_limit_mib)
+      .number("output_limit_bytes", spec.output_limit_bytes)
+      .boolean("keep_layer", spec.keep_layer)
+      .texts("copy_out", spec.copy_out);
+  if (!for_hash) members.text("label", spec.label);
+  return members;
 }
 
 constexpr std::array kOutcomes = {"exited",       "signaled",   "timed_out",   "oom_killed",
@@ -144,7 +150,7 @@ Status check_shown(const std::string& path) {
   return {};
 }
 
-Json to_json(const SandboxSpec& spec) { return spec_json(spec, false); }
+std::string json_text(const SandboxSpec& spec) { return members_of(spec, false).object(); }
 
 Result<SandboxSpec> spec_from_json(const Json& json) {
   SandboxSpec spec;
@@ -178,7 +184,7 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
   return spec;
 }
 
-std::string spec_hash(const SandboxSpec& spec) { return blake3_hex(canonical(spec_json(spec, true))); }
+std::string spec_hash(const SandboxSpec& spec) { return blake3_hex(members_of(spec, true).object()); }
 
 std::string_view name(Outcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
 
@@ -194,31 +200,33 @@ std::vector<std::string> objects_of(const SandboxRun& run) {
 
 bool succeeded(const SandboxRun& run) { return run.outcome == Outcome::kExited && run.exit_code == 0; }
 
-Json to_json(const SandboxRun& run) {
-  return {{"run_id", run.run_id},
-          {"backend", run.backend},
-          {"gate_isolation_class", run.gate_isolation_class},
-          {"started_at", run.started_at},
-          {"ended_at", run.ended_at},
-          {"outcome", name(run.outcome)},
-          {"exit_code", run.exit_code},
-          {"signal", run.signal},
-          {"duration_ms", run.duration_ms},
-          {"cpu_ms", run.cpu_ms},
-          {"max_rss_kib", run.max_rss_kib},
-          {"microvm_milliseconds", run.microvm_milliseconds},
-          {"image_pull_bytes", run.image_pull_bytes},
-          {"build_cache_hit", run.build_cache_hit},
-          {"logs", run.logs},
-          {"logs_bytes", run.logs_bytes},
-          {"egress_allowlist", run.egress_allowlist},
-          {"network_log", run.network_log},
-          {"egress_refused", run.egress_refused},
-          {"trace", run.trace},
-          {"layer", run.layer},
-          {"copy_out", run.copy_out},
-          {"reason", run.reason},
-          {"refused", run.refused}};
+std::string json_text(const SandboxRun& run) {
+  return JsonMembers()
+      .text("run_id", run.run_id)
+      .text("backend", run.backend)
+      .text("gate_isolation_class", run.gate_isolation_class)
+      .text("started_at", run.started_at)
+      .text("ended_at", run.ended_at)
+      .text("outcome", name(run.outcome))
+      .number("exit_code", run.exit_code)
+      .number("signal", run.signal)
+      .number("duration_ms", run.duration_ms)
+      .number("cpu_ms", run.cpu_ms)
+      .number("max_rss_kib", run.max_rss_kib)
+      .number("microvm_milliseconds", run.microvm_milliseconds)
+      .number("image_pull_bytes", run.image_pull_bytes)
+      .boolean("build_cache_hit", run.build_cache_hit)
+      .text("logs", run.logs)
+      .number("logs_bytes", run.logs_bytes)
+      .texts("egress_allowlist", run.egress_allowlist)
+      .text("network_log", run.network_log)
+      .number("egress_refused", run.egress_refused)
+      .text("trace", run.trace)
+      .text("layer", run.layer)
+      .text("copy_out", run.copy_out)
+      .text("reason", run.reason)
+      .texts("refused", run.refused)
+      .object();
 }
 
 Result<SandboxRun> run_from_json(const Json& json) {

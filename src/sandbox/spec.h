@@ -58,7 +58,7 @@ Status validate(const SandboxSpec& spec);
 // /dev, or a folder that has one of them in it. kNotFound.
 Status check_shown(const std::string& path);
 
-Json to_json(const SandboxSpec& spec);  // everything, with src
+std::string json_text(const SandboxSpec& spec);  // as JSON: everything, with src
 Result<SandboxSpec> spec_from_json(const Json& json);
 // BLAKE3 of the canonical JSON without the src paths and without the label: the same work has the same hash.
 std::string spec_hash(const SandboxSpec& spec);
@@ -99,7 +99,7 @@ std::vector<std::string> objects_of(const SandboxRun& run);  // ids of all that 
 
 // exited with 0.
 bool succeeded(const SandboxRun& run);
-Json to_json(const SandboxRun& run);
+std::string json_text(const SandboxRun& run);  // as JSON
 Result<SandboxRun> run_from_json(
     const Json& json);  // of our own spool or database: kCorrupt when it does not fit
 

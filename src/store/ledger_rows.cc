@@ -4,112 +4,129 @@
 #include "base/money.h"
 
 namespace pawl::store {
+namespace {
 
-Json run_started_row(const NewRun& run) {
-  Json phases = Json::array();
-  for (const auto& phase : run.phases) phases.push_back(phase.phase_id);
-  return {{"type", "run_started"},
-          {"run_id", run.run.run_id},
-          {"workflow_id", run.run.workflow_id},
-          {"plan_hash", blake3_hex(run.run.plan_text)},
-          {"plan_content", run.run.plan_content},
-          {"base_id", run.run.base_id},
-          {"base_commit", run.run.base_commit},
-          {"backend", run.run.backend},
-          {"phases", std::move(phases)}};
-}
-
-Json forked_row(const Fork& fork, const std::string& head, Json shared) {
-  return {{"type", "forked"},
-          {"from_run", fork.from.run_id},
-          {"phase_id", fork.from.phase_id},
-          {"attempt", fork.from.attempt},
-          {"head", head},
-          {"shared", std::move(shared)},
-          {"uid", fork.who.uid},
-          {"reason", fork.who.reason}};
-}
-
-Json pre_execute_row(const StepRow& step) {
-  return {{"type", "pre_execute"},
-          {"attempt_id", step.attempt_id},
-          {"label", step.label},
-          {"sandbox_run_id", step.sandbox_run_id},
-          {"sandbox_spec_hash", step.sandbox_spec_hash},
-          {"started_at", step.started_at},
-          {"execution", step.execution}};
-}
-
-Json executed_row(const StepRow& step, const Json& sandbox_run) {
-  return {{"type", "executed"},
-          {"attempt_id", step.attempt_id},
-          {"label", step.label},
-          {"sandbox_run_id", step.sandbox_run_id},
-          {"outcome", sandbox_run.value("outcome", "")},
-          {"exit_code", sandbox_run.value("exit_code", std::int64_t{-1})},
-          {"duration_ms", sandbox_run.value("duration_ms", std::int64_t{0})},
-          {"layer", sandbox_run.value("layer", "")}};
-}
-
-Json attempt_row(const AttemptRow& attempt) {
-  Json signals = Json::array();
-  if (auto parsed = parse_json(attempt.signals)) signals = *std::move(parsed);
-  return {{"type", "attempt"},
-          {"attempt_id", attempt.attempt_id},
-          {"revision", attempt.revision},
-          {"model", attempt.model},
-          {"signals", std::move(signals)},
-          {"verdict", attempt.verdict},
-          {"failing_signals", attempt.failing_signals},
-          {"summary", attempt.summary},
-          {"started_at", attempt.started_at},
-          {"ended_at", attempt.ended_at},
-          {"executor", attempt.executor},
-          {"build", attempt.build}};
-}
-
-Json resume_row(const std::string& attempt_id, const ResumeDecision& decision) {
-  return {{"type", "resume"},        {"attempt_id", attempt_id},
-          {"label", decision.label}, {"sandbox_run_id", decision.sandbox_run_id},
-          {"found", decision.found}, {"decision", decision.decision}};
-}
-
-Json operator_row(const std::string& action, const Operator& who, const PhaseRow& before, PhaseState after) {
-  return {{"type", "operator"},     {"action", action},     {"phase_id", before.phase_id},
-          {"uid", who.uid},         {"reason", who.reason}, {"from_state", name(before.state)},
-          {"to_state", name(after)}};
-}
-
-Json run_operator_row(const std::string& action, const Operator& who, RunState state) {
-  return {{"type", "operator"},   {"action", action},          {"phase_id", ""},         {"uid", who.uid},
-          {"reason", who.reason}, {"from_state", name(state)}, {"to_state", name(state)}};
-}
-
-Json advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision) {
-  Json row{{"type", advice.hook},
-           {"attempt_id", attempt_id},
-           {"sandbox_run_id", advice.sandbox_run_id},
-           {"understood", advice.understood},
-           {"reason", advice.reason}};
-  if (advice.hook == "doctor") {
-    row["action"] = advice.action;
-    row["hint"] = advice.hint;
-  } else {
-    row["goal"] = advice.goal;
-    row["revision"] = revision;
-  }
+JsonMembers row_of(std::string_view type) {
+  JsonMembers row;
+  row.text("type", type);
   return row;
 }
 
-Json agent_row(const std::string& attempt_id, const Told::Event& event) {
-  return {{"type", "agent"},
-          {"attempt_id", attempt_id},
-          {"event", event.event},
-          {"told_at", event.at},
-          {"details", event.details}};
+}  // namespace
+
+JsonMembers run_started_row(const NewRun& run) {
+  std::vector<std::string> phases;
+  for (const auto& phase : run.phases) phases.push_back(phase.phase_id);
+  return row_of("run_started")
+      .text("run_id", run.run.run_id)
+      .text("workflow_id", run.run.workflow_id)
+      .text("plan_hash", blake3_hex(run.run.plan_text))
+      .text("plan_content", run.run.plan_content)
+      .text("base_id", run.run.base_id)
+      .text("base_commit", run.run.base_commit)
+      .text("backend", run.run.backend)
+      .texts("phases", phases);
 }
 
-Json usage_row(const StepRow& step, const std::vector<Told::Usage>& usage) {
+JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& shared) {
+  return row_of("forked")
+      .text("from_run", fork.from.run_id)
+      .text("phase_id", fork.from.phase_id)
+      .number("attempt", fork.from.attempt)
+      .text("head", head)
+      .json("shared", canonical(shared))
+      .number("uid", fork.who.uid)
+      .text("reason", fork.who.reason);
+}
+
+JsonMembers pre_execute_row(const StepRow& step) {
+  return row_of("pre_execute")
+      .text("attempt_id", step.attempt_id)
+      .text("label", step.label)
+      .text("sandbox_run_id", step.sandbox_run_id)
+      .text("sandbox_spec_hash", step.sandbox_spec_hash)
+      .text("started_at", step.started_at)
+      .number("execution", step.execution);
+}
+
+JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
+  return row_of("executed")
+      .text("attempt_id", step.attempt_id)
+      .text("label", step.label)
+      .text("sandbox_run_id", step.sandbox_run_id)
+      .text("outcome", end.outcome)
+      .number("exit_code", end.exit_code)
+      .number("duration_ms", end.duration_ms)
+      .text("layer", end.layer);
+}
+
+JsonMembers attempt_row(const AttemptRow& attempt) {
+  return row_of("attempt")
+      .text("attempt_id", attempt.attempt_id)
+      .number("revision", attempt.revision)
+      .text("model", attempt.model)
+      .json("signals", attempt.signals.empty() ? "[]" : attempt.signals)
+      .text("verdict", attempt.verdict)
+      .texts("failing_signals", attempt.failing_signals)
+      .text("summary", attempt.summary)
+      .text("started_at", attempt.started_at)
+      .text("ended_at", attempt.ended_at)
+      .text("executor", attempt.executor)
+      .text("build", attempt.build);
+}
+
+JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision) {
+  return row_of("resume")
+      .text("attempt_id", attempt_id)
+      .text("label", decision.label)
+      .text("sandbox_run_id", decision.sandbox_run_id)
+      .text("found", decision.found)
+      .text("decision", decision.decision);
+}
+
+namespace {
+
+JsonMembers operator_row_of(const std::string& action, std::string_view phase_id, const Operator& who,
+                            std::string_view from_state, std::string_view to_state) {
+  return row_of("operator")
+      .text("action", action)
+      .text("phase_id", phase_id)
+      .number("uid", who.uid)
+      .text("reason", who.reason)
+      .text("from_state", from_state)
+      .text("to_state", to_state);
+}
+
+}  // namespace
+
+JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before,
+                         PhaseState after) {
+  return operator_row_of(action, before.phase_id, who, name(before.state), name(after));
+}
+
+JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state) {
+  return operator_row_of(action, "", who, name(state), name(state));
+}
+
+JsonMembers advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision) {
+  auto row = row_of(advice.hook)
+                 .text("attempt_id", attempt_id)
+                 .text("sandbox_run_id", advice.sandbox_run_id)
+                 .boolean("understood", advice.understood)
+                 .text("reason", advice.reason);
+  if (advice.hook == "doctor") return row.text("action", advice.action).text("hint", advice.hint);
+  return row.text("goal", advice.goal).number("revision", revision);
+}
+
+JsonMembers agent_row(const std::string& attempt_id, const Told::Event& event) {
+  return row_of("agent")
+      .text("attempt_id", attempt_id)
+      .text("event", event.event)
+      .text("told_at", event.at)
+      .json("details", canonical(event.details));
+}
+
+JsonMembers usage_row(const StepRow& step, const std::vector<Told::Usage>& usage) {
   std::int64_t input = 0, output = 0, cached = 0, usd_nanos = 0;
   std::string lines;
   for (const auto& row : usage) {
@@ -119,39 +136,49 @@ Json usage_row(const StepRow& step, const std::vector<Told::Usage>& usage) {
     usd_nanos = sum_at_most_max(usd_nanos, row.usd_nanos);
     lines += row.line + "\n";
   }
-  return {{"type", "usage"},         {"attempt_id", step.attempt_id}, {"sandbox_run_id", step.sandbox_run_id},
-          {"rows", usage.size()},    {"input_tokens", input},         {"output_tokens", output},
-          {"cached_tokens", cached}, {"cost_usd_nanos", usd_nanos},   {"lines", blake3_hex(lines)}};
+  return row_of("usage")
+      .text("attempt_id", step.attempt_id)
+      .text("sandbox_run_id", step.sandbox_run_id)
+      .number("rows", static_cast<std::int64_t>(usage.size()))
+      .number("input_tokens", input)
+      .number("output_tokens", output)
+      .number("cached_tokens", cached)
+      .number("cost_usd_nanos", usd_nanos)
+      .text("lines", blake3_hex(lines));
 }
 
-Json phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head) {
-  return {{"type", "phase_sealed"},
-          {"phase_id", phase.phase_id},
-          {"state", name(phase.state)},
-          {"outcome", name(phase.outcome)},
-          {"cause", phase.last_failure_reason},
-          {"attempts_used", phase.attempts_used},
-          {"attempts_total", phase.attempts_total},
-          {"rows", rows},
-          {"head", head}};
+JsonMembers phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head) {
+  return row_of("phase_sealed")
+      .text("phase_id", phase.phase_id)
+      .text("state", name(phase.state))
+      .text("outcome", name(phase.outcome))
+      .text("cause", phase.last_failure_reason)
+      .number("attempts_used", phase.attempts_used)
+      .number("attempts_total", phase.attempts_total)
+      .number("rows", rows)
+      .text("head", head);
 }
 
-Json run_sealed_row(RunState state, const std::vector<ChainHead>& phases) {
-  Json list = Json::array();
-  for (const auto& phase : phases) {
-    Json entry;
-    entry["phase_id"] = phase.chain;
-    entry["rows"] = phase.rows;
-    entry["head"] = phase.head;
-    list.push_back(std::move(entry));
-  }
-  return {{"type", "run_sealed"}, {"state", name(state)}, {"phases", std::move(list)}};
+JsonMembers run_sealed_row(RunState state, const std::vector<ChainHead>& phases) {
+  std::vector<std::string> list;
+  for (const auto& phase : phases)
+    list.push_back(JsonMembers()
+                       .text("phase_id", phase.chain)
+                       .number("rows", phase.rows)
+                       .text("head", phase.head)
+                       .object());
+  return row_of("run_sealed").text("state", name(state)).json("phases", canonical_array(list));
 }
 
 std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains) {
-  Json heads = Json::object();
-  for (const auto& chain : chains) heads[chain.chain] = {{"rows", chain.rows}, {"head", chain.head}};
-  return canonical({{"run_id", run_id}, {"signed_at", rfc3339(signed_at)}, {"chains", std::move(heads)}});
+  JsonMembers heads;
+  for (const auto& chain : chains)
+    heads.json(chain.chain, JsonMembers().number("rows", chain.rows).text("head", chain.head).object());
+  return JsonMembers()
+      .text("run_id", run_id)
+      .text("signed_at", rfc3339(signed_at))
+      .json("chains", heads.object())
+      .object();
 }
 
 }  // namespace pawl::store

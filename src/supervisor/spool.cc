@@ -1,5 +1,7 @@
 #include "supervisor/spool.h"
 
+#include "base/json_members.h"
+
 namespace pawl::supervisor {
 
 std::string Spool::pawl_folder() const { return os::folder_of(os::folder_of(folder_)); }
@@ -9,13 +11,14 @@ std::string Spool::work_folder() const { return os::join(os::join(pawl_folder(),
 std::string Spool::id() const { return folder_.substr(folder_.rfind('/') + 1); }
 
 Status Spool::write_job(const Job& job) const {
-  const Json json = {{"sandbox_run_id", job.sandbox_run_id},
-                     {"backend", job.backend},
-                     {"spec", to_json(job.spec)},
-                     {"agent", job.agent}};
+  const auto json = JsonMembers()
+                        .text("sandbox_run_id", job.sandbox_run_id)
+                        .text("backend", job.backend)
+                        .json("spec", json_text(job.spec))
+                        .text("agent", job.agent);
   // Not durable on purpose: after a power loss there is no supervisor either, and the marker tells what was
   // begun.
-  return os::write_atomically(path("job.json"), canonical(json), 0600);
+  return os::write_atomically(path("job.json"), json.object(), 0600);
 }
 
 Result<Job> Spool::read_job() const {
@@ -42,8 +45,8 @@ std::optional<os::ProcessIdentity> Spool::identity() const {
 }
 
 Status Spool::write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const {
-  const Json json = {{"spec_hash", spec_hash}, {"run", to_json(run)}};
-  return os::write_durably("spool.result", path("result.json"), canonical(json), 0600);
+  const auto json = JsonMembers().text("spec_hash", spec_hash).json("run", json_text(run));
+  return os::write_durably("spool.result", path("result.json"), json.object(), 0600);
 }
 
 Result<Spool::SpooledResult> Spool::read_any_result() const {

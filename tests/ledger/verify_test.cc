@@ -259,9 +259,9 @@ TEST(Verify, FindsARowThatWasHashedAgainWithoutItsChain) {
   auto lines = lines_of(files.phases[0].second);
   Json row = *parse_json(lines[1]);
   const auto prev = row["prev_hash"].get<std::string>();
-  row.erase("hash");
+  for (const char* sealed : {"hash", "prev_hash", "seq", "at"}) row.erase(sealed);
   row["exit_code"] = 1;
-  lines[1] = seal_row(row, 2, {0}, prev).line;
+  lines[1] = seal_row(members_of(row), 2, {0}, prev).line;
   files.phases[0].second = text_of(lines);
   const auto report = verify(files, {});
   ASSERT_EQ(report.problems.size(), 1U) << canonical(to_json(report));
@@ -272,7 +272,7 @@ TEST(Verify, FindsARowThatWasHashedAgainWithoutItsChain) {
 TEST(Verify, ARunThatGoesOnMayHaveRowsAfterItsHead) {
   const LedgerRun run;
   Files files = run.files();
-  const auto added = seal_row({{"type", "operator"}}, 5, {0}, run.head());
+  const auto added = seal_row(JsonMembers().text("type", "operator"), 5, {0}, run.head());
   files.run += added.line + "\n";
   EXPECT_FALSE(verify(files, {}).ok);
   const auto report = verify(files, {.live = true});
@@ -342,8 +342,12 @@ TEST(Sealer, ThePublicKeyIsMadeOfTheSecretOne) {
 // Row bytes are a contract: docs/ledger-format.md shows this row.
 TEST(SealRow, BytesArePinned) {
   const auto sealed =
-      seal_row({{"type", "executed"}, {"attempt_id", "fix.1"}, {"exit_code", 0}, {"label", "é\n\"x"}}, 2,
-               {1'767'323'045'678'901}, kZeroHash);
+      seal_row(JsonMembers()
+                   .text("type", "executed")
+                   .text("attempt_id", "fix.1")
+                   .number("exit_code", 0)
+                   .text("label", "é\n\"x"),
+               2, {1'767'323'045'678'901}, kZeroHash);
   EXPECT_EQ(sealed.line,
             R"({"at":"2026-01-02T03:04:05.678901Z","attempt_id":"fix.1","exit_code":0,"label":"é\n\"x",)"
             R"("prev_hash":"0000000000000000000000000000000000000000000000000000000000000000","seq":2,)"

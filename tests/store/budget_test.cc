@@ -11,7 +11,7 @@ TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   const Claim held = claim();
   auto end = ended(step(held, 0, 60'000));
   EXPECT_EQ(store_->budgets(run)->front().reserved, 60'000);
-  end.run["duration_ms"] = 12'000;
+  end.duration_ms = 12'000;
   const auto begun = store_->begin_step(held.lease, marker("gate", 1, 1000), end, std::nullopt, now_);
   ASSERT_TRUE(begun);
   EXPECT_FALSE(begun->started);

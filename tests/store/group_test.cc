@@ -66,7 +66,7 @@ TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
         ASSERT_TRUE(mine->begin_step(lease, marker(id, 0), std::nullopt, std::nullopt, now_));
         EXPECT_EQ(others->steps(run, lease.phase_id)->size(), 1U);
         ASSERT_TRUE(mine->finish(lease, ended(id), std::nullopt,
-                                 {.verdict = "passed", .signals = Json::array()}, rejects, now_));
+                                 {.verdict = "passed"}, rejects, now_));
         EXPECT_EQ(others->attempts(run, lease.phase_id)->at(0).verdict, "passed");
       }
     });

@@ -346,7 +346,8 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   auto end = ended(step(held));
-  end.run["duration_ms"] = 1500;
+  end.run = R"({"duration_ms":1500})";
+  end.duration_ms = 1500;
   const std::string second = "second";
   ASSERT_TRUE(store_->begin_step(held.lease, marker(second, 1), end, std::nullopt, now_));
   ASSERT_TRUE(store_->heartbeat(held.lease, os::SystemClock().wall(), {}, 60'000));

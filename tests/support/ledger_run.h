@@ -70,10 +70,10 @@ class LedgerRun {
   std::string public_key() const { return *ledger::public_key_of(folder_.path()); }
 
  private:
-  void add(const std::string& chain, Json content) {
+  void add(const std::string& chain, const Json& content) {
     auto& rows = rows_[chain];
     auto& head = heads_.try_emplace(chain, kZeroHash).first->second;
-    const auto sealed = ledger::seal_row(std::move(content), ++rows, {1'767'323'045'000'000 + rows}, head);
+    const auto sealed = ledger::seal_row(members_of(content), ++rows, {1'767'323'045'000'000 + rows}, head);
     head = sealed.hash;
     text_[chain] += sealed.line + "\n";
   }

@@ -90,12 +90,13 @@ class StoreTest : public ::testing::Test {
   }
   static StepEnd ended(const std::string& id) {
     return {.sandbox_run_id = id,
-            .run = {{"outcome", "exited"}, {"exit_code", 0}},
+            .run = R"({"exit_code":0,"outcome":"exited"})",
+            .outcome = "exited",
+            .exit_code = 0,
             .cost_row = "{\"id\":\"" + id + "\"}"};
   }
   static AttemptEnd verdict(const std::string& word) {
     return {.verdict = word,
-            .signals = Json::array(),
             .failing_signals = {},
             .summary = "s",
             .feedback = word == "passed" ? Json() : Json::object(),

@@ -31,7 +31,7 @@ Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, 
 Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string& run_id,
                                                                const Approved& what, const Overlaps& overlaps,
                                                                const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "approve"));
+  PAWL_TRY(auto transaction, begin("approve"));
   PAWL_TRY(auto row, phase(run_id, what.phase_id));
   PAWL_TRY([[maybe_unused]] const auto transition, apply(row, PhaseEvent::kOperatorApprove));
   PAWL_OK(check_approved(row, what, overlaps));

@@ -28,13 +28,9 @@ Result<std::vector<BudgetRow>> SqliteStore::budgets(const std::string& run_id) {
   }
 }
 
-Result<BudgetRow> SqliteStore::budget(const std::string& run_id, std::string_view unit) {
-  PAWL_TRY(auto query, connection_->query("select_budget"));
-  query.bind(run_id).bind(unit);
-  PAWL_TRY(const bool row, query.next());
-  // Tokens and money have a row once they are capped or spent.
-  if (!row) return BudgetRow{.unit = std::string(unit)};
-  return read_budget(query);
+BudgetRow of_unit(const std::vector<BudgetRow>& budgets, std::string_view unit) {
+  const auto found = std::ranges::find(budgets, unit, &BudgetRow::unit);
+  return found == budgets.end() ? BudgetRow{.unit = std::string(unit)} : *found;
 }
 
 Status SqliteStore::create_budget(const NewRun& run) {
@@ -59,29 +55,28 @@ Status SqliteStore::reserve_budget(const std::string& run_id, std::string_view u
   return query.bind(run_id).bind(unit).bind(amount).run();
 }
 
-Status SqliteStore::reserve(const std::string& run_id, const StepStart& start, StepRow& step, Begun& out) {
-  PAWL_TRY(const auto left, budget(run_id, kSandboxMs));
+Status SqliteStore::reserve(const std::string& run_id, const std::vector<BudgetRow>& budgets,
+                            const StepStart& start, StepRow& step, Begun& out) {
+  const auto left = of_unit(budgets, kSandboxMs);
   out.started = !(planted("budget_without_reservations") ? left.is_spent() : left.is_used_up());
   // The rest of what the run may spend, or what the step asks for at most.
   const auto take = [&](std::string_view unit, const std::optional<std::int64_t>& most,
-                        std::optional<std::int64_t>& granted) -> Status {
-    PAWL_TRY(const auto row, budget(run_id, unit));
+                        std::optional<std::int64_t>& granted) {
+    const auto row = of_unit(budgets, unit);
     granted = most;
-    if (!row.cap) return {};
+    if (!row.cap) return;
     const std::int64_t rest = *row.cap - row.spent - row.reserved;
     granted = std::min(rest, most.value_or(rest));
     if (rest <= 0) out.started = false;
-    return {};
   };
   if (start.spends) {
-    PAWL_OK(take(kTokens, start.tokens_most, out.tokens));
-    PAWL_OK(take(kUsdNanos, start.usd_nanos_most, out.usd_nanos));
+    take(kTokens, start.tokens_most, out.tokens);
+    take(kUsdNanos, start.usd_nanos_most, out.usd_nanos);
   }
   if (!out.started) return {};
   const auto reserve_if_capped = [&](std::string_view unit, const std::optional<std::int64_t>& granted,
                                      std::int64_t& kept) -> Status {
-    PAWL_TRY(const auto row, budget(run_id, unit));
-    if (row.cap && granted) kept = *granted;
+    if (of_unit(budgets, unit).cap && granted) kept = *granted;
     return reserve_budget(run_id, unit, kept);
   };
   step.reserved_ms = start.reserved_ms;
@@ -108,6 +103,8 @@ Status SqliteStore::settle_budgets(const StepRow& ended, std::int64_t spent_ms, 
 }
 
 Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
+  PAWL_TRY(const auto budgets, this->budgets(phase.run_id));
+  if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<Nothing>();
   // A step that is open holds a reservation: whoever settles it gives some back, and loses no result.
   {
     PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
@@ -123,7 +120,7 @@ Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase
   }
   for (const auto unit : {kSandboxMs, kTokens, kUsdNanos}) {
     if (unit != kSandboxMs && agent_is_done) continue;  // gates spend none of these
-    PAWL_TRY(row, budget(phase.run_id, unit));
+    row = of_unit(budgets, unit);
     if (row.is_used_up()) return std::optional(row.is_spent() ? Nothing::kBudget : Nothing::kReserved);
   }
   return std::optional<Nothing>();
@@ -131,7 +128,7 @@ Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase
 
 Status SqliteStore::operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                     const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "budget"));
+  PAWL_TRY(auto transaction, begin("budget"));
   PAWL_TRY(const auto run_row, run(run_id));
   if (run_row.state != RunState::kExecuting)
     return fail(ErrorKind::kInvalid, "run " + run_id + " is " + std::string(name(run_row.state)) +

@@ -6,7 +6,8 @@
 namespace pawl::store::sqlite {
 namespace {
 
-constexpr std::int64_t kRunsAtOnce = 64;  // of the open runs, looked at before the next page is read
+// Of the open runs, looked at before the next page is read: as a rule the first has something to claim.
+constexpr std::int64_t kRunsAtFirst = 1, kRunsAtOnce = 64;
 
 }  // namespace
 
@@ -84,14 +85,16 @@ Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candid
   // Before the attempt that it is to follow, it is a clock that was set back: nobody knows how long to wait.
   if (phase.last_attempt_timestamp <= now && now < phase.not_before)
     return wait_for(Nothing::kNotBefore, "is not to start before " + phase.not_before);
-  // The last attempt may be unfinished: a crash during it must not strand the phase.
-  PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
-  unfinished.bind(phase.run_id).bind(phase.phase_id);
-  PAWL_TRY(const bool goes_on, unfinished.next());
+  if (phase.attempts_used >= phase.max_attempts) {
+    // The last attempt may be unfinished: a crash during it must not strand the phase.
+    PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
+    unfinished.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool goes_on, unfinished.next());
+    if (!goes_on)
+      return wait_for(Nothing::kStalled, "is " + std::string(name(phase.state)) + " with no attempt left");
+  }
   BudgetRow left;
   PAWL_TRY(const auto held, held_by_budget(phase, left));
-  if (!goes_on && phase.attempts_used >= phase.max_attempts)
-    return wait_for(Nothing::kStalled, "is " + std::string(name(phase.state)) + " with no attempt left");
   if (held) return wait_for(*held, "waits for the budget: " + budget_text(left));
   out.phase = std::move(phase);
   return {};
@@ -116,7 +119,7 @@ Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
     std::vector<std::string> page;
     {
       PAWL_TRY(auto query, connection_->query("open_runs_after"));
-      query.bind(after).bind(kRunsAtOnce);
+      query.bind(after).bind(after.empty() ? kRunsAtFirst : kRunsAtOnce);
       for (;;) {
         PAWL_TRY(const bool row, query.next());
         if (!row) break;
@@ -135,7 +138,7 @@ Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
 Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& phase) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   bool own_tier = !tier_row.parallel;
-  if (tier_row.parallel) {
+  if (tier_row.parallel && phase.attempts_total > 1) {
     // Phases of a parallel tier start from the same base; one that was sent back for an overlap starts from
     // what is accepted by now, or it would overlap for ever.
     PAWL_TRY(auto previous, connection_->query("newest_finished_attempt"));
@@ -148,6 +151,7 @@ Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& ph
     }
   }
   std::vector<std::string> layers;
+  if (!own_tier && phase.tier_index == 0) return layers;
   PAWL_TRY(auto query, connection_->query("accepted_layers_newest_first"));
   query.bind(phase.run_id);
   for (;;) {
@@ -215,7 +219,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
   phase.lease_until_mono = request.mono.micros + request.lease_ms * 1000;
   if (!planted("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
-  {
+  if (phase.attempts_total > 0) {
     PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(claim.continued, query.next());
@@ -227,7 +231,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
     PAWL_TRY(claim.attempt, reserve(phase, claim.run, request));
   }
   PAWL_OK(write_claim(phase));
-  {
+  if (phase.attempts_total > 1) {
     PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, query.next());
@@ -266,7 +270,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
 }
 
 Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "claim"));
+  PAWL_TRY(auto transaction, begin("claim"));
   PAWL_TRY(auto found, candidate(request));
   ClaimResult out{.nothing = found.nothing, .waits_for = std::move(found.waits_for)};
   if (!found.phase) return out;
@@ -276,13 +280,13 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
 }
 
 Result<bool> SqliteStore::holds(const Lease& lease) {
-  const auto row = phase_under(lease);
-  if (!row && row.error().kind != ErrorKind::kConflict) return std::unexpected(row.error());
-  return row.has_value();
+  const auto held = check_lease(lease);
+  if (!held && held.error().kind != ErrorKind::kConflict) return std::unexpected(held.error());
+  return held.has_value();
 }
 
 Status SqliteStore::heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "heartbeat"));
+  PAWL_TRY(auto transaction, begin("heartbeat"));
   const std::string until = rfc3339(now.plus_ms(lease_ms));
   {
     PAWL_TRY(auto query, connection_->query("extend_lease"));
@@ -295,7 +299,7 @@ Status SqliteStore::heartbeat(const Lease& lease, WallTime now, MonoTime mono, s
 }
 
 Status SqliteStore::release(const Lease& lease) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "release"));
+  PAWL_TRY(auto transaction, begin("release"));
   PAWL_OK(give_back(lease));
   return transaction.commit();
 }

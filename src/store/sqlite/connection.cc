@@ -80,10 +80,10 @@ const Statements& store_statements() {
   return statements;
 }
 
-std::string_view Connection::text_of(std::string_view statement) const {
+const Statements::value_type& Connection::entry_of(std::string_view statement) const {
   const auto found = setup_.statements->find(statement);
   PAWL_CHECK(found != setup_.statements->end());
-  return found->second;
+  return *found;
 }
 
 std::unexpected<Error> Connection::failure(int code, sqlite3* database, const std::string& path) {
@@ -136,7 +136,7 @@ Status Query::run() {
   return {};
 }
 
-std::string Query::text(int column) const {
+std::string_view Query::view(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return "";
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
@@ -169,7 +169,7 @@ Status Connection::configure() {
   // two that wait for each other would wait for ever (sqlite.org/c3ref/busy_handler.html).
   constexpr std::int64_t kPauseMs = 5;
   for (std::int64_t waited_ms = 0;; waited_ms += kPauseMs) {
-    const auto done = run_script(text_of(setup_.configure));
+    const auto done = run_script(entry_of(setup_.configure).second);
     if (done) break;
     if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= kBusyTimeoutMs) return done;
     os::SystemClock().sleep_ms(kPauseMs);
@@ -186,21 +186,22 @@ Status Connection::run_script(std::string_view text) {
 Result<Query> Connection::query(std::string_view name) {
   auto found = statements_.find(name);
   if (found == statements_.end()) {
-    const std::string_view text = text_of(name);
+    const auto& [kept_name, text] = entry_of(name);
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v3(handle(), text.data(), static_cast<int>(text.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) return failure(code, handle(), path_);
-    found = statements_.emplace(std::string(name), statement).first;
+    found = statements_.emplace(kept_name, statement).first;
   }
   return Query(found->second.get(), path_);
 }
 
 Result<Transaction> Transaction::begin(Connection& connection, std::string_view verb) {
+  if (connection.parts() == Connection::Parts::kPlain) return Transaction(connection, verb);
   PAWL_TRY(auto begin, connection.query(connection.shares_transaction() ? "begin_part" : "begin"));
   PAWL_OK(begin.run());
   Transaction transaction(connection, verb);
-  if (transaction.shared_ || connection.schema_version() == 0) return transaction;
+  if (connection.shares_transaction() || connection.schema_version() == 0) return transaction;
   PAWL_TRY(auto version, connection.query("user_version"));
   PAWL_TRY(const bool row, version.next());
   if (!row || version.number(0) != connection.schema_version())
@@ -213,20 +214,28 @@ Result<Transaction> Transaction::begin(Connection& connection, std::string_view 
 
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
+  if (parts_ == Connection::Parts::kPlain) {
+    if (connection_->total_changes() != changes_before_) connection_->spoil();
+    return;
+  }
+  const bool part = parts_ == Connection::Parts::kSavepoints;
   // A failed ROLLBACK means that SQLite has rolled back already (sqlite.org/lang_transaction.html).
-  if (auto rollback = connection_->query(shared_ ? "rollback_part" : "rollback"))
+  if (auto rollback = connection_->query(part ? "rollback_part" : "rollback"))
     static_cast<void>(rollback->run());
-  if (!shared_) return;
+  if (!part) return;
   if (auto end = connection_->query("commit_part")) static_cast<void>(end->run());
 }
 
 Status Transaction::commit() {
   const std::string label = "store." + std::string(verb_);
   os::crash_point(label + ".before_commit");
-  PAWL_TRY(auto commit, connection_->query(shared_ ? "commit_part" : "commit"));
-  PAWL_OK(commit.run());
+  if (parts_ != Connection::Parts::kPlain) {
+    const bool part = parts_ == Connection::Parts::kSavepoints;
+    PAWL_TRY(auto commit, connection_->query(part ? "commit_part" : "commit"));
+    PAWL_OK(commit.run());
+  }
   connection_ = nullptr;
-  if (!shared_) os::crash_point(label + ".after_commit");
+  if (parts_ == Connection::Parts::kNone) os::crash_point(label + ".after_commit");
   return {};
 }
 

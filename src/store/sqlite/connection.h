@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/error.h"
 
@@ -49,7 +50,8 @@ class Query {
   Result<bool> next();  // true: a row is there
   Status run();         // for statements without rows
 
-  std::string text(int column) const;
+  std::string text(int column) const { return std::string(view(column)); }
+  std::string_view view(int column) const;  // of text; until the next row, or the Query goes away
   std::string_view blob(int column) const;  // until the next row, or the Query goes away
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
@@ -86,20 +88,31 @@ class Connection {
   void expect_schema(std::int64_t version) { schema_version_ = version; }
   std::int64_t schema_version() const { return schema_version_; }
   bool in_transaction() { return sqlite3_get_autocommit(database_.get()) == 0; }
-  // While the answer lives, each Transaction is a part of the one that is open: its commit is durable with
-  // that one's.
+  // How a Transaction is a part of the one that is open: its commit is durable with that one's, and a part
+  // that is not committed takes itself back, or (kPlain, for the price of no savepoint) can't, and says so.
+  enum class Parts { kNone, kPlain, kSavepoints };
+  // While the answer lives, each Transaction is such a part.
   class Shared {
    public:
-    explicit Shared(Connection& connection) : connection_(connection) { connection_.shared_ = true; }
-    ~Shared() { connection_.shared_ = false; }
+    Shared(Connection& connection, Parts parts) : connection_(connection) { set(parts); }
+    ~Shared() { set(Parts::kNone); }
     Shared(const Shared&) = delete;
     Shared& operator=(const Shared&) = delete;
 
    private:
+    void set(Parts parts) {
+      connection_.parts_ = parts;
+      connection_.spoilt_ = false;
+    }
     Connection& connection_;
   };
-  Shared share_transaction() { return Shared(*this); }
-  bool shares_transaction() const { return shared_; }
+  Shared share_transaction(Parts parts) { return {*this, parts}; }
+  Parts parts() const { return parts_; }
+  bool shares_transaction() const { return parts_ != Parts::kNone; }
+  // A kPlain part wrote something and was not committed: all that is open must be taken back.
+  bool spoilt() const { return spoilt_; }
+  void spoil() { spoilt_ = true; }
+  std::int64_t total_changes() { return sqlite3_total_changes64(database_.get()); }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
 
   // What a SQLite result code means for the caller.
@@ -109,23 +122,27 @@ class Connection {
   Connection(std::string path, const ConnectionSetup& setup) : path_(std::move(path)), setup_(setup) {}
   Status configure();
   // Aborts on an unknown name, which only a programmer can write.
-  std::string_view text_of(std::string_view statement) const;
+  const Statements::value_type& entry_of(std::string_view statement) const;
 
   const std::string path_;
   const ConnectionSetup setup_;
   std::int64_t schema_version_ = 0;
-  bool shared_ = false;
+  Parts parts_ = Parts::kNone;
+  bool spoilt_ = false;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
-  std::map<std::string, std::unique_ptr<sqlite3_stmt, FinalizeStatement>, std::less<>> statements_;
+  std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, FinalizeStatement>> statements_;
 };
 
-// BEGIN IMMEDIATE ... COMMIT, or a savepoint of a shared one; rolls back when it goes away without commit().
+// BEGIN IMMEDIATE ... COMMIT, or a part of a shared one; rolls back when it goes away without commit().
 // `verb` labels the crash points "store.<verb>.before_commit" and ".after_commit".
 class Transaction {
  public:
   static Result<Transaction> begin(Connection& connection, std::string_view verb);
   Transaction(Transaction&& other) noexcept
-      : connection_(std::exchange(other.connection_, nullptr)), verb_(other.verb_), shared_(other.shared_) {}
+      : connection_(std::exchange(other.connection_, nullptr)),
+        verb_(other.verb_),
+        parts_(other.parts_),
+        changes_before_(other.changes_before_) {}
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
   // Durable when it returns, or when the shared one is. kIndeterminate: it may have happened.
@@ -133,10 +150,14 @@ class Transaction {
 
  private:
   Transaction(Connection& connection, std::string_view verb)
-      : connection_(&connection), verb_(verb), shared_(connection.shares_transaction()) {}
+      : connection_(&connection),
+        verb_(verb),
+        parts_(connection.parts()),
+        changes_before_(connection.total_changes()) {}
   Connection* connection_;
   std::string_view verb_;
-  bool shared_;
+  Connection::Parts parts_;
+  std::int64_t changes_before_;
 };
 
 }  // namespace pawl::store::sqlite

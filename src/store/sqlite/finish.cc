@@ -184,21 +184,23 @@ Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& r
 Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
                                      const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                      const Overlaps& overlaps, WallTime now) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "finish"));
-  PAWL_TRY(auto phase_row, phase_to_change(lease, "finish", now, transaction));
-  PAWL_TRY(auto attempt, unfinished_attempt(phase_row));
+  PAWL_TRY(auto transaction, begin("finish"));
+  PAWL_OK(check_lease(lease, "finish", now, transaction));
+  PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
+  PAWL_TRY(auto attempt, unfinished_attempt(lease));
   PAWL_TRY(const auto transition, apply(phase_row, event_of(end)));
   Finished out{.state = transition.state, .outcome = transition.outcome};
   if (transition.state == PhaseState::kComplete) {
     PAWL_TRY(out.overlapping, overlapping_layer(phase_row, attempt, end.accepted_layer, overlaps));
     if (out.overlapping) return out;
   }
-  PAWL_TRY(out.warning, record_endings(phase_row, last, resume, now));
+  std::vector<BudgetRow> budgets;
+  PAWL_TRY(out.warning, record_endings(lease, last, resume, now, budgets));
 
   attempt.finished = true;
   attempt.ended_at = rfc3339(now);
   attempt.verdict = end.verdict;
-  attempt.signals = canonical(end.signals);
+  attempt.signals = end.signals;
   attempt.failing_signals = end.failing_signals;
   attempt.summary = end.summary;
   attempt.feedback = end.feedback.is_null() ? "" : canonical(end.feedback);

@@ -39,28 +39,45 @@ std::vector<Group::Task*> Group::take_waiting() {
 
 // `group`: all whose outcome is the answer.
 Status Group::commit_group(std::vector<Task*>& group) {
+  bool spoilt = false;
+  auto outcome = run_group(group, Connection::Parts::kPlain, spoilt);
+  return spoilt ? run_group(group, Connection::Parts::kSavepoints, spoilt) : outcome;
+}
+
+// Those of `group`, and who joins them meanwhile. `spoilt`: a part could not be taken back alone, so all was.
+Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool& spoilt) {
   auto transaction = Transaction::begin(connection_, "group");
   if (!transaction) {
-    group = take_waiting();
+    const auto some = take_waiting();
+    group.insert(group.end(), some.begin(), some.end());
     return std::unexpected(std::move(transaction).error());
   }
-  const auto shared = connection_.share_transaction();
+  const auto shared = connection_.share_transaction(parts);
   writer_.forget_heads();
-  for (auto some = take_waiting(); !some.empty(); some = take_waiting()) {
-    group.insert(group.end(), some.begin(), some.end());
-    for (auto* task : some) {
-      const auto error = task->work();
-      // A full disk or a bad page makes SQLite take back the whole transaction, of all
-      // (sqlite.org/lang_transaction.html).
-      if (!connection_.in_transaction())
-        return std::unexpected(
-            error ? *error
-                  : Error{.kind = ErrorKind::kIndeterminate,
-                          .message = "database " + connection_.path() + ": the transaction was taken back"});
-    }
+  spoilt = false;
+  for (auto some = group.empty() ? take_waiting() : group; !some.empty(); some = take_waiting()) {
+    if (group.empty() || some.front() != group.front()) group.insert(group.end(), some.begin(), some.end());
+    PAWL_OK(run_all(some, spoilt));
+    if (spoilt) return {};
   }
   PAWL_OK(writer_.sign_heads());
   return transaction->commit();
+}
+
+Status Group::run_all(const std::vector<Task*>& tasks, bool& spoilt) {
+  for (auto* task : tasks) {
+    const auto error = task->work();
+    // A full disk or a bad page makes SQLite take back the whole transaction, of all
+    // (sqlite.org/lang_transaction.html).
+    if (!connection_.in_transaction())
+      return std::unexpected(
+          error ? *error
+                : Error{.kind = ErrorKind::kIndeterminate,
+                        .message = "database " + connection_.path() + ": the transaction was taken back"});
+    spoilt = connection_.spoilt();
+    if (spoilt) return {};
+  }
+  return {};
 }
 
 }  // namespace pawl::store::sqlite

@@ -14,12 +14,12 @@ namespace {
 struct Migration {
   std::string_view name, up, down;
   std::string_view count_lost,
-      lost;  // what taking it back would lose: a statement that counts, and the noun
+      lost;  // what taking it back would lose: a statement that counts, and the noun; "": nothing
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 7>& migrations() {
-  static const std::array<Migration, 7> all = {
+const std::array<Migration, 8>& migrations() {
+  static const std::array<Migration, 8> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -28,7 +28,8 @@ const std::array<Migration, 7>& migrations() {
        {"open_chains", sql::m0006_open_chains_up, sql::m0006_open_chains_down, "count_short_heads",
         "signed head(s), which an older pawl would take for damaged,"},
        {"agents", sql::m0007_agents_up, sql::m0007_agents_down, "count_told",
-        "attempt(s) with what their agents told"}}};
+        "attempt(s) with what their agents told"},
+       {"cost", sql::m0009_cost_up, sql::m0009_cost_down, "", ""}}};
   return all;
 }
 
@@ -107,7 +108,7 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
     return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
   const auto version = static_cast<std::size_t>(status.database);
   const Migration& newest = migrations()[version - 1];
-  if (!destroy_data) {
+  if (!destroy_data && !newest.count_lost.empty()) {
     PAWL_TRY(const std::int64_t rows, number(connection, newest.count_lost));
     if (rows > 0)
       return fail(

@@ -8,7 +8,7 @@ namespace pawl::store::sqlite {
 
 Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   const RunRow& row = run_input.run;
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "create_run"));
+  PAWL_TRY(auto transaction, begin("create_run"));
   {
     PAWL_TRY(auto query, connection_->query("insert_run"));
     query.bind(row.run_id)
@@ -73,7 +73,7 @@ Result<std::string> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime
                                   .found = "operator",
                                   .decision = "skip",
                                   .lost_cost_row = cost};
-    PAWL_OK(close_lost_step(phase_row, decision, now));
+    PAWL_OK(close_lost_step(decision, now));
   }
   attempt->finished = true;
   attempt->ended_at = rfc3339(now);
@@ -129,7 +129,7 @@ Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::str
 Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id, const std::string& phase_id,
                                                       PhaseEvent event, std::string_view action,
                                                       const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, action));
+  PAWL_TRY(auto transaction, begin(action));
   PAWL_TRY(const auto run_row, run(run_id));
   std::vector<PhaseRow> targets;
   if (phase_id.empty()) {
@@ -186,7 +186,7 @@ Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string&
 
 Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                           const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "max_attempts"));
+  PAWL_TRY(auto transaction, begin("max_attempts"));
   PAWL_TRY(const auto all, phases(run_id));
   for (auto row : all) {
     if (is_terminal(row.state) || row.max_attempts == max_attempts) continue;

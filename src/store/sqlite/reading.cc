@@ -5,7 +5,8 @@
 namespace pawl::store::sqlite {
 namespace {
 
-Result<std::vector<std::string>> strings_of(const std::string& text) {
+Result<std::vector<std::string>> strings_of(std::string_view text) {
+  if (text == "[]") return std::vector<std::string>();  // nearly always
   PAWL_TRY(const Json json, parse_json(text));
   std::vector<std::string> out;
   for (const auto& item : json) {
@@ -43,8 +44,8 @@ Result<PhaseRow> read_phase(const Query& query) {
   row.phase_id = query.text(1);
   row.tier_index = query.number(2);
   row.phase_index = query.number(3);
-  PAWL_TRY(row.state, phase_state_from_name(query.text(4)));
-  PAWL_TRY(row.outcome, phase_outcome_from_name(query.text(5)));
+  PAWL_TRY(row.state, phase_state_from_name(query.view(4)));
+  PAWL_TRY(row.outcome, phase_outcome_from_name(query.view(5)));
   row.attempts_used = query.number(6);
   row.max_attempts = query.number(7);
   row.last_attempt_timestamp = query.text(8);
@@ -71,14 +72,14 @@ Result<AttemptRow> read_attempt(const Query& query) {
   row.attempt_id = query.text(3);
   row.revision = query.number(4);
   row.model = query.text(5);
-  PAWL_TRY(row.base_layers, strings_of(query.text(6)));
+  PAWL_TRY(row.base_layers, strings_of(query.view(6)));
   row.agent_layer = query.text(7);
   row.started_at = query.text(8);
   row.ended_at = query.text(9);
   row.finished = query.number(10) != 0;
   row.verdict = query.text(11);
   row.signals = query.text(12);
-  PAWL_TRY(row.failing_signals, strings_of(query.text(13)));
+  PAWL_TRY(row.failing_signals, strings_of(query.view(13)));
   row.summary = query.text(14);
   row.feedback = query.text(15);
   row.executor = query.text(16);
@@ -99,7 +100,7 @@ Result<StepRow> read_step(const Query& query) {
   row.label = query.text(7);
   row.execution = query.number(8);
   row.sandbox_spec_hash = query.text(9);
-  const std::string state = query.text(10);
+  const std::string_view state = query.view(10);
   row.state = state == "done" ? StepState::kDone : state == "lost" ? StepState::kLost : StepState::kOpen;
   row.started_at = query.text(11);
   row.ended_at = query.text(12);
@@ -170,11 +171,15 @@ Result<std::vector<TierRow>> SqliteStore::tiers(const std::string& run_id) {
 }
 
 Result<TierRow> SqliteStore::tier(const std::string& run_id, std::int64_t tier_index) {
+  if (last_tier_ && last_tier_->first == run_id && last_tier_->second.tier_index == tier_index)
+    return last_tier_->second;
   PAWL_TRY(auto query, connection_->query("select_tier"));
   query.bind(run_id).bind(tier_index);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kCorrupt, "run " + run_id + " lacks a tier");
-  return read_tier(query);
+  PAWL_TRY(auto found, read_tier(query));
+  last_tier_.emplace(run_id, found);
+  return found;
 }
 
 Result<std::vector<PhaseRow>> SqliteStore::phases(const std::string& run_id) {
@@ -289,7 +294,7 @@ Result<std::optional<std::string>> SqliteStore::inventory(const std::string& key
 }
 
 Status SqliteStore::put_inventory(const std::string& key, const std::string& names) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "put_inventory"));
+  PAWL_TRY(auto transaction, begin("put_inventory"));
   {
     PAWL_TRY(auto query, connection_->query("upsert_inventory"));
     PAWL_OK(query.bind(key).bind(names).run());

@@ -77,27 +77,29 @@ class SqliteStore : public Store {
   void forget_heads() { heads_to_sign_.clear(); }
 
  private:
+  Result<Transaction> begin(std::string_view verb);
   // --- shared by the verbs; all inside the caller's transaction
-  Result<PhaseRow> phase_under(const Lease& lease);  // kConflict when the fence is another
+  Status check_lease(const Lease& lease);  // kConflict when the fence is another, or nobody has the phase
   // The same, first of all that `transaction` does: a refusal is all that it commits then.
-  Result<PhaseRow> phase_to_change(const Lease& lease, std::string_view verb, WallTime now,
-                                   Transaction& transaction);
+  Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
   Result<RunRow> select_run(std::string_view statement, const std::string& run_id);
-  Result<AttemptRow> unfinished_attempt(const PhaseRow& phase);
+  Result<AttemptRow> unfinished_attempt(const Lease& lease);
   Status write_phase(const PhaseRow& phase);
   Status write_claim(const PhaseRow& phase);
-  Status append_row(const std::string& run_id, const std::string& chain, Json content, WallTime now);
+  Status append_row(const std::string& run_id, const std::string& chain, JsonMembers content, WallTime now);
   Result<ChainHead> chain_head(const std::string& run_id, const std::string& chain);
   Status open_chain(const std::string& run_id, const std::string& chain);
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
-  Status end_step(const PhaseRow& phase, const StepEnd& end, WallTime now);
-  Status close_lost_step(const PhaseRow& phase, const ResumeDecision& resume, WallTime now);
-  // Returns the budget when this takes it past what is warned of.
-  Result<std::optional<BudgetRow>> record_endings(const PhaseRow& phase, const std::optional<StepEnd>& last,
-                                                  const std::optional<ResumeDecision>& resume, WallTime now);
-  Status count(PhaseRow& phase, const StepStart& start);
+  Status end_step(const StepEnd& end, WallTime now);
+  Status close_lost_step(const ResumeDecision& resume, WallTime now);
+  // `budgets`: of the run, as they are before and after. Returns the one that this takes past what is warned
+  // of.
+  Result<std::optional<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
+                                                  const std::optional<ResumeDecision>& resume, WallTime now,
+                                                  std::vector<BudgetRow>& budgets);
+  Status count(const Lease& lease, const StepStart& start);
   Status give_back(const Lease& lease);
   Status finish_attempt(const AttemptRow& attempt);
   Result<StepRow> step(const std::string& sandbox_run_id);
@@ -116,10 +118,11 @@ class SqliteStore : public Store {
   Status inherit_goal(const ForkPoint& from, const std::string& run_id);
 
   // --- budget
-  Result<BudgetRow> budget(const std::string& run_id, std::string_view unit);
   Status create_budget(const NewRun& run);
-  // What `step` may take, into its row and `out`; out.started says whether there is anything left to take.
-  Status reserve(const std::string& run_id, const StepStart& start, StepRow& step, Begun& out);
+  // What `step` may take of `budgets`, into its row and `out`; out.started says whether there is anything left
+  // to take.
+  Status reserve(const std::string& run_id, const std::vector<BudgetRow>& budgets, const StepStart& start,
+                 StepRow& step, Begun& out);
   Status reserve_budget(const std::string& run_id, std::string_view unit, std::int64_t amount);
   // What `ended` had reserved goes back, what it took is spent.
   Status settle_budgets(const StepRow& ended, std::int64_t spent_ms, const Told& told);
@@ -165,7 +168,12 @@ class SqliteStore : public Store {
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
+  std::map<std::string, ChainHead> ends_;  // of the chains that the transaction has asked for, by run and chain
+  std::optional<std::pair<std::string, TierRow>> last_tier_;  // tiers never change
 };
+
+// The row of that unit; tokens and money have one once they are capped or spent.
+BudgetRow of_unit(const std::vector<BudgetRow>& budgets, std::string_view unit);
 
 // last_failure_reason of a phase that was SKIPPED because `phase_id` failed.
 std::string stopped_by(const std::string& phase_id);

@@ -7,6 +7,13 @@
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
+namespace {
+
+std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
+  return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
+}
+
+}  // namespace
 
 Result<PhaseRow> SqliteStore::phase(const std::string& run_id, const std::string& phase_id) {
   PAWL_TRY(auto query, connection_->query("select_phase"));
@@ -16,20 +23,29 @@ Result<PhaseRow> SqliteStore::phase(const std::string& run_id, const std::string
   return read_phase(query);
 }
 
-Result<PhaseRow> SqliteStore::phase_under(const Lease& lease) {
-  PAWL_TRY(auto row, phase(lease.run_id, lease.phase_id));
-  if (row.state == PhaseState::kCancelled && planted("cancel_is_overwritten")) return row;
-  const bool stale = row.fence != lease.fence && !planted("fence_check_dropped");
-  if (stale || row.state != PhaseState::kExecuting || row.lease_owner.empty())
-    return fail(ErrorKind::kConflict,
-                "the lease on " + lease.phase_id + " is lost: somebody else has the phase, or it is over");
-  return row;
+Result<Transaction> SqliteStore::begin(std::string_view verb) {
+  ends_.clear();
+  return Transaction::begin(*connection_, verb);
 }
 
-Result<PhaseRow> SqliteStore::phase_to_change(const Lease& lease, std::string_view verb, WallTime now,
-                                              Transaction& transaction) {
-  auto row = phase_under(lease);
-  if (row || row.error().kind != ErrorKind::kConflict) return row;
+Status SqliteStore::check_lease(const Lease& lease) {
+  PAWL_TRY(auto query, connection_->query("lease_of_phase"));
+  query.bind(lease.run_id).bind(lease.phase_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return fail(ErrorKind::kNotFound, "run " + lease.run_id + " has no phase " + lease.phase_id);
+  PAWL_TRY(const auto state, phase_state_from_name(query.view(0)));
+  if (state == PhaseState::kCancelled && planted("cancel_is_overwritten")) return {};
+  const bool stale = query.number(1) != lease.fence && !planted("fence_check_dropped");
+  if (stale || state != PhaseState::kExecuting || query.view(2).empty())
+    return fail(ErrorKind::kConflict,
+                "the lease on " + lease.phase_id + " is lost: somebody else has the phase, or it is over");
+  return {};
+}
+
+Status SqliteStore::check_lease(const Lease& lease, std::string_view verb, WallTime now,
+                                Transaction& transaction) {
+  auto holds = check_lease(lease);
+  if (holds || holds.error().kind != ErrorKind::kConflict) return holds;
   {
     const std::string at = rfc3339(now);
     PAWL_TRY(auto query, connection_->query("insert_refusal"));
@@ -37,15 +53,14 @@ Result<PhaseRow> SqliteStore::phase_to_change(const Lease& lease, std::string_vi
     PAWL_OK(query.run());
   }
   PAWL_OK(transaction.commit());
-  return row;
+  return holds;
 }
 
-Result<AttemptRow> SqliteStore::unfinished_attempt(const PhaseRow& phase) {
+Result<AttemptRow> SqliteStore::unfinished_attempt(const Lease& lease) {
   PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
-  query.bind(phase.run_id).bind(phase.phase_id);
+  query.bind(lease.run_id).bind(lease.phase_id);
   PAWL_TRY(const bool row, query.next());
-  if (!row)
-    return fail(ErrorKind::kCorrupt, "phase " + phase.phase_id + " is leased without an unfinished attempt");
+  if (!row) return no_unfinished_attempt(lease);
   return read_attempt(query);
 }
 
@@ -65,6 +80,7 @@ Status SqliteStore::write_phase(const PhaseRow& phase) {
 }
 
 Result<ChainHead> SqliteStore::chain_head(const std::string& run_id, const std::string& chain) {
+  if (const auto known = ends_.find(run_id + '/' + chain); known != ends_.end()) return known->second;
   PAWL_TRY(auto query, connection_->query("last_ledger"));
   query.bind(run_id).bind(chain);
   PAWL_TRY(const bool row, query.next());
@@ -72,13 +88,15 @@ Result<ChainHead> SqliteStore::chain_head(const std::string& run_id, const std::
   return ChainHead{.chain = chain, .rows = query.number(0), .head = query.text(1)};
 }
 
-Status SqliteStore::append_row(const std::string& run_id, const std::string& chain, Json content,
+Status SqliteStore::append_row(const std::string& run_id, const std::string& chain, JsonMembers content,
                                WallTime now) {
   PAWL_TRY(const auto last, chain_head(run_id, chain));
   if (last.rows == 0) PAWL_OK(open_chain(run_id, chain));
-  const auto sealed = sealer_->seal(std::move(content), last.rows + 1, now, last.head);
+  auto sealed = sealer_->seal(std::move(content), last.rows + 1, now, last.head);
   PAWL_TRY(auto query, connection_->query("insert_ledger"));
-  return query.bind(run_id).bind(chain).bind(last.rows + 1).bind(sealed.hash).bind(sealed.line).run();
+  PAWL_OK(query.bind(run_id).bind(chain).bind(last.rows + 1).bind(sealed.hash).bind(sealed.line).run());
+  ends_[run_id + '/' + chain] = {.chain = chain, .rows = last.rows + 1, .head = std::move(sealed.hash)};
+  return {};
 }
 
 Status SqliteStore::open_chain(const std::string& run_id, const std::string& chain) {
@@ -111,6 +129,7 @@ Status SqliteStore::sign_head(const std::string& run_id, WallTime now) {
 }
 
 Status SqliteStore::sign_heads() {
+  ends_.clear();  // the last verb may have been taken back
   for (const auto& [run_id, now] : heads_to_sign_) PAWL_OK(sign_head_now(run_id, now));
   return {};
 }
@@ -141,53 +160,56 @@ Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState 
   return {};
 }
 
-Status SqliteStore::end_step(const PhaseRow& phase, const StepEnd& end, WallTime now) {
+Status SqliteStore::end_step(const StepEnd& end, WallTime now) {
   PAWL_TRY(const auto row, step(end.sandbox_run_id));
-  const std::string run_text = canonical(end.run);
-  PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, run_text, now));
+  PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, end.run, now));
   if (!end.agent_layer.empty()) {
     PAWL_TRY(auto query, connection_->query("set_agent_layer"));
-    PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
+    PAWL_OK(query.bind(row.run_id).bind(row.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
   }
-  PAWL_OK(put_cost(phase.run_id, end.sandbox_run_id, end.cost_row));
-  PAWL_OK(settle_budgets(row, end.run.value("duration_ms", std::int64_t{0}), end.told));
+  PAWL_OK(put_cost(row.run_id, end.sandbox_run_id, end.cost_row));
+  PAWL_OK(settle_budgets(row, end.duration_ms, end.told));
   PAWL_OK(record_told(row, end.told, now));
-  return append_row(phase.run_id, phase.phase_id, executed_row(row, end.run), now);
+  return append_row(row.run_id, row.phase_id, executed_row(row, end), now);
 }
 
-Status SqliteStore::close_lost_step(const PhaseRow& phase, const ResumeDecision& resume, WallTime now) {
+Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now) {
   PAWL_TRY(const auto row, step(resume.sandbox_run_id));
   PAWL_OK(set_step_state(resume.sandbox_run_id, StepState::kLost, "", now));
   if (!planted("lost_steps_cost_nothing"))
-    PAWL_OK(put_cost(phase.run_id, resume.sandbox_run_id, resume.lost_cost_row));
+    PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   // Nobody knows how long it ran: not longer than it might, and not longer than ago it began. A clock that
   // was set back knows nothing either.
   const auto started = parse_rfc3339(row.started_at);
   const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
   PAWL_OK(settle_budgets(row, ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms), resume.told));
   PAWL_OK(record_told(row, resume.told, now));
-  return append_row(phase.run_id, phase.phase_id, resume_row(row.attempt_id, resume), now);
+  return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume), now);
 }
 
-Result<std::optional<BudgetRow>> SqliteStore::record_endings(const PhaseRow& phase,
+Result<std::optional<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
                                                              const std::optional<StepEnd>& last,
                                                              const std::optional<ResumeDecision>& resume,
-                                                             WallTime now) {
-  PAWL_TRY(const auto before, budgets(phase.run_id));
-  if (last) PAWL_OK(end_step(phase, *last, now));
-  if (resume) PAWL_OK(close_lost_step(phase, *resume, now));
+                                                             WallTime now, std::vector<BudgetRow>& budgets) {
+  PAWL_TRY(budgets, this->budgets(lease.run_id));
+  if (!last && !resume) return std::optional<BudgetRow>();
+  const auto before = std::move(budgets);
+  if (last) PAWL_OK(end_step(*last, now));
+  if (resume) PAWL_OK(close_lost_step(*resume, now));
+  PAWL_TRY(budgets, this->budgets(lease.run_id));
   const auto warns = [](const BudgetRow& row) {
     return row.spent >= *row.cap / 100 * kWarnedPercent + *row.cap % 100 * kWarnedPercent / 100;
   };
   for (const auto& row : before) {
     if (!row.cap || warns(row)) continue;
-    PAWL_TRY(auto after, budget(phase.run_id, row.unit));
-    if (warns(after)) return std::optional(std::move(after));
+    const auto after = of_unit(budgets, row.unit);
+    if (warns(after)) return std::optional(after);
   }
   return std::optional<BudgetRow>();
 }
 
-Status SqliteStore::count(PhaseRow& phase, const StepStart& start) {
+Status SqliteStore::count(const Lease& lease, const StepStart& start) {
+  PAWL_TRY(auto phase, this->phase(lease.run_id, lease.phase_id));
   if (start.counted == Counted::kReplan) {
     phase.replans += 1;
     return write_phase(phase);
@@ -210,28 +232,36 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
                                       const std::optional<ResumeDecision>& resume, WallTime now) {
   if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "begin_step"));
-  PAWL_TRY(auto phase_row, phase_to_change(lease, "begin_step", now, transaction));
-  PAWL_TRY(const auto attempt, unfinished_attempt(phase_row));
+  PAWL_TRY(auto transaction, begin("begin_step"));
+  PAWL_OK(check_lease(lease, "begin_step", now, transaction));
+  std::string attempt_id;
+  {
+    PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
+    query.bind(lease.run_id).bind(lease.phase_id);
+    PAWL_TRY(const bool found, query.next());
+    if (!found) return no_unfinished_attempt(lease);
+    attempt_id = query.text(0);
+  }
   Begun out;
-  PAWL_TRY(out.warning, record_endings(phase_row, previous, resume, now));
+  std::vector<BudgetRow> budgets;
+  PAWL_TRY(out.warning, record_endings(lease, previous, resume, now, budgets));
   StepRow row;
-  PAWL_OK(reserve(lease.run_id, start, row, out));
+  PAWL_OK(reserve(lease.run_id, budgets, start, row, out));
   if (!out.started) {
     PAWL_OK(give_back(lease));
     PAWL_OK(transaction.commit());
     return out;
   }
-  if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(phase_row, start));
+  if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(lease, start));
   row.sandbox_run_id = start.sandbox_run_id;
-  row.attempt_id = attempt.attempt_id;
+  row.attempt_id = attempt_id;
   row.label = start.label;
   row.execution = start.execution;
   row.sandbox_spec_hash = start.sandbox_spec_hash;
   row.started_at = rfc3339(now);
   {
     PAWL_TRY(auto query, connection_->query("insert_step"));
-    query.bind(start.sandbox_run_id).bind(lease.run_id).bind(lease.phase_id).bind(attempt.attempt_id);
+    query.bind(start.sandbox_run_id).bind(lease.run_id).bind(lease.phase_id).bind(attempt_id);
     query.bind(start.step_index)
         .bind(start.gate_id)
         .bind(start.step_name)
@@ -246,10 +276,10 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
 }
 
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "note_resume"));
-  PAWL_TRY(const auto phase_row, phase_to_change(lease, "note_resume", now, transaction));
+  PAWL_TRY(auto transaction, begin("note_resume"));
+  PAWL_OK(check_lease(lease, "note_resume", now, transaction));
   PAWL_TRY(const auto row, step(resume.sandbox_run_id));
-  PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, resume_row(row.attempt_id, resume), now));
+  PAWL_OK(append_row(lease.run_id, lease.phase_id, resume_row(row.attempt_id, resume), now));
   return transaction.commit();
 }
 

@@ -19,6 +19,8 @@ SELECT tier_index FROM phases WHERE run_id = ?1 AND outcome = '' ORDER BY tier_i
 -- name: select_phase
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 AND phase_id = ?2;
+-- name: lease_of_phase
+SELECT state, fence, lease_owner FROM phases WHERE run_id = ?1 AND phase_id = ?2;
 -- name: update_phase
 UPDATE phases SET state = ?3, outcome = ?4, attempts_used = ?5, max_attempts = ?6, last_attempt_timestamp = ?7,
   last_failure_reason = ?8, not_before = ?9, lease_owner = ?10, lease_expires_at = ?11, fence = ?12, revision = ?13,
@@ -42,6 +44,8 @@ SELECT phase_id, at, verb, owner, fence FROM refusals WHERE run_id = ?1 ORDER BY
 -- name: unfinished_attempt
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
+-- name: unfinished_attempt_id
+SELECT attempt_id FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: newest_finished_attempt
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 1 ORDER BY number DESC LIMIT 1;
