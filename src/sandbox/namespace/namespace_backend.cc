@@ -302,7 +302,7 @@ class NamespaceBackend final : public Backend {
     cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
-    if (!folders.upper.empty() || folders.in_memory) undumpable.emplace();
+    if ((!folders.upper.empty() || folders.in_memory) && job.walls.supervisor) undumpable.emplace();
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own words say more
