@@ -129,16 +129,19 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(std::string path, std::uint64_t bytes_max) : path_(std::move(path)), bytes_max_(bytes_max) {}
+  FileSource(std::string path, std::uint64_t bytes_max)
+      : path_(std::move(path)),
+        bytes_max_(bytes_max),
+        piece_bytes_(bytes_max < kPieceBytes ? static_cast<std::size_t>(bytes_max) + 1 : kPieceBytes) {}
 
   Result<std::string_view> next() override {
     if (!buffer_) {
       fd_.reset(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
       if (!fd_) return fail_errno(errno, "open", path_);
-      buffer_ = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+      buffer_ = std::make_unique_for_overwrite<char[]>(piece_bytes_);
     }
     ssize_t got = 0;
-    do got = read(fd_.get(), buffer_.get(), kPieceBytes);
+    do got = read(fd_.get(), buffer_.get(), piece_bytes_);
     while (got < 0 && errno == EINTR);
     if (got < 0) return fail_errno(errno, "read", path_);
     const auto size = static_cast<std::size_t>(got);
@@ -151,6 +154,7 @@ class FileSource final : public ByteSource {
  private:
   const std::string path_;
   const std::uint64_t bytes_max_;
+  const std::size_t piece_bytes_;  // a small file needs no large buffer
   std::uint64_t read_ = 0;
   UniqueFd fd_;
   std::unique_ptr<char[]> buffer_;

@@ -16,9 +16,10 @@ namespace pawl::os {
 // Decided before the sandbox's processes start, because they must not allocate.
 struct Walls {
   bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
-  bool init = true;      // not to be traced by what it started
-  bool limits = true;    // the rlimits that no option sets: core dumps, open files
-  bool copy_out = true;  // what a sandbox left is looked at before it is kept
+  bool init = true;        // not to be traced by what it started
+  bool supervisor = true;  // not to be looked into by who has its user
+  bool limits = true;      // the rlimits that no option sets: core dumps, open files
+  bool copy_out = true;    // what a sandbox left is looked at before it is kept
 };
 
 #ifdef PAWL_TEST_HOOKS
@@ -32,6 +33,7 @@ inline Walls walls() {
           .session = up("session"),
           .descriptors = up("descriptors"),
           .init = up("init"),
+          .supervisor = up("supervisor"),
           .limits = up("limits"),
           .copy_out = up("copy_out")};
 }

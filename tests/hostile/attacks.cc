@@ -1,5 +1,6 @@
-// Hostile programs, one a name: `attacks NAME [ARGUMENT]`. Exit code 0: it got through; 1: it was stopped,
-// and errno is told. Each does no harm where it works: it reads, asks, or writes below a folder of the test.
+// Hostile programs, one a name (programs.py says why each must not work): `attacks NAME [ARGUMENT]`. Exit
+// code 0: it got through; 1: it was stopped, and errno is told. Each does no harm where it works: it reads,
+// asks, or writes below a folder of the test.
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fanotify.h>
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -157,8 +159,29 @@ const std::map<std::string, Attack>& attacks() {
        [](auto&) {
          return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && mount("t", "/tmp", "tmpfs", 0, nullptr) == 0;
        }},
-      {"chroot_in_userns", [](auto&) { return unshare(CLONE_NEWUSER) == 0 && chroot("/tmp") == 0; }},
+      {"pivot_root_in_userns",
+       [](auto&) {
+         return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+                unless_denied(syscall(SYS_pivot_root, "/tmp", "/tmp"));
+       }},
+      {"chroot_in_userns",
+       [](auto&) {  // out again by a descriptor from before
+         const int before = open("/", O_RDONLY | O_DIRECTORY);
+         mkdir("/tmp/jail", 0700);
+         return unshare(CLONE_NEWUSER) == 0 && chroot("/tmp/jail") == 0 && access("/usr", F_OK) != 0 &&
+                fchdir(before) == 0 && access("usr", F_OK) == 0;
+       }},
+      {"raw_socket_in_userns",
+       [](auto&) {
+         return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) >= 0;
+       }},
+      {"setns", [](auto&) { return unless_denied(setns(-1, 0)); }},
       {"netns_in_userns", [](auto&) { return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0; }},
+      {"bpf",
+       [](auto&) {  // more than a page: refused before anybody asks for privileges
+         std::vector<char> attributes(1 << 20);
+         return unless_denied(syscall(SYS_bpf, 0, attributes.data(), attributes.size()));
+       }},
       {"open_tree", [](auto&) { return syscall(SYS_open_tree, AT_FDCWD, "/", 0) >= 0; }},
       {"pidfd_getfd",
        [](auto&) {
@@ -249,6 +272,17 @@ const std::map<std::string, Attack>& attacks() {
          const int fd = open("/proc/self/comm", O_WRONLY);
          return fd >= 0 && write(fd, "x", 1) == 1;
        }},
+      {"hardlink",
+       [](auto& pair) {  // FROM:TO
+         const auto colon = pair.find(':');
+         const std::string to = pair.substr(colon + 1);
+         return link(pair.substr(0, colon).c_str(), to.c_str()) == 0 && unlink(to.c_str()) == 0;
+       }},
+      {"device_node",
+       [](auto& path) {
+         return mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0 && unlink(path.c_str()) == 0;
+       }},
+      {"own_root", [](auto& path) { return can_read("/proc/self/root" + path); }},
       {"root_of_others",
        [](auto& path) {
          return some_process([&](const std::string& each) { return can_read(each + "/root" + path); });
@@ -295,6 +329,7 @@ const std::map<std::string, Attack>& attacks() {
          return connects(reinterpret_cast<const sockaddr*>(&address), sizeof address);
        }},
       {"shared_memory", [](auto& key) { return shmget(std::atoi(key.c_str()), 1, 0) >= 0; }},
+      {"other_user", [](auto&) { return geteuid() != getuid(); }},  // for a setuid file
       {"session_of_host", [](auto&) { return getsid(0) == 0; }},
       {"inherited_descriptor", [](auto& fd) { return fcntl(std::atoi(fd.c_str()), F_GETFD) >= 0; }},
       {"hostname_of_host",
@@ -305,6 +340,13 @@ const std::map<std::string, Attack>& attacks() {
        }},
       // --- limits
       {"fork_bomb", [](auto&) { return forks(300); }},
+      {"zombie_storm",
+       [](auto&) {  // nobody waits for them
+         int made = 0;
+         for (pid_t child = 0; made < 300 && (child = fork()) >= 0; ++made)
+           if (child == 0) _exit(0);
+         return made == 300;
+       }},
       {"thread_bomb",
        [](auto&) {
          int made = 0;
@@ -368,9 +410,14 @@ const std::map<std::string, Attack>& attacks() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto attack = attacks().find(argc > 1 ? argv[1] : "");
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (name == "--list") {
+    for (const auto& [each, run] : attacks()) std::puts(each.c_str());
+    return 0;
+  }
+  const auto attack = attacks().find(name);
   if (attack == attacks().end()) {
-    std::fprintf(stderr, "usage: attacks NAME [ARGUMENT]\n");
+    std::fprintf(stderr, "usage: attacks --list | NAME [ARGUMENT]\n");
     return 99;
   }
   errno = 0;

@@ -1,7 +1,7 @@
-"""Hostile programs (attacks.cc), each with the wall that stops it: stopped with every wall up, and further with that wall off.
+"""Hostile programs (programs.py says which, and why), each stopped with every wall up, and further with its wall off.
 
 A wall (or several, when a second one also stops it) is switched off by PAWL_WALLS_OFF, which only test builds know (src/os/walls.h); a limit, by a larger one;
-the namespaces and the file system, by running the same program outside of any sandbox. What wants the network is in cli/egress_test.py.
+the namespaces and the file system, by running the same program outside of any sandbox.
 """
 
 import ctypes
@@ -16,73 +16,16 @@ import tempfile
 import time
 import unittest
 
+import programs
+
 ORDINARY = 1234  # a user id that owns nothing
-
-SECCOMP, LANDLOCK, MASKS, SESSION = "seccomp", "landlock", "masks", "session"
-
-# (program, argument, wall or options that weaken it, why it must not work)
-CALLS = [
-    ("userns_unshare", "", SECCOMP, "a user namespace gives capabilities, and with them most of the kernel"),
-    ("userns_clone", "", SECCOMP, "the same by clone"),
-    ("userns_clone3", "", SECCOMP, "the same by clone3, whose flags no filter can see"),
-    ("mount_in_userns", "", "seccomp landlock", "mounts of one's own cover read-only ones"),
-    ("chroot_in_userns", "", SECCOMP, "a root of one's own is the first half of the classic escape"),
-    ("netns_in_userns", "", SECCOMP, "the network code is large, and reachable with capabilities"),
-    ("open_tree", "", SECCOMP, "the new mount interface does what mount does"),
-    ("pidfd_getfd", "", SECCOMP, "takes descriptors out of other processes"),
-    ("keyctl", "", SECCOMP, "keyrings are shared by user id, across namespaces"),
-    ("add_key", "", SECCOMP, "a key outlives its step"),
-    ("request_key", "", SECCOMP, "runs a helper of the host"),
-    ("perf_event", "", SECCOMP, "counts what other processes do, with a history of holes"),
-    ("userfaultfd", "", SECCOMP, "stops the kernel in the middle of a copy: makes races easy"),
-    ("io_uring", "", SECCOMP, "does calls that no filter sees"),
-    ("memfd_secret", "", SECCOMP, "memory that nobody can account for"),
-    ("modify_ldt", "", SECCOMP, "segments of one's own, for no program of today"),
-    ("x32", "", SECCOMP, "the same calls under numbers that a careless list lets pass"),
-    ("int80", "", SECCOMP, "the 32-bit calls have numbers of their own"),
-    ("tiocsti", "", SECCOMP, "types into the terminal of whoever looks"),
-    ("tiocsti_high_bits", "", SECCOMP, "the kernel looks at 32 bits of the request, a careless filter at 64"),
-    ("tioclinux", "", SECCOMP, "types by the console's clipboard"),
-    ("packet_socket", "", SECCOMP, "raw packets"),
-    ("vsock_socket", "", SECCOMP, "reaches the hypervisor, past every network namespace"),
-    ("key_socket_high_bits", "", SECCOMP, "the family, too, is 32 bits"),
-    ("file_handle", "", SECCOMP, "the first half of opening files by number, past every path"),
-    ("fanotify", "", SECCOMP, "watches files of others"),
-    ("clock_settime", "", SECCOMP, "the machine's clock"),
-    ("clock_adjtime", "", SECCOMP, "the machine's clock, slowly"),
-    ("sysfs_call", "", SECCOMP, "a call that nobody needs"),
-    ("move_pages", "", SECCOMP, "moves memory of others"),
-    ("migrate_pages", "", SECCOMP, "moves memory of others"),
-    ("write_proc_self", "", LANDLOCK, "what is not for writing is not written"),
-    ("signal_init", "", LANDLOCK, "the init reports how the step ended"),
-    ("session_of_host", "", SESSION, "a session without a terminal can't type into one"),
-    ("read", "/proc/kallsyms", MASKS, "where the kernel's functions are"),
-    ("read", "/proc/interrupts", MASKS, "what others type and send, by its timing"),
-    ("read", "/proc/keys", MASKS, "keys of the same user"),
-    ("list", "/proc/fs", MASKS, "what is mounted on the host"),
-    ("list", "/proc/irq", MASKS, "the hardware"),
-    ("list", "/proc/bus", MASKS, "the hardware"),
-    ("fork_bomb", "", {"--pids": 1000}, "processes are few"),
-    ("thread_bomb", "", {"--pids": 1000, "--memory-mib": 8192}, "threads count as processes"),
-    ("memory_bomb", "", {"--memory-mib": 512}, "memory is bounded"),
-    # What a busy disk has not taken yet counts as memory, and can't be reclaimed: with the narrow limit it is luck.
-    ("disk_fill", "/workspace/x", {"--disk-mib": 512, "--memory-mib": 512}, "the host's disk is shared"),
-    ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
-    ("inode_fill", "/workspace", {"--disk-mib": 512}, "files without content fill a disk, too"),
-    ("output_flood", "", {"--output-limit-bytes": 100000000}, "what is printed is kept"),
-]
-# What the command line gives by default, for the attacks on limits.
-# A sandbox's init is Pawl's own program, and counts where no cgroup does: a sanitizer makes it larger. Still less than what memory_bomb wants.
-MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
-NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
-# How a limit says that it was reached; the others are errors inside.
-# Memory: the kernel's killer, or an error of malloc where rlimits stand in for a cgroup.
-ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123,), "inode_fill": (123,), "output_flood": (123,)}
+OWNER_OF_SETUID = 4321
 
 
 class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.stopped, cls.further = set(), set()  # what was seen of each program
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-"))
         for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
             shutil.copy(program, cls.root)
@@ -90,13 +33,17 @@ class Hostile(unittest.TestCase):
         (cls.root / "project").mkdir()
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
 
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.stopped == cls.further, f"seen only with, or only without their walls: {cls.stopped ^ cls.further}"
+
     def run_it(self, argv, walls_off="", **kwargs):
         passed = {name: kwargs.pop(name) for name in [*kwargs] if name.isupper()}
         env = {**os.environ, "PAWL_WALLS_OFF": walls_off, **passed}
         return subprocess.run([str(word) for word in argv], env=env, cwd=self.root, capture_output=True, timeout=600, **kwargs)
 
     def inside(self, attack, argument, limits=None, walls_off="", ro=(), **kwargs):
-        options = [word for pair in {**NARROW, **(limits or {})}.items() for word in pair]
+        options = [word for pair in {**programs.NARROW, **(limits or {})}.items() for word in pair]
         shown = [word for pair in ro for word in ("--ro", pair)]
         return self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", self.root / "project", *options, "--ro", f"{self.root}/attacks:/attacks",
                             *shown, "--", "/attacks", attack, *([argument] if argument else [])], walls_off, **kwargs)
@@ -104,121 +51,107 @@ class Hostile(unittest.TestCase):
     def outside(self, attack, argument, **kwargs):
         return self.run_it([self.root / "attacks", attack, *([argument] if argument else [])], **kwargs)
 
-    def assert_stopped(self, done, endings=(1, 128 + signal.SIGSYS)):
+    def assert_stopped(self, program, done, endings=(1, 128 + signal.SIGSYS)):
         # 1: an error; SIGSYS: killed by the filter. 125 would say that nothing ran.
         self.assertIn(done.returncode, endings, done.stderr)
+        self.stopped.add(program)
+
+    def assert_further(self, program, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.further.add(program)
 
     def test_calls_files_and_limits(self):
-        self.assertGreaterEqual(len(CALLS), 45)
-        for attack, argument, wall, why in CALLS:
+        plan = self.root / "plan"
+        plan.mkdir()
+        ro = [f"{plan}:/plan"]
+        for attack, argument, wall, why in programs.CALLS:
             with self.subTest(attack=attack, argument=argument, why=why):
-                endings = ENDINGS.get(attack) or (1, 128 + signal.SIGSYS)
-                self.assert_stopped(self.inside(attack, argument), endings)
+                endings = programs.ENDINGS.get(attack) or (1, 128 + signal.SIGSYS)
+                self.assert_stopped(attack, self.inside(attack, argument, ro=ro), endings)
                 for one in wall.split() if isinstance(wall, str) and " " in wall else ():
-                    self.assert_stopped(self.inside(attack, argument, walls_off=one))
-                further = (self.inside(attack, argument, walls_off=wall) if isinstance(wall, str)
-                           else self.inside(attack, argument, wall))
-                self.assertEqual(further.returncode, 0, f"without {wall}: {further.stderr}")
+                    self.assert_stopped(attack, self.inside(attack, argument, walls_off=one, ro=ro))
+                self.assert_further(attack, self.inside(attack, argument, walls_off=wall, ro=ro) if isinstance(wall, str)
+                                    else self.inside(attack, argument, wall))
 
     def test_a_budget_ends_whatever_one_ignores(self):
-        self.assert_stopped(self.inside("outlive_the_budget", "", {"--time-budget-seconds": 1}), (124,))
-        self.assertEqual(self.inside("outlive_the_budget", "").returncode, 0)
+        self.assert_stopped("outlive_the_budget", self.inside("outlive_the_budget", "", {"--time-budget-seconds": 1}), (124,))
+        self.assert_further("outlive_the_budget", self.inside("outlive_the_budget", ""))
 
-    def test_two_walls_keep_what_is_read_only(self):
-        plan = self.root / "plan"
-        plan.mkdir(exist_ok=True)
-        shown = [f"{plan}:/plan"]
-        for path in ("/plan/x", "/x", "/etc/x", "/etc/ld.so.preload", "/var/x"):
-            with self.subTest(path):
-                for off in ("", "read_only", "landlock"):
-                    self.assert_stopped(self.inside("make", path, walls_off=off, ro=shown))
-                self.assertEqual(self.inside("make", path, walls_off="read_only landlock", ro=shown).returncode, 0)
+    def supervisor(self, walls_off=""):
+        """A sandbox that runs: its supervisor's pid, and where its memory begins, as far as that can be seen."""
+        running = subprocess.Popen([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", "echo up; sleep 300"], stdout=subprocess.PIPE,
+                                   env={**os.environ, "PAWL_HOSTILE_MARKER": "1", "PAWL_WALLS_OFF": walls_off})
+        self.addCleanup(lambda: (running.terminate(), running.wait(), running.stdout.close()))
+        self.assertEqual(running.stdout.readline(), b"up\n")
+        return running.pid, self.content(pathlib.Path(f"/proc/{running.pid}/maps")).decode().split("-")[0]
 
     def test_the_host_is_out_of_sight(self):
-        marker = self.root / "secret"
-        marker.write_text("x")
-        victim = subprocess.Popen(["sleep", "300"], env={"PAWL_HOSTILE_MARKER": "1"})
-        self.addCleanup(lambda: (victim.kill(), victim.wait()))
-        self.wait_until_mapped(victim.pid, b"PAWL_HOSTILE_MARKER")
-        unix = socket.socket(socket.AF_UNIX)
+        secret = self.root / "secret"
+        secret.write_text("x")
+        unix, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
         unix.bind(str(self.root / "docker.sock"))
-        unix.listen(50)
-        abstract = socket.socket(socket.AF_UNIX)
         abstract.bind(f"\0pawl-hostile-{os.getpid()}")
-        abstract.listen(50)
         tcp = socket.create_server(("127.0.0.1", 0))
         for each in (unix, abstract, tcp):
+            each.listen(50)
             self.addCleanup(each.close)
         libc = ctypes.CDLL(None, use_errno=True)
         key = 0x50000000 + os.getpid()
         memory = libc.shmget(key, 4096, 0o1600)
         self.addCleanup(libc.shmctl, memory, 0, None)
-        maps = pathlib.Path(f"/proc/{victim.pid}/maps").read_text().split("-")[0]
-        table = [
-            ("read", marker, "files of the host are not there"),
-            ("dotdot", marker, "the root has no outside"),
-            ("root_of_others", marker, "nor has another process's"),
-            ("environ_of_others", "PAWL_HOSTILE_MARKER", "credentials live in environments"),
-            ("processes", "", "other processes are not there"),
-            ("signal", victim.pid, "nor can they be signalled"),
-            ("ptrace", victim.pid, "nor traced"),
-            ("vm_read", f"{victim.pid}:{maps}", "nor read"),
-            ("unix_socket", self.root / "docker.sock", "a container engine's socket is root"),
-            ("abstract_socket", f"pawl-hostile-{os.getpid()}", "abstract sockets have no path to hide"),
-            ("loopback", tcp.getsockname()[1], "services of the host listen on loopback"),
-            ("shared_memory", key, "System V shared memory is global"),
-            ("list", "/sys", "devices and their switches"),
-            ("hostname_of_host", socket.gethostname(), "what tells machines apart"),
-        ]
-        if os.geteuid() == 0:
-            table += [("write_open", "/proc/sys/kernel/core_pattern", "the host runs what it names"),
-                      ("read", "/etc/shadow", "secrets of the system"), ("many_files", "", "open files are bounded")]
-        for attack, argument, why in table:
-            with self.subTest(attack=attack, why=why):
-                self.assert_stopped(self.inside(attack, str(argument)))
-                if attack == "many_files":
-                    continue  # outside it depends on who sets the limit
-                further = self.outside(attack, str(argument))
-                self.assertEqual(further.returncode, 0, f"outside: {further.stderr}")
+        supervisor, maps = self.supervisor(walls_off="supervisor")
+        arguments = {"secret": secret, "marker": "PAWL_HOSTILE_MARKER", "supervisor": supervisor, "maps": maps, "docker": self.root / "docker.sock",
+                     "abstract": f"pawl-hostile-{os.getpid()}", "port": tcp.getsockname()[1], "shared": key, "host": socket.gethostname(),
+                     "new": self.root / "new"}
+        for attack, argument, why in programs.HOST + (programs.HOST_OF_ROOT if os.geteuid() == 0 else []):
+            with self.subTest(attack=attack, argument=argument, why=why):
+                argument = argument.format(**arguments)
+                self.assert_stopped(attack, self.inside(attack, argument))
+                self.assert_further(attack, self.outside(attack, argument))
 
-    def wait_until_mapped(self, pid, marker):
-        """Popen returns when the old program is gone, which is before the new one is mapped: its environment comes last."""
-        deadline = time.monotonic() + 60
-        while marker not in self.content(pathlib.Path(f"/proc/{pid}/environ")):
-            self.assertLess(time.monotonic(), deadline, "the program was not loaded")
-            time.sleep(0.001)
+    def test_nobody_of_the_same_user_looks_into_a_supervisor(self):
+        for off in ("", "supervisor"):
+            pid, _ = self.supervisor(off)
+            for attack, argument in ("ptrace", pid), ("read", f"/proc/{pid}/environ"):
+                done = self.outside(attack, str(argument))
+                if off or os.geteuid() == 0:  # root may look at everything
+                    self.assert_further(attack, done)
+                else:
+                    self.assert_stopped(attack, done)
+
+    def test_a_setuid_file_has_no_effect(self):
+        if "SETUID" in os.environ:  # only root could make one
+            inside = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{os.environ['SETUID']}:/setuid", "--", "/setuid", "other_user"])
+            self.assert_stopped("other_user", inside)
+            self.assert_further("other_user", self.run_it([os.environ["SETUID"], "other_user"]))
+
+    def test_what_is_shown_can_not_be_linked_to(self):
+        self.assert_stopped("hardlink", self.inside("hardlink", "/attacks:/workspace/l"))
+        self.assert_further("hardlink", self.outside("hardlink", f"{self.root}/attacks:{self.root}/l"))
 
     def test_a_descriptor_is_a_right_and_none_is_inherited(self):
         with open("/dev/zero") as inherited:
-            argument, passed = str(inherited.fileno()), {"pass_fds": [inherited.fileno()]}
-            self.assert_stopped(self.inside("inherited_descriptor", argument, **passed))
-            self.assertEqual(self.inside("inherited_descriptor", argument, walls_off="descriptors", **passed).returncode, 0)
-
-    def test_the_init_is_not_traced(self):
-        for off in ("", "init", "landlock"):
-            self.assert_stopped(self.inside("ptrace_init", "", walls_off=off))
-        self.assertEqual(self.inside("ptrace_init", "", walls_off="init landlock").returncode, 0)
-
-    def test_no_core_is_left_and_open_files_are_bounded(self):
-        """Whoever starts us must allow more, as systemd does by default."""
-        for attack in ("core_dump", "many_files"):
-            with self.subTest(attack):
-                self.assert_stopped(self.inside(attack, ""))
-                self.assertEqual(self.inside(attack, "", walls_off="limits").returncode, 0)
+            attack, argument, passed = "inherited_descriptor", str(inherited.fileno()), {"pass_fds": [inherited.fileno()]}
+            self.assert_stopped(attack, self.inside(attack, argument, **passed))
+            self.assert_further(attack, self.inside(attack, argument, walls_off="descriptors", **passed))
 
     def test_what_is_left_behind_dies(self):
         mine = f"1000.{os.getpid()}"  # others on this machine sleep, too: this test as another user, at the same time
-        for script in (f"setsid sh -c 'sleep {mine} & sleep {mine}' >/dev/null 2>&1 & exit 0",
-                       f"for i in 1 2 3 4 5 6 7 8; do sh -c 'exit 0' & done; (sleep {mine} >/dev/null 2>&1 &) ; exit 0"):
-            done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", script])
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(self.sleepers(mine), [])
-            self.assertEqual(self.run_it(["sh", "-c", script]).returncode, 0)
-            deadline = time.monotonic() + 60
-            while not self.sleepers(mine):  # outside it lives on
-                self.assertLess(time.monotonic(), deadline)
-            for pid in self.sleepers(mine):
-                os.kill(pid, signal.SIGKILL)
+        for name, script, why in programs.LEFT_RUNNING:
+            with self.subTest(name, why=why):
+                script = script.format(sleep=f"sleep {mine}")
+                done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", script])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.sleepers(mine), [])
+                self.stopped.add(name)
+                self.assertEqual(self.run_it(["sh", "-c", script]).returncode, 0)
+                deadline = time.monotonic() + 60
+                while not self.sleepers(mine):  # outside it lives on
+                    self.assertLess(time.monotonic(), deadline)
+                self.further.add(name)
+                while left := self.sleepers(mine):
+                    for pid in left:
+                        os.kill(pid, signal.SIGKILL)
 
     def sleepers(self, seconds):
         return [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
@@ -239,50 +172,56 @@ class Hostile(unittest.TestCase):
         return done, target
 
     def test_what_comes_out_is_files_folders_and_links_that_stay_inside(self):
-        script = """
-            echo ok > good; mkfifo fifo; ln -s /etc/passwd outside; ln -s ../../../x up; ln -s good inside
-            cp /bin/true setuid; chmod 6755 setuid; mkdir -p d; ln good d/hard; touch "$(printf 'a\\nb')"
-            python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
-            mkdir .pawl && echo filled > .pawl/runs; truncate -s 8G sparse 2>/dev/null; true"""
-        done, target = self.copied_out("sh", "-c", script)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((target / "good").read_text(), "ok\n")
-        self.assertEqual(os.readlink(target / "inside"), "good")
-        refused = ("fifo", "socket", "outside", "up", "a\nb", ".pawl")
-        for name in refused:
-            self.assertFalse(os.path.lexists(target / name), name)
-        self.assertEqual((target / "setuid").stat().st_mode & 0o7000, 0)
-        self.assertLess(sum(p.stat().st_blocks for p in target.rglob("*")) * 512, 64 << 20, "a hole stays a hole")
-        for name in (b"fifo", b"socket", b"outside", b".pawl"):
-            self.assertIn(b"not copied out: " + name, done.stderr)
-        done, target = self.copied_out("sh", "-c", script, walls_off="copy_out")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for name in refused:
-            self.assertTrue(os.path.lexists(target / name), name)
-        self.assertNotEqual((target / "setuid").stat().st_mode & 0o7000, 0)
+        for name, script, why in programs.LEFT_FILES:
+            with self.subTest(name, why=why):
+                script = f"echo ok > good; ln -s good inside; mkdir d; ln good d/hard; {script}"
+                done, target = self.copied_out("sh", "-c", script)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(((target / "good").read_text(), (target / "d/hard").read_text(), os.readlink(target / "inside")), ("ok\n", "ok\n", "good"))
+                self.assertFalse(os.path.lexists(target / name))
+                self.assertIn(b"not copied out: ", done.stderr)
+                self.stopped.add(name)
+                done, target = self.copied_out("sh", "-c", script, walls_off="copy_out")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(os.path.lexists(target / name))
+                self.further.add(name)
+
+    def test_a_setuid_file_loses_the_bit(self):
+        for walls_off, seen in ("", self.stopped), ("copy_out", self.further):
+            done, target = self.copied_out("sh", "-c", "cp /bin/true setuid; chmod 6755 setuid", walls_off=walls_off)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((target / "setuid").stat().st_mode & 0o6000, 0o6000 if walls_off else 0)
+            seen.add("setuid_left_behind")
 
     def test_a_sparse_bomb_is_refused_before_it_is_read(self):
-        for walls_off, bombs in ("", 1), ("copy_out", 9):  # 64 MiB of length, holes and all
+        for walls_off, bombs, seen in ("", 1, self.stopped), ("copy_out", 9, self.further):  # 64 MiB of length, holes and all
             done, target = self.copied_out("sh", "-c", "echo ok > good; for i in $(seq 9); do truncate -s 60M bomb$i; done",
                                            options=("--disk-mib", "64"), walls_off=walls_off)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual((target / "good").read_text(), "ok\n")
             self.assertEqual(len(list(target.glob("bomb*"))), bombs)
+            self.assertLess(sum(p.stat().st_blocks for p in target.rglob("*")) * 512, 64 << 20, "a hole stays a hole")
             self.assertEqual(b"not copied out: bomb" in done.stderr, not walls_off)
+            seen.add("sparse_bomb")
 
     def test_folders_nested_deeper_than_any_path_are_refused(self):
-        script = """
+        for program, name, depth in ("deep_folders", "d", 4000), ("long_names", "n" * 255, 40):
+            script = f"""
 import os
 open('good', 'w').write('ok')
-for _ in range(4000):
-    os.mkdir('d'); os.chdir('d')"""
-        done, target = self.copied_out("python3", "-c", script)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((target / "good").read_text(), "ok")
-        self.assertIn(b"not copied out: d/d/", done.stderr)
-        self.assertLess(self.folders_below(target), 2000, "every path fits into PATH_MAX")
-        _, target = self.copied_out("python3", "-c", script, walls_off="copy_out")
-        self.assertEqual(self.folders_below(target), 4000)
+for _ in range({depth}):
+    os.mkdir('{name}'); os.chdir('{name}')"""
+            with self.subTest(program):
+                done, target = self.copied_out("python3", "-c", script)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual((target / "good").read_text(), "ok")
+                self.assertIn(f"not copied out: {name}/{name}/".encode(), done.stderr)
+                self.assertLess(self.folders_below(target), depth / 2, "every path fits into PATH_MAX")
+                self.stopped.add(program)
+                done, target = self.copied_out("python3", "-c", script, walls_off="copy_out")
+                # All of it comes out, or nothing: what we do by path we can't do here.
+                self.assertTrue(done.returncode != 0 or self.folders_below(target) == depth, done.stderr)
+                self.further.add(program)
 
     def folders_below(self, folder):
         return len(subprocess.run(["find", folder, "-mindepth", "1", "-type", "d"], check=True, capture_output=True).stdout.split())
@@ -301,26 +240,54 @@ for _ in range(4000):
             for path in target.rglob("*"):
                 self.assertFalse(path.is_symlink(), path)
                 self.assertEqual(path.read_text() if path.is_file() else "mine\n", "mine\n")
+        self.stopped.add("swapped_folder")
         done, target = self.copied_out(*race, walls_off="copy_out")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the host's", [path.read_text() for path in target.glob("*/key")])
+        self.further.add("swapped_folder")
 
     def test_a_library_of_one_step_is_not_loaded_by_the_next(self):
         script = ("sh", "-c", "echo $LD_PRELOAD $LD_LIBRARY_PATH")
         self.assertEqual(self.run_it([self.root / "pawl", "sandbox", "exec", "--", *script], LD_LIBRARY_PATH="/x").stdout.strip(), b"")
+        self.stopped.add("library_path")
         self.assertEqual(self.run_it(script, LD_LIBRARY_PATH="/x").stdout.strip(), b"/x")
-        self.assertEqual(self.run_it([self.root / "pawl", "sandbox", "exec", "--env", "API_TOKEN", "--", "true"]).returncode, 0)
+        self.further.add("library_path")
+
+    def test_at_least_sixty_programs_and_none_of_them_without_a_reason(self):
+        listed = set(self.run_it([self.root / "attacks", "--list"]).stdout.decode().split())
+        self.assertLessEqual(listed, programs.all_programs())
+        self.assertGreaterEqual(len(programs.all_programs()), 60)
+
+
+def prepare():
+    """As root: programs that the ordinary user can run, and a setuid file, which no other could make."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-bin-"))
+    os.chmod(folder, 0o755)
+    for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
+        shutil.copy(program, folder)
+    setuid = shutil.copy(os.environ["ATTACKS"], folder / "setuid")
+    os.chown(setuid, OWNER_OF_SETUID, OWNER_OF_SETUID)
+    os.chmod(setuid, 0o4755)
+    os.environ.update(PAWL=str(folder / "pawl"), ATTACKS=str(folder / "attacks"), SETUID=str(setuid))
+    return folder
+
+
+def as_ordinary_user():
+    folder = prepare()
+    try:
+        return subprocess.run([sys.executable, __file__, "invoker", *sys.argv[1:]], user=ORDINARY, group=ORDINARY, extra_groups=[], cwd="/",
+                              env={**os.environ, "HOME": "/tmp"}).returncode
+    finally:
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
     if sys.argv.pop(1) == "ordinary_user" and os.geteuid() == 0:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-bin-"))
-        os.chmod(folder, 0o755)
-        for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
-            shutil.copy(program, folder)
-        os.environ.update(PAWL=str(folder / "pawl"), ATTACKS=str(folder / "attacks"), HOME="/tmp")
-        os.setgroups([])
-        os.setgid(ORDINARY)
-        os.setuid(ORDINARY)
-        os.chdir("/")
-    unittest.main(verbosity=1)
+        sys.exit(as_ordinary_user())
+    prepared = prepare() if os.geteuid() == 0 else None
+    outcome = unittest.main(verbosity=1, exit=False).result
+    if prepared:
+        shutil.rmtree(prepared)
+        if len(sys.argv) == 1:  # all tests: as root nothing is left out
+            assert Hostile.stopped == programs.all_programs(), f"never run: {programs.all_programs() - Hostile.stopped}"
+    sys.exit(not outcome.wasSuccessful())

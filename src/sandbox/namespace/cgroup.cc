@@ -16,7 +16,7 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
-constexpr std::uint64_t kControlFileBytesMax = 64 << 10;
+constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
 
@@ -200,8 +200,8 @@ CgroupUse Cgroup::use() const {
   return use;
 }
 
-void Cgroup::remove_empty() const {
-  for (const auto& at : folders_) rmdir(at.folder.c_str());
+void Cgroup::remove_empty() {
+  std::erase_if(folders_, [](const auto& at) { return rmdir(at.folder.c_str()) == 0; });
 }
 
 void Cgroup::remove() {

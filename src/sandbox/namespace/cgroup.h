@@ -56,7 +56,7 @@ class Cgroup {
   Result<os::UniqueFd> make(std::size_t index) const;
   CgroupUse use() const;
   // Those that nobody is in any more, which takes the kernel a tenth of a millisecond.
-  void remove_empty() const;
+  void remove_empty();
   void remove();
 
  private:

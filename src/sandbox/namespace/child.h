@@ -28,8 +28,11 @@ inline constexpr char kNoNamespaces[] =
 
 // What the parent finds out while the init starts. Comes over sync_fd, when the id maps are written.
 struct ChildStart {
-  bool privileged = false;         // supplementary groups are dropped; trees follow, with their owners mapped
-  bool limit_by_rlimits = false;   // no cgroup bounds memory and processes
+  bool privileged = false;  // supplementary groups are dropped; trees follow, with their owners mapped
+};
+// And while the command starts. Comes over cgroups_fd.
+struct CommandLimits {
+  bool by_rlimits = false;         // no cgroup bounds memory and processes
   std::size_t cgroups_follow = 0;  // how many to join
 };
 

@@ -46,10 +46,11 @@ class Command {
     bring_up_loopback();
     connect_streams();
     open_listeners();
-    join_cgroups();
+    const CommandLimits limits = await_limits();
+    join_cgroups(limits.cgroups_follow);
     need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
     // What needs no file of the sandbox, while the mounts are made.
-    set_limits();
+    set_limits(limits.by_rlimits);
     drop_capabilities();
     // A session keyring of its own: whatever hung on the one inherited is out of reach, even where keyctl is
     // not.
@@ -94,9 +95,18 @@ class Command {
     }
   }
 
+  CommandLimits await_limits() const {
+    CommandLimits limits;
+    ssize_t got = 0;
+    do got = read(job_.cgroups_fd, &limits, sizeof limits);
+    while (got < 0 && errno == EINTR);
+    if (got != static_cast<ssize_t>(sizeof limits)) _exit(1);  // a parent that gave up, and has said why
+    return limits;
+  }
+
   // Only the command and what it starts: the init is ours.
-  void join_cgroups() const {
-    for (std::size_t i = 0; i < job_.start.cgroups_follow; ++i) {
+  void join_cgroups(std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i) {
       const auto cgroup = take_over(job_.cgroups_fd, Waiting::kForOne);
       if (!cgroup) _exit(1);  // the parent could not make it, and has said so
       need(join_cgroup(cgroup->fd.get()), "cgroup: join");
@@ -104,14 +114,14 @@ class Command {
     need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
   }
 
-  void set_limits() const {
+  void set_limits(bool by_rlimits) const {
     if (job_.walls.limits) {
       set_limit(RLIMIT_CORE, 0);
       set_limit(RLIMIT_NOFILE, kOpenFilesMax);
     }
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib) << 20);
-    if (!job_.start.limit_by_rlimits) return;
+    if (!by_rlimits) return;
     // Of this user in this user namespace only (since Linux 5.14). The init is one.
     set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);
     set_limit(RLIMIT_DATA, static_cast<rlim_t>(job_.spec->memory_limit_mib) << 20);

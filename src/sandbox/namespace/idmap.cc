@@ -19,9 +19,10 @@ namespace {
 
 // Above every range that systemd hands out (UIDS-GIDS: containers end at 1879048191) and below 2^31.
 constexpr unsigned kOutsideUid = 1'900'000'000;
+constexpr std::uint64_t kIdMapBytesMax = 16 << 10;  // 340 lines (user_namespaces(7)) of 33 bytes
 
 bool can_map(unsigned uid) {
-  auto text = os::read_file("/proc/self/uid_map", 64 << 10);
+  auto text = os::read_file("/proc/self/uid_map", kIdMapBytesMax);
   unsigned inside = 0, outside = 0, count = 0;
   int used = 0;
   for (const char* at = text ? text->c_str() : "";

@@ -91,8 +91,12 @@ Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) 
 }
 
 // While the init gets ready: the command joins each as it comes.
-Status send_cgroups(const Cgroup& cgroup, int cgroups_fd) {
-  for (std::size_t i = 0; cgroup.is_joined() && i < cgroup.size(); ++i) {
+Status send_cgroups(const Cgroup& cgroup, bool limit_by_rlimits, int cgroups_fd) {
+  const CommandLimits limits{.by_rlimits = limit_by_rlimits,
+                             .cgroups_follow = cgroup.is_joined() ? cgroup.size() : 0};
+  if (send(cgroups_fd, &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits)
+    return fail_errno(errno, "start");
+  for (std::size_t i = 0; i < limits.cgroups_follow; ++i) {
     PAWL_TRY(const auto tasks, cgroup.make(i));
     if (!hand_over(cgroups_fd, HandOver::kCgroup, i, tasks.get())) return fail_errno(errno, "start");
   }
@@ -273,13 +277,14 @@ class NamespaceBackend final : public Backend {
     const int pid = clone_process(kNamespacesFromStart, into_cgroup.get(), pidfd);
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
-    // From here on while the init gets ready.
+    // From here on while the init gets ready: first what it waits for.
     const Identity identity = sandbox_identity();
+    const ChildStart start{.privileged = identity.privileged};
+    auto started = write_id_maps(pid, identity);
+    if (started && send(sync.ours.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
+      started = fail_errno(errno, "start");
     const auto& home = cgroup_home();
     if (!cgroup) cgroup = cgroup_for(*job.spec, execution.run.run_id);
-    const ChildStart start{.privileged = identity.privileged,
-                           .limit_by_rlimits = !home.limits("memory") || !home.limits("pids"),
-                           .cgroups_follow = cgroup->is_joined() ? cgroup->size() : 0};
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
                     .stdout_fd = std::move(out.read_end),
@@ -289,20 +294,17 @@ class NamespaceBackend final : public Backend {
                     .egress = egress,
                     .upper = folders.upper,
                     .disk_at_start = execution.copied ? disk_use_bytes(folders.upper) : 0,
-                    .watch_memory = start.limit_by_rlimits,
+                    .watch_memory = !home.limits("memory") || !home.limits("pids"),
                     .cgroup = &*cgroup,
                     .spec = job.spec,
                     .events = &events};
     for (auto* fd : {&sync.theirs, &cgroups.theirs, &self, &out.write_end, &err.write_end, &report.write_end})
       fd->reset();
-    auto started = write_id_maps(pid, identity);
-    if (started && send(watched.sync_fd.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
-      started = fail_errno(errno, "start");
-    if (started) started = send_cgroups(*cgroup, cgroups.ours.get());
+    if (started) started = send_cgroups(*cgroup, watched.watch_memory, cgroups.ours.get());
     cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
-    if (!folders.upper.empty() || folders.in_memory) undumpable.emplace();
+    if ((!folders.upper.empty() || folders.in_memory) && job.walls.supervisor) undumpable.emplace();
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own words say more

@@ -22,7 +22,7 @@ struct Watched {
   std::string upper;                 // whose disk use is bounded; "": none
   std::int64_t disk_at_start = 0;    // bytes: a copied workspace is there already
   bool watch_memory = false;         // no cgroup does it
-  const Cgroup* cgroup = nullptr;
+  Cgroup* cgroup = nullptr;
   const SandboxSpec* spec = nullptr;
   const Events* events = nullptr;
 };

@@ -1,0 +1,149 @@
+"""The hostile programs, each with the wall that stops it and the reason why it must not work. What wants the network is in cli/egress_test.py.
+
+A name is that of a program in attacks.cc, or of a script that is here. hostile_test.py runs each twice: stopped with every wall up, further with that wall off.
+"""
+
+import os
+
+SECCOMP, LANDLOCK, MASKS, SESSION = "seccomp", "landlock", "masks", "session"
+
+# (program, argument, wall or options that weaken it, why): inside, then inside without the wall.
+CALLS = [
+    ("userns_unshare", "", SECCOMP, "a user namespace gives capabilities, and with them most of the kernel"),
+    ("userns_clone", "", SECCOMP, "the same by clone"),
+    ("userns_clone3", "", SECCOMP, "the same by clone3, whose flags no filter can see"),
+    ("mount_in_userns", "", "seccomp landlock", "mounts of one's own cover read-only ones"),
+    ("pivot_root_in_userns", "", "seccomp landlock", "so does a root of one's own"),
+    ("chroot_in_userns", "", SECCOMP, "the classic escape: a root of one's own, and a descriptor from before it"),
+    ("netns_in_userns", "", SECCOMP, "the network code is large, and reachable with capabilities"),
+    ("raw_socket_in_userns", "", SECCOMP, "packets of one's own making"),
+    ("setns", "", SECCOMP, "enters the namespaces of others"),
+    ("open_tree", "", SECCOMP, "the new mount interface does what mount does"),
+    ("pidfd_getfd", "", SECCOMP, "takes descriptors out of other processes"),
+    ("keyctl", "", SECCOMP, "keyrings are shared by user id, across namespaces"),
+    ("add_key", "", SECCOMP, "a key outlives its step"),
+    ("request_key", "", SECCOMP, "runs a helper of the host"),
+    ("bpf", "", SECCOMP, "programs in the kernel, with a history of holes"),
+    ("perf_event", "", SECCOMP, "counts what other processes do, with a history of holes"),
+    ("userfaultfd", "", SECCOMP, "stops the kernel in the middle of a copy: makes races easy"),
+    ("io_uring", "", SECCOMP, "does calls that no filter sees"),
+    ("memfd_secret", "", SECCOMP, "memory that nobody can account for"),
+    ("modify_ldt", "", SECCOMP, "segments of one's own, for no program of today"),
+    ("x32", "", SECCOMP, "the same calls under numbers that a careless list lets pass"),
+    ("int80", "", SECCOMP, "the 32-bit calls have numbers of their own"),
+    ("tiocsti", "", SECCOMP, "types into the terminal of whoever looks"),
+    ("tiocsti_high_bits", "", SECCOMP, "the kernel looks at 32 bits of the request, a careless filter at 64"),
+    ("tioclinux", "", SECCOMP, "types by the console's clipboard"),
+    ("packet_socket", "", SECCOMP, "raw packets"),
+    ("vsock_socket", "", SECCOMP, "reaches the hypervisor, past every network namespace"),
+    ("key_socket_high_bits", "", SECCOMP, "the family, too, is 32 bits"),
+    ("file_handle", "", SECCOMP, "the first half of opening files by number, past every path"),
+    ("fanotify", "", SECCOMP, "watches files of others"),
+    ("clock_settime", "", SECCOMP, "the machine's clock"),
+    ("clock_adjtime", "", SECCOMP, "the machine's clock, slowly"),
+    ("sysfs_call", "", SECCOMP, "a call that nobody needs"),
+    ("move_pages", "", SECCOMP, "moves memory of others"),
+    ("migrate_pages", "", SECCOMP, "moves memory of others"),
+    ("write_proc_self", "", LANDLOCK, "what is not for writing is not written"),
+    ("signal_init", "", LANDLOCK, "the init, its parent, reports how the step ended"),
+    ("ptrace_init", "", "init landlock", "nor may its words be forged"),
+    ("session_of_host", "", SESSION, "a session without a terminal can't type into one"),
+    ("read", "/proc/kallsyms", MASKS, "where the kernel's functions are"),
+    ("read", "/proc/interrupts", MASKS, "what others type and send, by its timing"),
+    ("read", "/proc/keys", MASKS, "keys of the same user"),
+    ("list", "/proc/fs", MASKS, "what is mounted on the host"),
+    ("list", "/proc/irq", MASKS, "the hardware"),
+    ("list", "/proc/bus", MASKS, "the hardware"),
+    ("core_dump", "", "limits", "a core is large, and has what was in memory"),
+    ("many_files", "", "limits", "the machine's table of open files is shared"),
+    ("fork_bomb", "", {"--pids": 1000}, "processes are few"),
+    ("zombie_storm", "", {"--pids": 1000}, "so are those that have ended, while nobody waits for them"),
+    ("thread_bomb", "", {"--pids": 1000, "--memory-mib": 8192}, "threads count as processes"),
+    ("memory_bomb", "", {"--memory-mib": 512}, "memory is bounded"),
+    # What a busy disk has not taken yet counts as memory, and can't be reclaimed: with the narrow limit it is luck.
+    ("disk_fill", "/workspace/x", {"--disk-mib": 512, "--memory-mib": 512}, "the host's disk is shared, and .pawl lies on it"),
+    ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
+    ("inode_fill", "/workspace", {"--disk-mib": 512}, "files without content fill a disk, too"),
+    ("output_flood", "", {"--output-limit-bytes": 100000000}, "what is printed is kept"),
+    ("make", "/plan/x", "read_only landlock", "the plan judges the step"),
+    ("make", "/x", "read_only landlock", "the root is the sandbox's, and counts as nobody's memory"),
+    ("make", "/etc/x", "read_only landlock", "so is its /etc"),
+    ("make", "/etc/ld.so.preload", "read_only landlock", "it is loaded into every program"),
+    ("make", "/var/x", "read_only landlock", "what a step leaves is in its workspace"),
+]
+
+# What the command line gives by default, for the attacks on limits.
+# A sandbox's init is Pawl's own program, and counts where no cgroup does: a sanitizer makes it larger. Still less than what memory_bomb wants.
+MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
+NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
+# How a limit says that it was reached; the others are errors inside.
+# Memory: the kernel's killer, or an error of malloc where rlimits stand in for a cgroup.
+ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123,), "inode_fill": (123,), "output_flood": (123,)}
+
+# (program, argument, why): inside, then outside of any sandbox, without its namespaces and its root.
+HOST = [
+    ("read", "{secret}", "files of the host are not there"),
+    ("dotdot", "{secret}", "the root has no outside"),
+    ("own_root", "{secret}", "nor by another name"),
+    ("root_of_others", "{secret}", "nor has another process's"),
+    ("environ_of_others", "{marker}", "credentials live in environments"),
+    ("processes", "", "other processes are not there"),
+    ("signal", "{supervisor}", "nor can they be signalled"),
+    ("ptrace", "{supervisor}", "nor traced"),
+    ("vm_read", "{supervisor}:{maps}", "nor read"),
+    ("unix_socket", "{docker}", "a container engine's socket is root"),
+    ("abstract_socket", "{abstract}", "abstract sockets have no path to hide"),
+    ("loopback", "{port}", "services of the host listen on loopback"),
+    ("shared_memory", "{shared}", "System V shared memory is global"),
+    ("list", "/sys", "devices and their switches"),
+    ("hostname_of_host", "{host}", "what tells machines apart"),
+]
+# Outside of any sandbox these are for root alone, or need a file that only root could make.
+HOST_OF_ROOT = [
+    ("write_open", "/proc/sys/kernel/core_pattern", "the host runs what it names"),
+    ("write_open", "/dev/kmsg", "the kernel's log, and every other device"),
+    ("write_open", "/sys/class/net/lo/mtu", "what the kernel does with its hardware"),
+    ("device_node", "{new}", "a device is whatever its number says"),
+    ("read", "/etc/shadow", "secrets of the system"),
+]
+
+# Scripts that want to outlive their step; outside they do. {sleep} is told from others' by its argument.
+LEFT_RUNNING = [
+    ("double_fork_daemon", "setsid sh -c '{sleep} & {sleep}' >/dev/null 2>&1 & exit 0", "a daemon goes on without anybody's budget"),
+    ("orphan_among_zombies", "for i in 1 2 3 4 5 6 7 8; do sh -c 'exit 0' & done; ({sleep} >/dev/null 2>&1 &) ; exit 0", "so does who hides among the dead"),
+]
+
+# Scripts that leave something in the workspace, its path, and why it does not come out; without the wall copy_out it does.
+LEFT_FILES = [
+    ("fifo", "mkfifo fifo", "who opens it waits for ever"),
+    ("socket", "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'", "it leads to whoever listens"),
+    ("absolute", "ln -s /etc/passwd absolute", "a link that is followed outside shows the host's files"),
+    ("upwards", "ln -s ../../../x upwards", "so does one that climbs"),
+    ("folder", "ln -s / folder", "and one in the place of a folder"),
+    ("a\nb", "touch \"$(printf 'a\\nb')\"", "names are printed, and listed line by line"),
+    ("a\x1b[2Jb", "touch \"$(printf 'a\\033[2Jb')\"", "they can steer a terminal"),
+    (".git", "mkdir -p .git/hooks && echo x > .git/hooks/post-checkout", "git of the host runs hooks"),
+    (".pawl", "mkdir .pawl && echo filled > .pawl/runs", "Pawl's own state"),
+]
+
+# Each with a test of its own, which says what its wall is.
+ALONE = {
+    "outlive_the_budget": "a budget ends whatever one ignores",
+    "inherited_descriptor": "a descriptor is a right",
+    "other_user": "a setuid file makes nobody another one",
+    "hardlink": "a second name of a file outlives the first, and the mount that it was shown by",
+    "setuid_left_behind": "a setuid file on the host would be the host's",
+    "sparse_bomb": "holes take no room until somebody reads them",
+    "deep_folders": "no path leads to what lies too deep, not even to remove it",
+    "long_names": "the same with few folders",
+    "swapped_folder": "what was looked at is not what is read",
+    "library_path": "a library of one step in the next one's programs",
+}
+
+
+def all_programs():
+    return {row[0] for table in (CALLS, HOST, HOST_OF_ROOT, LEFT_RUNNING, LEFT_FILES) for row in table} | set(ALONE)
+
+
+def count():
+    return sum(len(table) for table in (CALLS, HOST, HOST_OF_ROOT, LEFT_RUNNING, LEFT_FILES, ALONE))
