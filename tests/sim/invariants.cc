@@ -23,11 +23,14 @@ bool same(const store::PhaseRow& a, const store::PhaseRow& b) {
   return key(a) == key(b);
 }
 
-// Without parsing it: in canonical order nothing nested comes after a row's own type, and a string's quotes
-// are escaped.
-bool is_of_type(std::string_view row, std::string_view type) {
-  const auto at = row.rfind(R"("type":")");
-  return at != row.npos && row.substr(at + 8).starts_with(std::string(type) + '"');
+// Of a text that a row has under `key`, without parsing it (a canonical string's quotes are escaped). Nothing
+// nested has such a key after a row's own type, nor at all in rows of steps; "" when it has none.
+std::string_view value_of(std::string_view row, std::string_view key) {
+  const auto quoted = "\"" + std::string(key) + "\":\"";
+  const auto at = row.rfind(quoted);
+  if (at == row.npos) return "";
+  row.remove_prefix(at + quoted.size());
+  return row.substr(0, row.find('"'));
 }
 
 }  // namespace
@@ -184,18 +187,19 @@ void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& epi
     std::int64_t attempts = 0, executed = 0;
     const auto rows = World::must(store_.ledger(run_id_, phase.phase_id, 1, kRowsMax));
     for (const auto& row : rows) {
-      // Only what says something of a step is read whole: an attempt's row is long.
-      attempts += is_of_type(row.line, "attempt") ? 1 : 0;
-      const bool marker = is_of_type(row.line, "pre_execute"), result = is_of_type(row.line, "executed");
-      if (!marker && !result && !is_of_type(row.line, "resume")) continue;
-      const Json line = *parse_json(row.line);
-      const std::string id = line.at("sandbox_run_id");
+      require(Json::accept(row.line), phase.phase_id, "a row that is no JSON");
+      const auto type = value_of(row.line, "type");
+      attempts += type == "attempt" ? 1 : 0;
+      const bool marker = type == "pre_execute", result = type == "executed";
+      if (!marker && !result && type != "resume") continue;
+      const std::string id(value_of(row.line, "sandbox_run_id"));
+      require(!id.empty(), phase.phase_id, "a row of a step that names none");
       if (marker) require(markers.insert(id).second, phase.phase_id, "one marker twice");
       if (result) {
         ++executed;
         require(markers.contains(id), phase.phase_id, "a result without a marker");
       }
-      if (!marker && !result && line.at("found") == "operator") ended_by_operator.insert(id);
+      if (!marker && !result && value_of(row.line, "found") == "operator") ended_by_operator.insert(id);
     }
     const auto steps = World::must(store_.steps(run_id_, phase.phase_id));
     require(attempts == phase.attempts_total, phase.phase_id, "an attempt without its ledger row");
