@@ -163,7 +163,8 @@ struct Vfs {
   }
 };
 
-SimDisk::SimDisk() {
+SimDisk::SimDisk(const Image& image) {
+  for (const auto& [path, bytes] : image) files_[path] = {.seen = bytes, .synced = bytes};
   PAWL_CHECK(g_disk == nullptr);
   g_disk = this;
   // The default: the store says nothing of how its file is kept.
@@ -171,6 +172,13 @@ SimDisk::SimDisk() {
 }
 
 SimDisk::~SimDisk() { g_disk = nullptr; }
+
+SimDisk::Image SimDisk::image() const {
+  Image out;
+  for (const auto& [path, file] : files_)
+    if (!file.synced.empty()) out[path] = file.synced;
+  return out;
+}
 
 void SimDisk::apply(std::string& content, const Write& write) {
   if (write.cuts) return content.resize(std::min(content.size(), write.offset));

@@ -30,7 +30,10 @@ class SimDisk {
     kPowerAtSync,   // all is written, and nothing synced
   };
 
-  SimDisk();
+  // What is on a disk and was synced, by path.
+  using Image = std::map<std::string, std::string>;
+
+  explicit SimDisk(const Image& image = {});
   ~SimDisk();
   SimDisk(const SimDisk&) = delete;
   SimDisk& operator=(const SimDisk&) = delete;
@@ -41,6 +44,7 @@ class SimDisk {
   // From here on every call fails, until restart().
   void fail_power() { dead_ = true; }
   bool is_dead() const { return dead_; }
+  Image image() const;
   // Whether the sectors that were not synced are all there, or `fate` decides of each, but for the first
   // header of a WAL's frame, which is lost: so it does not depend on the number of sectors what a commit came
   // to.

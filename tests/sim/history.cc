@@ -302,9 +302,10 @@ class History {
       const auto elsewhere = [](std::string_view name) { return name.find(kElsewhere) != name.npos; };
       return elsewhere(owner) == elsewhere(mine) && world_.dead_owners.contains(std::string(owner));
     };
-    mine.real = std::make_unique<executor::Executor>(
-        executor::World{store_, sandboxes_, objects_, world_.clock, world_.dice, redactor_, episodes_},
-        options, observer_);
+    mine.real =
+        std::make_unique<executor::Executor>(executor::World{store_, sandboxes_, objects_, world_.clock,
+                                                             world_.dice, machine_.redactor(), episodes_},
+                                             options, observer_);
   }
 
   // Between any two calls of an executor: nothing, most of the time.
@@ -453,7 +454,6 @@ class History {
   const std::set<std::int64_t>& without_;
   std::int64_t disturbances_ = 0;  // so far, with those that are left out
   World world_;
-  const secrets::Redactor redactor_{"", {}};
   SimEpisodes episodes_;
   Machine& machine_;
   SimStore store_;

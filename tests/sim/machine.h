@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ledger/ledger.h"
+#include "secrets/redact.h"
 #include "sim/disk.h"
 #include "store/store.h"
 
@@ -12,9 +13,20 @@ namespace pawl::sim {
 
 class Machine {
  public:
-  explicit Machine(std::shared_ptr<const store::RowSealer> sealer) : sealer_(std::move(sealer)) { open(); }
+  // `image`: of a disk that another machine left.
+  explicit Machine(std::shared_ptr<const store::RowSealer> sealer, const SimDisk::Image& image = {})
+      : sealer_(std::move(sealer)), disk_(image) {
+    open();
+  }
+  // A disk with an empty database on it: who makes many machines makes its schema once.
+  static SimDisk::Image formatted(std::shared_ptr<const store::RowSealer> sealer) {
+    Machine machine(std::move(sealer));
+    machine.store_.reset();
+    return machine.disk_.image();
+  }
 
   store::Store& store() { return *store_; }
+  const secrets::Redactor& redactor() const { return redactor_; }
   SimDisk& disk() { return disk_; }
   void restart(bool all_arrived, Dice fate) {
     disk_.fail_power();  // whatever the store says when it is closed
@@ -30,6 +42,7 @@ class Machine {
     store_ = *std::move(opened);
   }
   const std::shared_ptr<const store::RowSealer> sealer_;
+  const secrets::Redactor redactor_{"", {}};  // what it compiles, it compiles once
   SimDisk disk_;
   std::unique_ptr<store::Store> store_;
 };

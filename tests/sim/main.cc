@@ -1,5 +1,7 @@
 // pawl-sim: many histories, or one again.
 #include <fmt/format.h>
+#include <malloc.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +17,7 @@ namespace pawl::sim {
 namespace {
 
 constexpr std::int64_t kHistoriesAMachine =
-    200;  // then a fresh one: what is kept of the old ones is not looked at
+    20;  // then a fresh one: what is kept of the old ones is not looked at
 
 constexpr std::int64_t kShrinkCallsMax = 500'000;  // in all the histories that are tried: some seconds
 
@@ -33,14 +35,15 @@ int usage() {
 
 // Leaves out of a history that ends in a violation what is not needed for one: halves of what disturbs it,
 // then quarters, and so on (Zeller's ddmin).
-Told shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& sealer, Told told) {
+Told shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& sealer,
+            const SimDisk::Image& formatted, Told told) {
   std::set<std::int64_t> without;
   std::int64_t calls = 0;
   for (std::int64_t size = told.disturbances / 2; size > 0; size /= 2) {
     for (std::int64_t from = 0; from < told.disturbances && calls < kShrinkCallsMax; from += size) {
       auto fewer = without;
       for (std::int64_t i = from; i < from + size; ++i) fewer.insert(i);
-      Machine machine(sealer);
+      Machine machine(sealer, formatted);
       auto again = run_history(seed, machine, fewer);
       calls += again.calls;
       if (!again.violation) continue;
@@ -101,12 +104,13 @@ class Totals {
 int run(const Arguments& arguments) {
   const testing::TempFolder folder;
   const auto sealer = *ledger::open_sealer(folder.path());
+  const auto formatted = Machine::formatted(sealer);
   std::unique_ptr<Machine> machine;
   Totals totals;
   for (std::int64_t i = 0; i < arguments.histories; ++i) {
     if (i % kHistoriesAMachine == 0) {
       machine.reset();
-      machine = std::make_unique<Machine>(sealer);
+      machine = std::make_unique<Machine>(sealer, formatted);
     }
     const std::uint64_t seed = arguments.first + static_cast<std::uint64_t>(i);
     const Told told = run_history(seed, *machine);
@@ -114,7 +118,7 @@ int run(const Arguments& arguments) {
     if (arguments.story) tell(told);
     if (told.violation) {
       machine.reset();
-      const Told shrunk = shrink(seed, sealer, told);
+      const Told shrunk = shrink(seed, sealer, formatted, told);
       if (arguments.story) fmt::print("\nand shorter:\n");
       tell(shrunk);
       fmt::print("VIOLATION in seed {}, history {}: {}\nwhole: pawl-sim --seed {}\n", seed, i + 1,
@@ -130,6 +134,12 @@ int run(const Arguments& arguments) {
 }  // namespace pawl::sim
 
 int main(int argc, char** argv) {
+  // One thread, which gets and gives back some megabytes a history: nothing of them goes back to the system.
+  sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // what a schema and all statements need
+  sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 256);  // pages, in one piece a connection
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
   pawl::sim::Arguments arguments;
   for (int i = 1; i < argc; i += 2) {
     const std::string option = argv[i];
