@@ -195,30 +195,32 @@ std::vector<std::string> objects_of(const SandboxRun& run) {
 bool succeeded(const SandboxRun& run) { return run.outcome == Outcome::kExited && run.exit_code == 0; }
 
 Json to_json(const SandboxRun& run) {
-  return {{"run_id", run.run_id},
-          {"backend", run.backend},
-          {"gate_isolation_class", run.gate_isolation_class},
-          {"started_at", run.started_at},
-          {"ended_at", run.ended_at},
-          {"outcome", name(run.outcome)},
-          {"exit_code", run.exit_code},
-          {"signal", run.signal},
-          {"duration_ms", run.duration_ms},
-          {"cpu_ms", run.cpu_ms},
-          {"max_rss_kib", run.max_rss_kib},
-          {"microvm_milliseconds", run.microvm_milliseconds},
-          {"image_pull_bytes", run.image_pull_bytes},
-          {"build_cache_hit", run.build_cache_hit},
-          {"logs", run.logs},
-          {"logs_bytes", run.logs_bytes},
-          {"egress_allowlist", run.egress_allowlist},
-          {"network_log", run.network_log},
-          {"egress_refused", run.egress_refused},
-          {"trace", run.trace},
-          {"layer", run.layer},
-          {"copy_out", run.copy_out},
-          {"reason", run.reason},
-          {"refused", run.refused}};
+  Json out = {{"run_id", run.run_id},
+              {"backend", run.backend},
+              {"gate_isolation_class", run.gate_isolation_class},
+              {"started_at", run.started_at},
+              {"ended_at", run.ended_at},
+              {"outcome", name(run.outcome)},
+              {"exit_code", run.exit_code},
+              {"signal", run.signal},
+              {"duration_ms", run.duration_ms},
+              {"cpu_ms", run.cpu_ms},
+              {"max_rss_kib", run.max_rss_kib},
+              {"microvm_milliseconds", run.microvm_milliseconds},
+              {"image_pull_bytes", run.image_pull_bytes},
+              {"build_cache_hit", run.build_cache_hit},
+              {"logs", run.logs},
+              {"logs_bytes", run.logs_bytes},
+              {"egress_allowlist", run.egress_allowlist},
+              {"network_log", run.network_log},
+              {"egress_refused", run.egress_refused},
+              {"trace", run.trace},
+              {"layer", run.layer},
+              {"copy_out", run.copy_out},
+              {"reason", run.reason},
+              {"refused", run.refused}};
+  if (run.unsaved > 0) out["unsaved"] = run.unsaved;
+  return out;
 }
 
 Result<SandboxRun> run_from_json(const Json& json) {
@@ -248,6 +250,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("copy_out").get_to(run.copy_out);
     json.at("reason").get_to(run.reason);
     json.at("refused").get_to(run.refused);
+    if (const auto unsaved = json.find("unsaved"); unsaved != json.end()) unsaved->get_to(run.unsaved);
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());
   }
