@@ -18,6 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "savers"))
 import savers  # noqa: E402
+import steps  # noqa: E402
 
 PAWL, BENCH = sys.argv[1], sys.argv[2]
 LOAD = str(pathlib.Path(BENCH).with_name("agent_load"))
@@ -295,6 +296,7 @@ def main():
     figures.update(in_process())
     figures.update(simulator())
     figures.update(savers.figures(PAWL))
+    figures.update(steps.figures(PAWL))
     if AS_JSON:
         print(json.dumps({name: dict(zip(("value", "unit", "goal", "ok"), (round(f[0], 3), *f[1:])))
                           for name, f in figures.items()}))
