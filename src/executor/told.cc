@@ -1,12 +1,11 @@
 #include "executor/told.h"
 
 #include "agent/server.h"
+#include "base/money.h"
 #include "store/cost_row.h"
 
 namespace pawl::executor {
 namespace {
-
-constexpr std::int64_t kNanosOfMicro = 1000;
 
 Json redacted(const secrets::Redactor& redactor, const Json& details) {
   Json out = Json::object();
