@@ -49,7 +49,7 @@ std::string_view title_of(int status) {
       {431, "The headers are too large"},
       {500, "What was stored is damaged"},
       {503, "Not now; it did not happen"},
-      {507, "The disk is full"},
+      {507, "It could not be saved"},
       {417, "The expectation is not known"},
   }};
   for (const auto& [known, title] : kTitles)
@@ -74,9 +74,16 @@ Error disk_full(std::string message) {
   return {.kind = ErrorKind::kExhausted, .message = std::move(message), .sys_errno = ENOSPC};
 }
 
+std::string_view why_unsaved(const Error& error) {
+  if (is_disk_full(error)) return kDiskFull;
+  return error.kind == ErrorKind::kIndeterminate ? kIoError : std::string_view();
+}
+
 Answer problem(const Error& error) {
   const Kind kind = kind_of(error);
-  return problem(kind.status, kind.type, error.message);
+  Answer out = problem(kind.status, kind.type, error.message);
+  out.unsaved = why_unsaved(error);
+  return out;
 }
 
 void ObjectText::name(std::string_view name) {

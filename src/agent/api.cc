@@ -211,7 +211,7 @@ Api::Handled Api::log(const Call& call, WallTime now) {
   return no_content();
 }
 
-Api::Handled Api::begin_step(const Call& call, WallTime now) {
+Result<StepBegin> Api::step_of(const Call& call) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("key", "kind", "args_hash", "on_lost"));
   StepBegin step{.session = call.session};
@@ -226,6 +226,11 @@ Api::Handled Api::begin_step(const Call& call, WallTime now) {
       if (on_lost == text_of(choice)) step.on_lost = choice;
     if (!step.on_lost) return fail(ErrorKind::kInvalid, "'on_lost' is re_execute, ask or fail");
   }
+  return step;
+}
+
+Api::Handled Api::begin_step(const Call& call, WallTime now) {
+  PAWL_TRY(const auto step, step_of(call));
   PAWL_TRY(const auto begun, episode_->begin_step(step, now));
   ObjectText out;
   switch (begun.answer) {
@@ -247,8 +252,8 @@ Api::Handled Api::complete_step(const Call& call, WallTime now) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("key", "result"));
   PAWL_TRY(const auto key, body.id("key"));
-  PAWL_TRY(auto result, body.any("result", kResultBytesMax));
-  PAWL_OK(episode_->complete_step(key, std::move(result), now));
+  PAWL_TRY(const auto result, body.any("result", kResultBytesMax));
+  PAWL_OK(complete_step(key, result, now));
   return no_content();
 }
 
@@ -256,12 +261,12 @@ Api::Handled Api::fail_step(const Call& call, WallTime now) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("key", "error"));
   PAWL_TRY(const auto key, body.id("key"));
-  PAWL_TRY(auto error, body.text("error", kTextCharactersMax));
-  PAWL_OK(episode_->fail_step(key, std::move(error), now));
+  PAWL_TRY(const auto error, body.text("error", kTextCharactersMax));
+  PAWL_OK(fail_step(key, error, now));
   return no_content();
 }
 
-Api::Handled Api::spawn(const Call& call, WallTime now) {
+Result<ChildSpawn> Api::child_of(const Call& call) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("parent", "spawn_seq", "ordinal", "spec_hash"));
   ChildSpawn child;
@@ -269,6 +274,11 @@ Api::Handled Api::spawn(const Call& call, WallTime now) {
   PAWL_TRY(child.spawn_seq, body.integer("spawn_seq"));
   PAWL_TRY(child.ordinal, body.integer("ordinal"));
   PAWL_TRY(child.spec_hash, body.id("spec_hash"));
+  return child;
+}
+
+Api::Handled Api::spawn(const Call& call, WallTime now) {
+  PAWL_TRY(const auto child, child_of(call));
   PAWL_TRY(const auto spawned, episode_->spawn(child, context_.children_max, now));
   ObjectText out;
   out.text("child_id", spawned.child_id);
@@ -290,8 +300,8 @@ Api::Handled Api::finish_child(const Call& call, WallTime now) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("child_id", "result"));
   PAWL_TRY(const auto child_id, body.id("child_id"));
-  PAWL_TRY(auto result, body.any("result", kResultBytesMax));
-  PAWL_OK(episode_->finish_child(child_id, std::move(result), now));
+  PAWL_TRY(const auto result, body.any("result", kResultBytesMax));
+  PAWL_OK(finish_child(child_id, result, now));
   return no_content();
 }
 

@@ -22,7 +22,6 @@ namespace pawl::agent {
 
 constexpr std::size_t kBodyBytesMax = 2 << 20;       // of all but a checkpoint's payload
 constexpr std::size_t kHeaderBytesMax = 128 << 10;   // metadata is 64 KiB before base64
-constexpr std::int64_t kFreeBytesMin = 16 << 20;     // of the disk: with less, nothing is saved
 constexpr std::int64_t kLogLinesMax = 1000;          // a second
 constexpr std::int64_t kLogBytesMax = 64 << 20;      // in all
 constexpr std::size_t kAnswerBytesMax = 4 << 20;     // of a list, and one entry more
@@ -57,12 +56,15 @@ struct Answer {
   std::string body;
   std::int64_t wait_ms = 0;  // of a question without an answer: how long who asks wants to wait for it
   bool answered = false;     // a question has an answer now: those who wait ask again
+  std::string_view unsaved;  // why it could not be saved; "": it was, or there was nothing to save
 };
 
 // The problem document of an error, or of one of HTTP's own: invalid, foreign, not-found, method,
 // too-large...
 Answer problem(int status, std::string_view type, std::string_view detail);
 Answer problem(const Error& error);
+inline constexpr std::string_view kDiskFull = "the disk is full", kIoError = "the disk failed";
+std::string_view why_unsaved(const Error& error);  // one of them; "" for what is no matter of the disk
 bool is_disk_full(const Error& error);
 Error disk_full(std::string message);
 
@@ -101,6 +103,7 @@ class Api {
     std::function<void(std::string_view level, std::string_view message)> on_log;
     std::function<void(std::string_view note)> on_heartbeat;
     std::function<void()> on_cap_reached;
+    std::function<void(std::string_view why)> on_unsaved;
     std::function<Result<std::int64_t>()> free_bytes;  // of the disk
   };
   Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
@@ -115,6 +118,10 @@ class Api {
   // Not inside a group. kExhausted when the disk is nearly full.
   Result<std::unique_ptr<Episode::Saving>> begin_save(const Call& call, WallTime now);
   Answer finish_save(const Call& call, Episode::Saving& saving, WallTime now);
+  // Whether a write that can't be saved is answered as if it were, with 202.
+  bool goes_on_unsaved() const { return context_.best_effort; }
+  // The last word on an answer: of one that is unsaved what the agent is told, and the hook. Not in a group.
+  void settle(const Call& call, Answer& answer, WallTime now);
   // How many bytes an answer may have, roughly; 0 for small ones.
   std::size_t answer_bytes(const Call& call);
 
@@ -155,6 +162,14 @@ class Api {
   Result<Session*> session_of(const Call& call, WallTime now);
   Result<Budget> budget();
   Result<Question> find_question(const std::string& key);
+  static Result<StepBegin> step_of(const Call& call);
+  static Result<ChildSpawn> child_of(const Call& call);
+  bool answers_unsaved(const Call& call, Answer& answer, WallTime now);
+  bool remember_unsaved(const Call& call);  // false: there is no room for more
+  // The Episode's, of what was begun or spawned unsaved, too.
+  Status complete_step(const std::string& key, const std::string& result, WallTime now);
+  Status fail_step(const std::string& key, const std::string& error, WallTime now);
+  Status finish_child(const std::string& child_id, const std::string& result, WallTime now);
   void forget_group();
   void tell_cap(const Budget& budget, WallTime now);
   void tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now);
@@ -166,6 +181,9 @@ class Api {
   const std::string fingerprint_;
   std::unordered_map<std::string, Session> sessions_;
   bool cap_told_ = false;
+  // Begun and spawned when nothing could be saved: what ends them is saved with them, if it can be.
+  std::unordered_map<std::string, StepBegin> unsaved_steps_;
+  std::unordered_map<std::string, ChildSpawn> unsaved_children_;
   std::int64_t log_second_ = 0, log_lines_ = 0, log_bytes_ = 0;
   std::vector<std::function<void()>> undo_;  // of what is remembered here, when a group fails
   std::vector<std::function<void()>> after_commit_;

@@ -11,11 +11,18 @@ namespace {
 // After so long a group is committed, and the rest waits for another turn: nobody waits longer because others
 // ask for much.
 constexpr std::int64_t kSliceMicros = 5'000;
-constexpr int kNoSpace = 507;
+constexpr int kNoSuccess = 300;
 
-// Every write of a group that could not be committed.
-Answer not_committed(const Error& error, bool full) {
-  return full ? problem(507, "no-space", error.message) : problem(503, "unavailable", error.message);
+// Every write of a group that could not be committed. `why`: kDiskFull, kIoError, or another reason: "".
+Answer not_committed(const Error& error, std::string_view why) {
+  if (why.empty()) return problem(503, "unavailable", error.message);
+  Answer out = problem(507, why == kDiskFull ? "no-space" : "not-saved", error.message);
+  out.unsaved = why;
+  return out;
+}
+
+std::string_view why_not_committed(const Error& error) {
+  return error.kind == ErrorKind::kExhausted ? kDiskFull : why_unsaved(error);
 }
 
 }  // namespace
@@ -39,8 +46,9 @@ void Batch::run() {
     for (std::size_t i = ran; i < group.jobs.size(); ++i) add(*group.jobs[i]);
   }
   groups.clear();  // an episode that nobody uses may be closed
+  const WallTime now = clock_.wall();
   for (auto* job : done) {
-    job->api.reset();
+    if (const auto api = std::exchange(job->api, nullptr)) api->settle(job->call, job->answer, now);
     if (job->answer.answered && on_answered) on_answered(job->key);
     std::exchange(job->done, nullptr)();
   }
@@ -68,8 +76,8 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
   do begin_save(*group.jobs[ready++], now);
   while (ready < group.jobs.size() && clock_.mono() < end);
   if (const auto begun = group.api->begin_group(); !begun) {
-    const bool full = begun.error().kind == ErrorKind::kExhausted;
-    for (std::size_t i = 0; i < ready; ++i) answer_alone(*group.jobs[i], begun.error(), full, now);
+    for (std::size_t i = 0; i < ready; ++i)
+      run_alone(*group.jobs[i], begun.error(), why_not_committed(begun.error()), now);
     return ready;
   }
   std::size_t ran = 0;
@@ -83,10 +91,9 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
   if (const auto committed = group.api->commit(); !committed) {
     // SQLite takes a whole transaction back when one of its writes finds the disk full; commit() only says
     // that it did.
-    const bool full =
-        committed.error().kind == ErrorKind::kExhausted ||
-        std::ranges::any_of(group.jobs, [](const Job* job) { return job->answer.status == kNoSpace; });
-    for (std::size_t i = 0; i < ran; ++i) answer_alone(*group.jobs[i], committed.error(), full, now);
+    std::string_view why = why_not_committed(committed.error());
+    for (std::size_t i = 0; i < ran && why.empty(); ++i) why = group.jobs[i]->answer.unsaved;
+    for (std::size_t i = 0; i < ran; ++i) run_alone(*group.jobs[i], committed.error(), why, now);
   }
   for (std::size_t i = 0; i < ran; ++i) group.jobs[i]->saving.reset();
   return ran;
@@ -105,11 +112,31 @@ void Batch::begin_save(Job& job, WallTime now) {
   }
 }
 
-// The group failed. What only reads needs none.
-void Batch::answer_alone(Job& job, const Error& error, bool full, WallTime now) {
-  const bool refused_before = job.call.route.verb == Verb::kSave && !job.saving;
+// The group failed. What only reads needs none. Who goes on unsaved has a group of its own for each: what
+// changes nothing is answered as ever, and what does stands, though it is not kept.
+void Batch::run_alone(Job& job, const Error& error, std::string_view why, WallTime now) {
+  const Verb verb = job.call.route.verb;
+  const bool refused_before = verb == Verb::kSave && !job.saving;
   if (refused_before) return;
-  job.answer = only_reads(job.call.route.verb) ? job.api->handle(job.call, now) : not_committed(error, full);
+  if (only_reads(verb)) {
+    job.answer = job.api->handle(job.call, now);
+    return;
+  }
+  // A payload is gone with the group, and a log line is written.
+  const bool once = verb == Verb::kSave || verb == Verb::kLog;
+  if (why.empty() || once || !job.api->goes_on_unsaved() || !job.api->begin_group()) {
+    const bool written = verb == Verb::kLog && job.answer.status < kNoSuccess && job.api->goes_on_unsaved();
+    if (!written) job.answer = not_committed(error, why);
+    return;
+  }
+  job.answer = job.api->handle(job.call, now);
+  const auto committed = job.api->commit();
+  if (committed) return;
+  const std::string_view reason = why_not_committed(committed.error());
+  if (reason.empty() || job.answer.status >= kNoSuccess)
+    job.answer = not_committed(committed.error(), why);
+  else
+    job.answer.unsaved = reason;
 }
 
 }  // namespace pawl::agent

@@ -44,7 +44,7 @@ class Batch {
   bool sort_into(std::vector<Group>& groups, Job& job);
   std::size_t run_group(Group& group, MonoTime end);  // how many of its jobs
   static void begin_save(Job& job, WallTime now);
-  static void answer_alone(Job& job, const Error& error, bool full, WallTime now);
+  static void run_alone(Job& job, const Error& error, std::string_view why, WallTime now);
 
   Episodes& episodes_;
   const os::Clock& clock_;

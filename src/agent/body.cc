@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/fields.h"
 #include "base/json.h"
+#include "base/money.h"
 
 namespace pawl::agent {
 namespace {
@@ -335,19 +336,12 @@ Result<std::int64_t> money(std::string_view what, std::string_view text) {
   const auto bad = [&] {
     return member_problem(what, "is dollars as a decimal string, like \"0.0125\": nine digits, then six");
   };
+  constexpr std::size_t kWholeDigitsMax = 9, kDecimalsMax = 6;
   const auto point = std::min(text.find('.'), text.size());
-  constexpr std::size_t kWholeDigitsMax = 9, kFractionDigits = 6;
-  const auto whole = digits(text.substr(0, point));
-  if (!whole || point > kWholeDigitsMax) return bad();
-  std::string fraction;
-  if (point < text.size()) {
-    fraction = text.substr(point + 1);
-    if (fraction.empty() || fraction.size() > kFractionDigits) return bad();
-  }
-  fraction.resize(kFractionDigits, '0');
-  const auto part = digits(fraction);
-  if (!part) return bad();
-  return *whole * 1'000'000 + *part;
+  if (point > kWholeDigitsMax || text.size() - point > kDecimalsMax + 1) return bad();
+  const auto nanos = parse_usd(text);
+  if (!nanos) return bad();
+  return *nanos / kNanosOfMicro;
 }
 
 std::string money_text(std::int64_t usd_micros) {

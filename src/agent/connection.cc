@@ -170,6 +170,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     sink.size_max = body_bytes_max(job.call.route.verb);
     if (auto problem = co_await receive(parser, sink, request, job)) {
       if (problem->status == 0) co_return false;
+      if (job.api) job.api->settle(job.call, *problem, hub_.clock.wall());
       co_return co_await refuse(parser, sink, std::move(*problem));
     }
     const bool keep_alive = parser.keep_alive();

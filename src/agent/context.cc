@@ -20,6 +20,7 @@ Json to_json(const Context& context) {
           {"usd_micros_cap", cap(context.usd_micros_cap)},
           {"tokens_cap", cap(context.tokens_cap)},
           {"children_max", context.children_max},
+          {"best_effort", context.best_effort},
           {"usage", context.usage}};
 }
 
@@ -35,6 +36,8 @@ Result<Context> context_from_json(const Json& json) {
   out.plan = text_in(json, "plan");
   out.children_max = integer_in(json, "children_max");
   out.usage = text_in(json, "usage");
+  const auto best_effort = json.find("best_effort");
+  out.best_effort = best_effort != json.end() && best_effort->is_boolean() && best_effort->get<bool>();
   const auto cap = [&](const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_number_integer() ? std::optional(found->get<std::int64_t>())

@@ -90,7 +90,6 @@ Status EpisodeStore::begin_group() {
   PAWL_CHECK(!group_);
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
-  used_bytes_.reset();
   shared_.emplace(*connection_, store::sqlite::Connection::Parts::kSavepoints);
   return {};
 }
@@ -105,7 +104,7 @@ Status EpisodeStore::commit() {
                      : fail(ErrorKind::kUnavailable, "episode " + connection_->path() +
                                                          ": what was told was taken back; tell it again");
   group_.reset();
-  if (!done) chunks_.forget();
+  if (!done) forget();
   return done;
 }
 
@@ -113,7 +112,12 @@ void EpisodeStore::roll_back() {
   PAWL_CHECK(group_);
   shared_.reset();
   group_.reset();
+  forget();
+}
+
+void EpisodeStore::forget() {
   chunks_.forget();
+  steps_.reset();
 }
 
 Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes) {
@@ -125,10 +129,10 @@ Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes
                 "episode " + connection_->path() + ": its group was taken back; tell it again");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
   if (bytes == 0) return transaction;
-  // What a file has takes SQLite longer to say than most verbs: in a group it is asked once, and again before
-  // anything is refused.
+  // What a file has takes SQLite longer to say than most verbs: it is asked once, and again before anything
+  // is refused.
   const auto more = static_cast<std::int64_t>(bytes);
-  const bool known = group_ && used_bytes_ && *used_bytes_ + more <= kStoredBytesMax;
+  const bool known = used_bytes_ && *used_bytes_ + more <= kStoredBytesMax;
   if (!known) {
     PAWL_TRY(used_bytes_, number("used_bytes"));
   }

@@ -85,6 +85,8 @@ struct ChildSpawn {
   std::string spec_hash;  // of what the child is to do: kConflict when the same place had another
 };
 
+std::string child_id_of(const ChildSpawn& child);
+
 enum class ChildAnswer { kStart, kResume, kDone };
 
 struct ChildSpawned {

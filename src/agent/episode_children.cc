@@ -23,6 +23,10 @@ ChildRow read_child(const Query& query) {
 
 }  // namespace
 
+std::string child_id_of(const ChildSpawn& child) {
+  return fmt::format("{}/{}.{}", child.parent, child.spawn_seq, child.ordinal);
+}
+
 Result<std::optional<ChildRow>> EpisodeStore::child(const std::string& child_id) {
   PAWL_TRY(auto query, connection_->query("child"));
   PAWL_TRY(const bool row, query.bind(child_id).next());
@@ -35,7 +39,7 @@ Result<ChildSpawned> EpisodeStore::spawn(const ChildSpawn& asked, std::int64_t c
   PAWL_OK(check_number("spawn_seq", asked.spawn_seq));
   PAWL_OK(check_number("ordinal", asked.ordinal));
   PAWL_OK(check_id("spec_hash", asked.spec_hash));
-  ChildSpawned out{.child_id = fmt::format("{}/{}.{}", asked.parent, asked.spawn_seq, asked.ordinal)};
+  ChildSpawned out{.child_id = child_id_of(asked)};
   PAWL_OK(check_id("child_id", out.child_id));
   PAWL_TRY(auto transaction, begin("agent_spawn", kRowBytes));
   PAWL_TRY(auto known, child(out.child_id));

@@ -78,17 +78,30 @@ Result<StepBegun> EpisodeStore::begin_step(const StepBegin& asked, WallTime now)
   PAWL_TRY(auto transaction, begin("agent_begin_step", kRowBytes));
   PAWL_TRY(const auto known, step(asked.key));
   PAWL_TRY(auto begun, known ? begin_known(*known, asked, now) : begin_new(asked, now));
-  PAWL_OK(transaction.commit());
+  if (auto done = transaction.commit(); !done) {
+    steps_.reset();
+    return std::unexpected(std::move(done).error());
+  }
   return begun;
 }
 
 Result<StepBegun> EpisodeStore::begin_new(const StepBegin& asked, WallTime now) {
-  PAWL_OK(count("steps", kStepsMax, "steps"));
+  PAWL_TRY(const std::int64_t steps, count_of_steps());
+  if (steps >= kStepsMax)
+    return fail(ErrorKind::kExhausted, fmt::format("the episode has its {} steps", kStepsMax));
   const std::string at = rfc3339(now);
   PAWL_TRY(auto query, connection_->query("insert_step"));
   query.bind(asked.key).bind(name(asked.kind)).bind(asked.args_hash).bind(asked.session).bind(at);
   PAWL_OK(query.run());
+  ++*steps_;
   return StepBegun{};
+}
+
+Result<std::int64_t> EpisodeStore::count_of_steps() {
+  if (!steps_) {
+    PAWL_TRY(steps_, number("count_steps"));
+  }
+  return *steps_;
 }
 
 Result<StepBegun> EpisodeStore::begin_known(const Step& known, const StepBegin& asked, WallTime now) {

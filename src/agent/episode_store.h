@@ -86,6 +86,7 @@ class EpisodeStore final : public Episode {
   };
 
   // --- transactions and totals
+  void forget();  // what is known of a transaction that was taken back
   // Of a verb that writes `bytes`, about; 0: it may when the episode is full. A part of the group, when one
   // is open.
   Result<Transaction> begin(std::string_view verb, std::size_t bytes = 0);
@@ -114,6 +115,7 @@ class EpisodeStore final : public Episode {
   // --- journal
   static Step read_step(const Query& query);
   Result<std::optional<Step>> step(const std::string& key);
+  Result<std::int64_t> count_of_steps();
   Result<StepBegun> begin_new(const StepBegin& asked, WallTime now);
   Result<StepBegun> begin_known(const Step& known, const StepBegin& asked, WallTime now);
   Result<StepBegun> begin_again(const Step& known, const StepBegin& asked, WallTime now);
@@ -142,7 +144,9 @@ class EpisodeStore final : public Episode {
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::optional<Connection::Shared> shared_;  // while group_ is open
-  std::optional<std::int64_t> used_bytes_;    // of the file, with what the group may have added
+  // Of the file, with what may have been added since it was asked: rather more than there are.
+  std::optional<std::int64_t> used_bytes_;
+  std::optional<std::int64_t> steps_;  // how many there are; nobody else writes
 };
 
 }  // namespace pawl::agent

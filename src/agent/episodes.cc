@@ -48,7 +48,11 @@ std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key
     if (open_.size() >= kEpisodesOpenMax && !close_one())
       return std::unexpected(problem(503, "unavailable", "16 episodes are in use at this moment: try again"));
     auto api = open_one(spec_.context ? *spec_.context : Context{.key = key});
-    if (!api) return std::unexpected(problem(api.error()));
+    if (!api) {
+      const auto why = why_unsaved(api.error());
+      if (!why.empty() && spec_.on_unsaved) spec_.on_unsaved(why);
+      return std::unexpected(problem(api.error()));
+    }
     found = open_.emplace(name, Open{.api = std::move(*api)}).first;
   }
   found->second.used = ++uses_;
@@ -61,6 +65,7 @@ Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
   Api::Hooks hooks{.on_log = spec_.on_log,
                    .on_heartbeat = spec_.on_heartbeat,
                    .on_cap_reached = spec_.on_cap_reached,
+                   .on_unsaved = spec_.on_unsaved,
                    .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); }};
   return std::make_shared<Api>(std::move(episode), context, std::move(hooks));
 }

@@ -23,6 +23,8 @@ struct Context {
   // What this episode may spend; nothing: no cap.
   std::optional<std::int64_t> usd_micros_cap, tokens_cap;
   std::int64_t children_max = kChildrenMax;
+  // What can't be saved is answered all the same, and says so; else it is refused.
+  bool best_effort = false;
   std::string usage;  // the program that prints what it used (usage_reader.h); "": it tells by itself
 };
 
@@ -41,6 +43,8 @@ struct ServeSpec {
   // From the server's thread. Lines of /v1/log, without a newline; a cap was reached (once).
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
+  // Something that was told could not be saved: one of kDiskFull, kIoError. Each time.
+  std::function<void(std::string_view why)> on_unsaved;
   std::function<void(std::string_view note)> on_heartbeat;  // of /v1/heartbeat; "" when it says nothing
 };
 

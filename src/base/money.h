@@ -9,6 +9,7 @@
 namespace pawl {
 
 constexpr std::int64_t kNanosOfUsd = 1'000'000'000;
+constexpr std::int64_t kNanosOfMicro = 1000;  // agents tell millionths
 constexpr std::int64_t kUsdMax = 1'000'000'000;
 
 // Billionths of a dollar in "5", "5.00", "0.0000025": digits, a point, at most nine decimals, up to kUsdMax

@@ -29,6 +29,11 @@ class FileEpisodes final : public Episodes {
     return !steps.empty();
   }
 
+  Result<bool> can_save() override {
+    PAWL_TRY(const auto free, os::free_bytes(folder_));
+    return free >= agent::kFreeBytesMin;
+  }
+
   void forget(const agent::EpisodeKey& key) override {
     const auto path = agent::episode_path(folder_, key);
     if (!path) return;

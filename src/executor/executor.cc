@@ -171,6 +171,7 @@ class Session {
   Status settle(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
     // A shell around the agent says it in its exit code (POSIX, 2.8.2, and what all of them do).
     constexpr std::int64_t kKilledInShell = 128 + SIGKILL;
+    if (run.unsaved > 0) unsaved_ = unsaved_event(run, attempt_.phase());
     const bool signaled = run.outcome == sandbox::Outcome::kSignaled;
     const bool killed = (signaled && run.reason.empty() && run.signal == SIGKILL) ||
                         (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
@@ -180,8 +181,22 @@ class Session {
       return take(step, start, std::move(run));
     PAWL_TRY(const bool spent, budget_is_spent(run, start));
     PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_)));
-    if ((killed || spent) && goes_on) return give_up(step, start);
+    const bool unsaved = ended_unsaved(run);
+    if (unsaved && goes_on) {
+      // Neither an execution nor its money is spent on a disk that is still full.
+      PAWL_TRY(const bool has_room, world_.episodes.can_save());
+      if (!has_room)
+        return fail(ErrorKind::kExhausted, "the agent of " + claim_.attempt.attempt_id +
+                                               " was stopped, and what it had kept stays: " + run.reason +
+                                               "; free some space, then go on with `pawl resume`");
+    }
+    if ((killed || spent || unsaved) && goes_on) return give_up(step, start);
     return take(step, start, std::move(run));
+  }
+
+  bool ended_unsaved(const sandbox::SandboxRun& run) const {
+    return run.unsaved > 0 && run.outcome == sandbox::Outcome::kSignaled &&
+           attempt_.phase().durable == plan::Durable::kRequired;
   }
 
   // Whether it was the run's budget that ended the step, and not what one attempt may spend.
@@ -249,6 +264,7 @@ class Session {
     const std::int64_t known = planted("usage_told_again") ? 0 : told_seq_;
     PAWL_TRY(auto told, told_since(world_, claim_, start.sandbox_run_id, known));
     told_seq_ = std::max(told_seq_, told.last_seq);
+    if (auto event = std::exchange(unsaved_, std::nullopt)) told.events.push_back(*std::move(event));
     return told;
   }
 
@@ -381,6 +397,7 @@ class Session {
   std::optional<LostStep> lost_;
   std::optional<workspace::Hold> hold_;
   std::string unforgotten_;
+  std::optional<store::Told::Event> unsaved_;        // to be told with the step's end, or its loss
   std::int64_t told_seq_ = claim_.attempt.told_seq;  // with result_ and resume_ recorded
   MonoTime last_heartbeat_ = world_.clock.mono();    // the claim is one
   MonoTime last_look_;

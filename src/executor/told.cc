@@ -1,12 +1,11 @@
 #include "executor/told.h"
 
 #include "agent/server.h"
+#include "base/money.h"
 #include "store/cost_row.h"
 
 namespace pawl::executor {
 namespace {
-
-constexpr std::int64_t kNanosOfMicro = 1000;
 
 Json redacted(const secrets::Redactor& redactor, const Json& details) {
   Json out = Json::object();
@@ -58,6 +57,15 @@ Result<store::Told> told_since(const World& world, const store::Claim& claim,
   return out;
 }
 
+store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {
+  const bool required = phase.durable == plan::Durable::kRequired;
+  return {.event = "not_saved",
+          .at = run.ended_at,
+          .details = {{"durable", required ? "required" : "best_effort"},
+                      {"requests", run.unsaved},
+                      {"reason", run.reason}}};
+}
+
 std::string agent_of(const store::Claim& claim, const plan::Phase& phase, const store::Begun& begun,
                      const agent::Spent& spent) {
   // The server counts what the episode spent in all, the executions of the step before included.
@@ -74,6 +82,7 @@ std::string agent_of(const store::Claim& claim, const plan::Phase& phase, const 
                              .usd_micros_cap = cap(begun.usd_nanos, kNanosOfMicro, spent.usd_micros),
                              .tokens_cap = cap(begun.tokens, 1, spent.tokens),
                              .children_max = phase.max_children,
+                             .best_effort = phase.durable == plan::Durable::kBestEffort,
                              .usage = phase.agent_usage}));
 }
 

@@ -17,6 +17,9 @@ agent::EpisodeKey episode_of(const store::Claim& claim);
 Result<store::Told> told_since(const World& world, const store::Claim& claim,
                                const std::string& sandbox_run_id, std::int64_t seq);
 
+// Of a step not all of which could be saved.
+store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
+
 // What the agent of a claim may know and spend, for its socket: canonical JSON of an agent::Context.
 std::string agent_of(const store::Claim& claim, const plan::Phase& phase, const store::Begun& begun,
                      const agent::Spent& spent);

@@ -68,10 +68,11 @@ void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
 }
 
 // Keys of later versions: their shape is checked now, so that a plan does not break twice.
-void read_later(const Mapping& top, Problems& problems) {
-  if (const auto node = top.get("durable"); node.IsDefined())
-    if (read_word(node, "durable", {"required", "best_effort"}, problems) == "best_effort")
-      problems.add(node, "`durable: best_effort`: not available yet");
+Durable read_durable(const Mapping& top, Problems& problems) {
+  const auto node = top.get("durable");
+  if (!node.IsDefined()) return Durable::kRequired;
+  const auto word = read_word(node, "durable", {"required", "best_effort"}, problems);
+  return word == "best_effort" ? Durable::kBestEffort : Durable::kRequired;
 }
 
 void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
@@ -196,8 +197,8 @@ Plan read_plan(const YAML::Node& root, Problems& problems) {
     defaults.max_attempts =
         read_integer(node, "max_attempts", 1, kMaxAttemptsMax, problems).value_or(defaults.max_attempts);
   defaults.resume = read_resume(top, problems).value_or(defaults.resume);
+  defaults.durable = read_durable(top, problems);
   read_lists(top, plan, problems);
-  read_later(top, problems);
   read_policy(top, plan, problems);
   read_budget(top, plan, problems);
   read_hooks(top, defaults, plan, problems);

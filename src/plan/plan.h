@@ -19,6 +19,8 @@ struct Place {
 
 enum class Network { kNone, kScoped };
 enum class OnFailure { kStop, kContinue };
+// What becomes of an agent that tells something which can't be saved: it is stopped, or goes on without.
+enum class Durable { kRequired, kBestEffort };
 enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
 
 // What to do with a step of the agent whose result a crash lost.
@@ -89,6 +91,7 @@ struct Phase {
   std::vector<std::string> gates;   // names of Plan::gates, in order, never empty
   std::int64_t max_attempts = 5;
   Resume resume;
+  Durable durable = Durable::kRequired;
 };
 
 struct Tier {

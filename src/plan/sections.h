@@ -18,6 +18,7 @@ struct Defaults {  // from the top of the plan, for every phase
   Limits limits;
   std::int64_t max_attempts = 5;
   Resume resume;
+  Durable durable = Durable::kRequired;
 };
 
 // The keys of `mapping` that a sandbox has, over `limits`. `seconds_max` bounds time_budget_seconds.

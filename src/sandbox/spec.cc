@@ -201,8 +201,8 @@ std::vector<std::string> objects_of(const SandboxRun& run) {
 bool succeeded(const SandboxRun& run) { return run.outcome == Outcome::kExited && run.exit_code == 0; }
 
 std::string json_text(const SandboxRun& run) {
-  return JsonMembers()
-      .text("run_id", run.run_id)
+  JsonMembers members;
+  members.text("run_id", run.run_id)
       .text("backend", run.backend)
       .text("gate_isolation_class", run.gate_isolation_class)
       .text("started_at", run.started_at)
@@ -225,8 +225,9 @@ std::string json_text(const SandboxRun& run) {
       .text("layer", run.layer)
       .text("copy_out", run.copy_out)
       .text("reason", run.reason)
-      .texts("refused", run.refused)
-      .object();
+      .texts("refused", run.refused);
+  if (run.unsaved > 0) members.number("unsaved", run.unsaved);
+  return members.object();
 }
 
 Result<SandboxRun> run_from_json(const Json& json) {
@@ -256,6 +257,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("copy_out").get_to(run.copy_out);
     json.at("reason").get_to(run.reason);
     json.at("refused").get_to(run.refused);
+    if (const auto unsaved = json.find("unsaved"); unsaved != json.end()) unsaved->get_to(run.unsaved);
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/api.h"
 #include "os/clock.h"
 #include "supervisor/supervisor.h"
 
@@ -21,7 +22,7 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
     if (out.read_usage_ == nullptr)
       return fail(ErrorKind::kInvalid, "usage: this pawl knows no program " + out.context_.usage);
   }
-  out.cap_reached_ = std::make_unique<std::atomic<bool>>(false);
+  out.heard_ = std::make_unique<Heard>();
   PAWL_TRY(out.server_,
            agent::Server::start(
                {.socket_path = spool.path("context/" + std::string(kAgentSocket)),
@@ -32,7 +33,12 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
                     [on_log = std::move(on_log)](std::string_view level, std::string_view message) {
                       on_log("[" + std::string(level) + "] " + std::string(message) + "\n");
                     },
-                .on_cap_reached = [reached = out.cap_reached_.get()] { *reached = true; }}));
+                .on_cap_reached = [heard = out.heard_.get()] { heard->cap_reached = true; },
+                .on_unsaved =
+                    [heard = out.heard_.get()](std::string_view why) {
+                      if (why == agent::kIoError) heard->disk_failed = true;
+                      ++heard->unsaved;
+                    }}));
   return out;
 }
 
@@ -41,6 +47,17 @@ void AgentSocket::hear(std::string_view printed) {
   printed_ += printed;
   if (printed_.size() > 2 * agent::kPrintedBytesMax)
     printed_.erase(0, printed_.size() - agent::kPrintedBytesMax);
+}
+
+void AgentSocket::report(sandbox::SandboxRun& run) const {
+  if (!heard_) return;
+  run.unsaved = heard_->unsaved;
+  const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
+  if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
+    run.reason = why + ": not all that it told was kept (durable: best_effort)";
+  if (run.outcome != sandbox::Outcome::kSignaled || !must_end()) return;
+  run.reason = heard_->cap_reached ? std::string(kUsageCapReason)
+                                   : why + ": what it told could not be saved (durable: required)";
 }
 
 void AgentSocket::close() {

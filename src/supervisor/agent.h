@@ -10,6 +10,7 @@
 #include "agent/server.h"
 #include "agent/usage_reader.h"
 #include "base/error.h"
+#include "sandbox/spec.h"
 #include "supervisor/spool.h"
 
 namespace pawl::supervisor {
@@ -20,8 +21,12 @@ class AgentSocket {
   static Result<AgentSocket> open(const Spool& spool, const Job& job,
                                   std::function<void(std::string_view)> on_log);
 
-  // A cap of what it may spend is reached: the step is to be ended.
-  bool cap_reached() const { return cap_reached_ && *cap_reached_; }
+  // The step is to be ended: a cap of what it may spend is reached, or what it must not lose can't be saved.
+  bool must_end() const {
+    return heard_ && (heard_->cap_reached || (!context_.best_effort && heard_->unsaved > 0));
+  }
+  // What a person, and the ledger, should know of a step that has ended. REQUIRES: closed.
+  void report(sandbox::SandboxRun& run) const;
   // What the step prints to its standard output, as it comes.
   void hear(std::string_view printed);
   // Answers what has arrived, then nothing more; what the agent printed of its use is told for it. REQUIRES:
@@ -29,6 +34,10 @@ class AgentSocket {
   void close();
 
  private:
+  struct Heard {  // of the server's thread
+    std::atomic<bool> cap_reached = false, disk_failed = false;
+    std::atomic<std::int64_t> unsaved = 0;
+  };
   Status tell_usage() const;
 
   agent::Context context_;
@@ -36,7 +45,7 @@ class AgentSocket {
   std::function<void(std::string_view)> on_log_;
   agent::ReadUsage* read_usage_ = nullptr;
   std::string printed_;  // of it the end
-  std::unique_ptr<std::atomic<bool>> cap_reached_;
+  std::unique_ptr<Heard> heard_;
   std::unique_ptr<agent::Server> server_;  // after what its thread uses: destroyed first
 };
 

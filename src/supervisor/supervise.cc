@@ -122,7 +122,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
     const std::lock_guard guard(output_mutex);
     output.append((stream == sandbox::Stream::kStdout ? out : err).take(bytes));
   };
-  events.should_stop = [&] { return agent.cap_reached(); };
+  events.should_stop = [&] { return agent.must_end(); };
   events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
   events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
   events.held = {lock.fd()};
@@ -130,7 +130,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   os::crash_point("supervisor.executed");
   agent.close();
   auto& run = execution.run;
-  if (agent.cap_reached() && run.outcome == sandbox::Outcome::kSignaled) run.reason = kUsageCapReason;
+  agent.report(run);
   output.append(out.finish());
   output.append(err.finish());
 

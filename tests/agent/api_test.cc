@@ -26,6 +26,7 @@ class ApiTest : public ::testing::Test {
     episode_ = episode->get();
     Api::Hooks hooks;
     hooks.on_cap_reached = [this] { ++caps_reached_; };
+    hooks.on_unsaved = [this](std::string_view why) { unsaved_.emplace_back(why); };
     hooks.on_log = [this](std::string_view level, std::string_view line) {
       log_.push_back(std::string(level) + ": " + std::string(line));
     };
@@ -46,6 +47,17 @@ class ApiTest : public ::testing::Test {
     if (const auto appended = (*saving)->append(body); !appended) return problem(appended.error());
     return api_->finish_save(call, **saving, kNow);
   }
+  // The same, in a group that the disk is too full to commit.
+  Answer ask_in_vain(std::string_view target, std::string_view body) {
+    const auto route = find_route("POST", target, true);
+    const Call call{.route = *route, .session = "s1", .body = body};
+    EXPECT_TRUE(api_->begin_group());
+    Answer answer = api_->handle(call, kNow);
+    api_->roll_back();
+    answer.unsaved = kDiskFull;
+    api_->settle(call, answer, kNow);
+    return answer;
+  }
   Json json(const Answer& answer) { return Json::parse(answer.body); }
   std::int64_t events(const std::string& name) {
     const auto told = episode_->told_since(0);
@@ -56,7 +68,7 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<Api> api_;
   Episode* episode_ = nullptr;
   int caps_reached_ = 0;
-  std::vector<std::string> log_;
+  std::vector<std::string> log_, unsaved_;
   std::int64_t free_bytes_ = 1 << 30;
   std::optional<std::string> metadata_;
 };
@@ -356,6 +368,50 @@ TEST_F(ApiTest, ChildrenAreOnes) {
   EXPECT_EQ(json(ask("POST", "/v1/children/spawn", spawn))["result"], Json::parse("[1]"));
   EXPECT_EQ(json(ask("GET", "/v1/children"))["children"][0]["state"], "done");
   EXPECT_EQ(json(ask("GET", "/v1/children?after=coder-0/1.0"))["children"].size(), 0U);
+}
+
+TEST_F(ApiTest, WhatCanNotBeSavedIsRefused) {
+  const auto answer = ask_in_vain("/v1/steps/begin", R"({"key":"k","kind":"effect","args_hash":"h"})");
+  EXPECT_EQ(answer.status, 507);
+  EXPECT_EQ(json(answer)["type"], "urn:pawl:no-space");
+  EXPECT_EQ(unsaved_, std::vector<std::string>{std::string(kDiskFull)});
+}
+
+TEST_F(ApiTest, BestEffortGoesOnUnsavedAndSavesTheEndWithTheBeginning) {
+  open({.key = {"run", "goal", "episode"}, .best_effort = true});
+  const auto begun = ask_in_vain("/v1/steps/begin", R"({"key":"k","kind":"effect","args_hash":"h"})");
+  EXPECT_EQ(begun.status, 202);
+  EXPECT_EQ(begun.headers, "Pawl-Kept: no\r\n");
+  EXPECT_EQ(json(begun)["answer"], "run");
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", R"({"key":"other","result":1})").status, 404);
+  const auto still_full = ask_in_vain("/v1/steps/complete", R"({"key":"k","result":1})");
+  EXPECT_EQ(still_full.status, 202);
+  EXPECT_EQ(still_full.body, "{}");
+  EXPECT_TRUE(episode_->steps("", 10)->empty());
+
+  ASSERT_TRUE(api_->begin_group());
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", R"({"key":"k","result":1})").status, 204);
+  ASSERT_TRUE(api_->commit());
+  const auto steps = episode_->steps("", 10);
+  ASSERT_EQ(steps->size(), 1U);
+  EXPECT_EQ(steps->front().state, "done");
+  EXPECT_EQ(steps->front().args_hash, "h");
+
+  EXPECT_EQ(ask_in_vain("/v1/children/spawn", R"({"parent":"m-0","spawn_seq":1,"ordinal":0,"spec_hash":"c"})")
+                .status,
+            202);
+  EXPECT_EQ(ask("POST", "/v1/children/finish", R"({"child_id":"m-0/1.0","result":2})").status, 204);
+  EXPECT_EQ(episode_->children()->front().state, "done");
+  EXPECT_EQ(unsaved_.size(), 3U);
+}
+
+TEST_F(ApiTest, BestEffortRefusesWhatNobodyCouldFind) {
+  open({.key = {"run", "goal", "episode"}, .best_effort = true});
+  const auto route = find_route("PUT", "/v1/question?key=q", true);
+  const Call call{.route = *route, .session = "s1", .body = R"({"question":"why?"})"};
+  Answer answer{.unsaved = kIoError};
+  api_->settle(call, answer, kNow);
+  EXPECT_EQ(answer.status, 507);
 }
 
 }  // namespace

@@ -180,7 +180,8 @@ TEST_F(Journal, FieldsHaveBounds) {
 }
 
 TEST_F(Journal, StepsAreBounded) {
-  sql("UPDATE totals SET value = 999999 WHERE name = 'steps'");
+  sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999999) INSERT INTO steps "
+      "SELECT printf('full-%07d', i), 'pure', '', 'begun', 1, 's', '', '', '', '', '' FROM n");
   EXPECT_TRUE(episode_->begin_step({.key = "a", .session = "s"}, kNow));
   EXPECT_EQ(episode_->begin_step({.key = "b", .session = "s"}, kNow).error().kind, ErrorKind::kExhausted);
   EXPECT_TRUE(episode_->begin_step({.key = "a", .session = "s"}, kNow)) << "it is there";

@@ -106,7 +106,7 @@ BAD = [
     ("policy", change("gates:\n", "policy: {file: p.yaml, blake3: abc}\ngates:\n"), 4, 32, "expected the 64 lower-case hexadecimal digits", True),
     ("resume unknown", change("gates:\n", "resume: re-execute\ngates:\n"), 4, 9, "re_execute", True),
     ("resume by nothing", change("gates:\n", "resume: {}\ngates:\n"), 4, 9, "probe", False),
-    ("durable of a later version", change("gates:\n", "durable: best_effort\ngates:\n"), 4, 10, "not available yet", True),
+    ("durable unknown", change("gates:\n", "durable: best-effort\ngates:\n"), 4, 10, "best_effort", True),
     ("protect leaves the tree", change("gates:\n", 'protect: ["../x"]\ngates:\n'), 4, 10, "../x", True),
     ("protect an absolute path", change("gates:\n", 'protect: ["/etc/passwd"]\ngates:\n'), 4, 10, "/etc/passwd", True),
     ("env a secret", change("gates:\n", "env: [GITHUB_TOKEN]\ngates:\n"), 4, 7, "GITHUB_TOKEN", True),

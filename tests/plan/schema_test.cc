@@ -69,7 +69,7 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
 
 TEST(Parse, ReadsHooksBackoffAndProbes) {
   const auto parsed = parse(
-      "version: 1\nworkflow: w\nsource: {path: .}\nresume: {probe: [test, -e, done]}\n"
+      "version: 1\nworkflow: w\nsource: {path: .}\nresume: {probe: [test, -e, done]}\ndurable: best_effort\n"
       "doctor: {run: ask, memory_limit_mib: 64}\nreplan: {run: [plan], max_replans: 3}\n"
       "backoff: {initial_seconds: 400}\ngates:\n  g: {steps: [{name: s, run: t}]}\n"
       "tiers:\n  - phases:\n    - {id: p, goal: g, agent: {run: a}, gates: [g]}\n"
@@ -85,6 +85,7 @@ TEST(Parse, ReadsHooksBackoffAndProbes) {
   EXPECT_EQ(plan.find_phase("p")->resume.policy, ResumePolicy::kProbe);
   EXPECT_EQ(plan.find_phase("p")->resume.probe, (std::vector<std::string>{"test", "-e", "done"}));
   EXPECT_EQ(plan.find_phase("q")->resume.policy, ResumePolicy::kSkip);
+  EXPECT_EQ(plan.find_phase("q")->durable, Durable::kBestEffort);
 }
 
 TEST(Nearest, IsTheWordThatWasMeant) {

@@ -14,6 +14,7 @@ class SimEpisodes final : public executor::Episodes {
   Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override;
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override;
   Result<bool> can_go_on(const agent::EpisodeKey& key) override { return of(key).kept; }
+  Result<bool> can_save() override { return true; }
   void forget(const agent::EpisodeKey& key) override { of(key).forgotten = true; }
 
   // A call of a model; returns what the episode has spent so far.

@@ -16,7 +16,7 @@ import { Threads, type Listed, type Records } from "./threads.js";
 
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
-const AT_ONCE = 8; // tuples of list() that are read at once: as many as there are sockets
+const AT_ONCE = 8; // tuples of list() that are read at once
 const META_BYTES_MAX = 16 * 1024; // of metadata that a filter sees without reading the payload
 
 export interface PawlSaverOptions extends ConnectOptions {

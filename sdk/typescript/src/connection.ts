@@ -1,23 +1,16 @@
 // Requests over the Unix socket, on connections that are kept.
 import { openSync } from "node:fs";
-import http from "node:http";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { errorOf, TooManyError, UnavailableError } from "./errors.js";
+import { Pool, type Reply } from "./wire.js";
 
-const SOCKETS = 8; // of ordinary requests: more would only queue for the one writer on the other side
+const SOCKETS = 24; // of ordinary requests: what is in flight together becomes durable together, and Pawl has 64 for all
 const LONG_SOCKETS = 16; // of those that wait for a person; apart, so that they hold up nobody
 const COMES_BACK_MS = 10_000; // how long one who answered before may be away: `pawl agentd` is started again
 const RETRY_MS = 25;
 const ADDRESS_BYTES = 107; // of a Unix socket's address (unix(7)); longer paths go through their folder's descriptor
-const HEADER_BYTES = 256 * 1024; // a checkpoint's metadata come as a header: 64 KiB, then base64
-
-export interface Reply {
-  status: number;
-  headers: http.IncomingHttpHeaders;
-  body: Buffer;
-}
 
 export interface Ask {
   method: "GET" | "PUT" | "POST" | "DELETE";
@@ -27,21 +20,27 @@ export interface Ask {
   long?: boolean;
 }
 
-// Of the process, however often it connects: Pawl has 64 connections for all who ask it. Idle ones do not keep the
-// process alive.
-const AGENT = new http.Agent({ keepAlive: true, maxSockets: SOCKETS, scheduling: "lifo" });
-const LONG_AGENT = new http.Agent({ keepAlive: true, maxSockets: LONG_SOCKETS });
+// Of the process, however often it connects, by address.
+const pools = new Map<string, Pool>();
+const longPools = new Map<string, Pool>();
+
+function poolOf(address: string, long: boolean): Pool {
+  const all = long ? longPools : pools;
+  let pool = all.get(address);
+  if (pool === undefined) all.set(address, (pool = new Pool(address, long ? LONG_SOCKETS : SOCKETS)));
+  return pool;
+}
 
 export class Connection {
   readonly socket: string;
   readonly episode: string; // tells apart what this process talks to
-  private readonly headers: Record<string, string>;
+  private readonly headers: string;
   private readonly address: string;
   private answered = false;
 
   constructor(socket: string, headers: Record<string, string>) {
     this.socket = socket;
-    this.headers = headers;
+    this.headers = linesOf({ Host: "pawl", ...headers });
     this.address = addressOf(socket);
     this.episode = [socket, headers["Pawl-Goal"], headers["Pawl-Episode"]].join("\n");
   }
@@ -57,7 +56,7 @@ export class Connection {
         if (reply.status < 300) return reply;
         const error = errorOf(reply.status, reply.body);
         // No place for one more connection, which is closed with that; there will be one.
-        if (error instanceof TooManyError && reply.headers.connection === "close") throw new UnavailableError(error, { cause: error });
+        if (error instanceof TooManyError && reply.headers["connection"] === "close") throw new UnavailableError(error, { cause: error });
         throw error;
       } catch (error) {
         if (!isAway(error)) throw error;
@@ -85,30 +84,27 @@ export class Connection {
   }
 
   private once(ask: Ask): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const headers: Record<string, string | number> = { ...this.headers, ...ask.headers };
-      if (ask.body !== undefined) headers["Content-Length"] = Buffer.byteLength(ask.body);
-      const request = http.request({
-        socketPath: this.address, agent: ask.long ? LONG_AGENT : AGENT, method: ask.method, path: ask.path, headers,
-        maxHeaderSize: HEADER_BYTES,
-      });
-      request.on("error", reject);
-      request.on("response", (response) => {
-        const parts: Buffer[] = [];
-        response.on("data", (part: Buffer) => parts.push(part));
-        response.on("error", reject);
-        response.on("end", () => resolve({
-          status: response.statusCode ?? 0, headers: response.headers, body: parts.length === 1 ? parts[0]! : Buffer.concat(parts),
-        }));
-      });
-      request.end(ask.body);
-    });
+    let head = `${ask.method} ${ask.path} HTTP/1.1\r\n${this.headers}${linesOf(ask.headers)}`;
+    if (ask.body !== undefined) head += `Content-Length: ${Buffer.byteLength(ask.body)}\r\n`;
+    return poolOf(this.address, ask.long === true).ask(`${head}\r\n`, ask.body);
   }
 
   private unavailable(cause: unknown): UnavailableError {
     const where = this.answered ? `${this.socket} was left by who answered there` : `nobody listens on ${this.socket}`;
     return UnavailableError.of(`${where}. Run the agent under \`pawl run\`, or start \`pawl agentd\``, cause);
   }
+}
+
+const NO_HEADER = /[^\x20-\x7e]/; // a line break would begin another header
+
+function linesOf(headers: Record<string, string> = {}): string {
+  let lines = "";
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (NO_HEADER.test(value)) throw new TypeError(`${name} has a character that a header can't have`);
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
 }
 
 export const JSON_BODY = { "Content-Type": "application/json" };

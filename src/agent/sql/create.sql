@@ -2,7 +2,7 @@ CREATE TABLE totals (  -- so that no bound and no sum counts rows
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO totals VALUES ('checkpoint_seq', 0), ('told_seq', 0), ('checkpoints', 0), ('steps', 0), ('children', 0),
+INSERT INTO totals VALUES ('checkpoint_seq', 0), ('told_seq', 0), ('checkpoints', 0), ('children', 0),
   ('child_bytes', 0), ('usage', 0), ('events', 0), ('questions', 0), ('sessions', 0), ('usd_micros', 0), ('tokens', 0);
 CREATE TABLE chunks (
   chunk INTEGER PRIMARY KEY,
@@ -27,7 +27,7 @@ CREATE TABLE checkpoints (
   damage_told INTEGER NOT NULL DEFAULT 0,
   UNIQUE (id, seq)
 ) STRICT;
-CREATE TABLE steps (
+CREATE TABLE steps (  -- many are begun at once, and lie side by side: with row ids. Counted by who writes, not in totals
   key TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL,
   args_hash TEXT NOT NULL,

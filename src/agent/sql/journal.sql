@@ -3,6 +3,8 @@ SELECT key, kind, args_hash, state, executions, session, lost, result, error, be
 -- name: steps_after
 SELECT key, kind, args_hash, state, executions, session, lost, result, error, begun_at, ended_at FROM steps
 WHERE key > ?1 ORDER BY key LIMIT ?2;
+-- name: count_steps
+SELECT COUNT(*) FROM steps;
 -- name: insert_step
 INSERT INTO steps (key, kind, args_hash, state, executions, session, lost, result, error, begun_at, ended_at)
 VALUES (?1, ?2, ?3, 'begun', 1, ?4, '', '', '', ?5, '');

@@ -5,8 +5,7 @@
 namespace pawl::store::sqlite {
 
 Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime now) {
-  if (told.last_seq == 0) return {};
-  {
+  if (told.last_seq > 0) {
     PAWL_TRY(auto query, connection_->query("set_told"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(told.last_seq);
     PAWL_OK(query.run());

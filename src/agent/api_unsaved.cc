@@ -1,0 +1,107 @@
+// The part of Api about what can't be saved: `durable` of the plan.
+#include "agent/answers.h"
+#include "agent/api.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr std::size_t kRememberedMax = 10'000;  // begun steps, spawned children
+constexpr int kAccepted = 202, kNoSuccess = 300, kNotSaved = 507;
+
+// Whether the agent can go on with what it would have been answered. A question that nobody can find has no
+// answer, and who removes checkpoints wants them gone.
+bool stands_unsaved(Verb verb) {
+  switch (verb) {
+    case Verb::kContext:
+    case Verb::kHeartbeat:
+    case Verb::kLog:
+    case Verb::kBegin:
+    case Verb::kComplete:
+    case Verb::kFail:
+    case Verb::kSpawn:
+    case Verb::kFinish:
+    case Verb::kUsage:
+      return true;
+    case Verb::kSave:
+    case Verb::kLoad:
+    case Verb::kList:
+    case Verb::kPrune:
+    case Verb::kSteps:
+    case Verb::kChildren:
+    case Verb::kAsk:
+    case Verb::kQuestion:
+    case Verb::kAnswer:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Api::settle(const Call& call, Answer& answer, WallTime now) {
+  if (answer.unsaved.empty() || only_reads(call.route.verb)) return;
+  const std::string_view why = answer.unsaved;
+  const bool goes_on = context_.best_effort && answers_unsaved(call, answer, now);
+  if (!goes_on && answer.status != kNotSaved)
+    answer = problem(kNotSaved, why == kDiskFull ? "no-space" : "not-saved",
+                     std::string(why) + ": it was not saved");
+  if (hooks_.on_unsaved) hooks_.on_unsaved(why);
+}
+
+bool Api::answers_unsaved(const Call& call, Answer& answer, WallTime now) {
+  if (call.route.verb == Verb::kSave) {
+    const Checkpoint none{.id = *call.route.parameter("id"),
+                          .metadata = Json::object(),
+                          .fingerprint = fingerprint_,
+                          .saved_at = rfc3339(now)};
+    answer = json_answer(checkpoint_text(none, nullptr));
+  } else if (answer.status >= kNoSuccess || !stands_unsaved(call.route.verb) || !remember_unsaved(call)) {
+    return false;
+  }
+  answer.status = kAccepted;
+  if (answer.type.empty()) answer = json_answer("{}", kAccepted);
+  answer.headers = "Pawl-Kept: no\r\n";
+  return true;
+}
+
+bool Api::remember_unsaved(const Call& call) {
+  if (call.route.verb == Verb::kBegin) {
+    auto step = step_of(call);
+    if (!step || unsaved_steps_.size() >= kRememberedMax) return false;
+    unsaved_steps_.insert_or_assign(step->key, *step);
+  } else if (call.route.verb == Verb::kSpawn) {
+    const auto child = child_of(call);
+    if (!child || unsaved_children_.size() >= kRememberedMax) return false;
+    unsaved_children_.insert_or_assign(child_id_of(*child), *child);
+  }
+  return true;
+}
+
+Status Api::complete_step(const std::string& key, const std::string& result, WallTime now) {
+  auto done = episode_->complete_step(key, result, now);
+  const auto begun = unsaved_steps_.find(key);
+  if (done || done.error().kind != ErrorKind::kNotFound || begun == unsaved_steps_.end()) return done;
+  PAWL_OK(episode_->begin_step(begun->second, now));
+  PAWL_OK(episode_->complete_step(key, result, now));
+  after_commit_.emplace_back([this, key] { unsaved_steps_.erase(key); });
+  return {};
+}
+
+Status Api::fail_step(const std::string& key, const std::string& error, WallTime now) {
+  auto done = episode_->fail_step(key, error, now);
+  // It may be begun again as if nothing had been.
+  if (!done && done.error().kind == ErrorKind::kNotFound && unsaved_steps_.erase(key) > 0) return {};
+  return done;
+}
+
+Status Api::finish_child(const std::string& child_id, const std::string& result, WallTime now) {
+  auto done = episode_->finish_child(child_id, result, now);
+  const auto spawned = unsaved_children_.find(child_id);
+  if (done || done.error().kind != ErrorKind::kNotFound || spawned == unsaved_children_.end()) return done;
+  PAWL_OK(episode_->spawn(spawned->second, context_.children_max, now));
+  PAWL_OK(episode_->finish_child(child_id, result, now));
+  after_commit_.emplace_back([this, child_id] { unsaved_children_.erase(child_id); });
+  return {};
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""`durable` of a plan, on a disk that is full: a small file system of the test's own."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from pawl_testing import PAWL, PawlTest
+
+PLAN = """\
+version: 1
+workflow: durable
+source: {path: source}
+max_attempts: 2
+%s
+gates:
+  check: {steps: [{name: done, run: "grep -q done file"}], signals: [build]}
+tiers:
+  - phases:
+      - {id: fix, goal: "go on", agent: {run: [/usr/bin/python3, /plan/agent.py]}, gates: [check]}
+"""
+
+AGENT = '''\
+import http.client, json, os, signal, socket, sys, time
+
+
+class Unix(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(os.environ["PAWL_SOCKET"])
+
+
+api = Unix("pawl")
+session = {"Pawl-Session": "s%d" % time.monotonic_ns()}
+
+
+def call(method, path, body=None):
+    api.request(method, path, body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode(), session)
+    answer = api.getresponse()
+    return answer.status, answer.getheader("Pawl-Kept"), answer.read()
+
+
+def ended(*_):
+    print("SIGTERM", flush=True)
+    sys.exit(1)
+
+
+signal.signal(signal.SIGTERM, ended)
+status, _, kept = call("GET", "/v1/checkpoint?id=main-0")
+print("state", kept.decode() if status == 200 else "fresh", flush=True)
+if status != 200:
+    print("saved", call("PUT", "/v1/checkpoint?id=main-0", b"half")[0], flush=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:  # until the disk is full
+        status, told, body = call("PUT", "/v1/checkpoint?id=main-0", b"lost")
+        if (status, told) != (201, None):
+            break
+        call("PUT", "/v1/checkpoint?id=main-0", b"half")
+        time.sleep(0.02)
+    print("refused", status, told, flush=True)
+    if status == 507:
+        time.sleep(60)  # to be stopped
+        sys.exit(1)
+    print("unkept", json.loads(body)["seq"], flush=True)
+with open("file", "a") as file:
+    file.write("done\\n")
+'''
+
+
+class Durable(PawlTest):
+    def setUp(self):
+        super().setUp()
+        self.place = self.root / "small"
+        self.place.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", self.place], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.place], check=True)
+        self.folder = self.place / "pawl"
+        self.write("source/file", "x\n")
+        self.write("agent.py", AGENT)
+
+    def fill(self):
+        """Leaves 8 MiB: less than what a save asks for, and enough for all that Pawl writes itself."""
+        free = os.statvfs(self.place)
+        with open(self.place / "filler", "wb") as filler:
+            for _ in range((free.f_bavail * free.f_frsize >> 20) - 8):
+                filler.write(bytes(1 << 20))
+
+    def run_until_full(self, durable):
+        self.write("plan.yaml", PLAN % durable)
+        process = self.start("run", "plan.yaml", "--dir", self.folder)
+        self.wait_until(lambda: "saved 201" in self.log(), "the agent has saved something")
+        self.fill()
+        return process.wait(timeout=120)
+
+    def log(self):
+        if not (self.folder / "pawl.db").exists():
+            return ""
+        return subprocess.run([PAWL, "logs", "last", "fix", "--dir", self.folder], capture_output=True, text=True).stdout
+
+    def state(self):
+        return self.pawl_json("status", "last", "--dir", self.folder)
+
+    def rows(self):
+        run_id = self.state()["run_id"]
+        path = self.folder / "runs" / run_id / "phases/fix/attempts.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def unsaved(self):
+        return [row["details"] for row in self.rows() if row["type"] == "agent" and row["event"] == "not_saved"]
+
+    def test_required_stops_the_agent_and_goes_on_from_what_it_kept(self):
+        self.assertEqual(self.run_until_full(""), 1)
+        self.assertEqual(self.state()["state"], "EXECUTING")
+        # Still full: nothing is run again, and nothing is lost.
+        again = self.pawl("resume", "last", "--dir", self.folder, expect=1)
+        self.assertIn("free some space", again.stderr)
+        (self.place / "filler").unlink()
+        self.pawl("resume", "last", "--dir", self.folder)
+        self.assertEqual(self.state()["state"], "COMPLETE")
+        self.assertIn("state half", self.log())
+        details, = self.unsaved()
+        self.assertEqual(details["durable"], "required")
+        self.assertGreaterEqual(details["requests"], 1)
+        self.assertIn("the disk is full", details["reason"])
+        self.assertEqual([row["attempt_id"] for row in self.rows() if row["type"] == "attempt"], ["fix.1"])
+        decisions = [row["decision"] for row in self.rows() if row["type"] == "resume"]
+        self.assertEqual((decisions[-1], set(decisions[:-1])), ("re_execute", {"adopt"}), "its result was looked at, and it ran once more")
+        self.pawl("verify", "last", "--dir", self.folder)
+
+    def test_best_effort_goes_on_and_says_so(self):
+        self.assertEqual(self.run_until_full("durable: best_effort"), 0)
+        self.assertEqual(self.state()["state"], "COMPLETE")
+        self.assertIn("refused 202 no", self.log())
+        self.assertIn("unkept 0", self.log())
+        details, = self.unsaved()
+        self.assertEqual((details["durable"], details["requests"]), ("best_effort", 1))
+        self.assertIn("the disk is full", details["reason"])
+        self.pawl("verify", "last", "--dir", self.folder)
+
+
+if __name__ == "__main__":
+    unittest.main()
