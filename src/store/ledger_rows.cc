@@ -51,21 +51,36 @@ Json executed_row(const StepRow& step, const Json& sandbox_run) {
           {"layer", sandbox_run.value("layer", "")}};
 }
 
-Json attempt_row(const AttemptRow& attempt) {
+Json attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes) {
   Json signals = Json::array();
   if (auto parsed = parse_json(attempt.signals)) signals = *std::move(parsed);
-  return {{"type", "attempt"},
-          {"attempt_id", attempt.attempt_id},
-          {"revision", attempt.revision},
-          {"model", attempt.model},
-          {"signals", std::move(signals)},
-          {"verdict", attempt.verdict},
-          {"failing_signals", attempt.failing_signals},
-          {"summary", attempt.summary},
-          {"started_at", attempt.started_at},
-          {"ended_at", attempt.ended_at},
-          {"executor", attempt.executor},
-          {"build", attempt.build}};
+  Json row{{"type", "attempt"},
+           {"attempt_id", attempt.attempt_id},
+           {"revision", attempt.revision},
+           {"model", attempt.model},
+           {"signals", std::move(signals)},
+           {"verdict", attempt.verdict},
+           {"failing_signals", attempt.failing_signals},
+           {"summary", attempt.summary},
+           {"started_at", attempt.started_at},
+           {"ended_at", attempt.ended_at},
+           {"executor", attempt.executor},
+           {"build", attempt.build}};
+  if (!episodes.empty()) row["episodes"] = to_json(episodes);
+  return row;
+}
+
+Json to_json(const std::vector<EpisodeRow>& episodes) {
+  Json out = Json::array();
+  for (const auto& row : episodes) {
+    auto& entry = out.emplace_back(Json{{"episode", row.episode},
+                                        {"outcome", row.outcome},
+                                        {"gates_passed", row.gates_passed},
+                                        {"failing_signals", row.failing_signals}});
+    if (row.changed_lines) entry["changed_lines"] = *row.changed_lines;
+    if (!row.kept_by.empty()) entry["kept_by"] = row.kept_by;
+  }
+  return out;
 }
 
 Json resume_row(const std::string& attempt_id, const ResumeDecision& decision) {

@@ -14,7 +14,9 @@ Json run_started_row(const NewRun& run);
 Json forked_row(const Fork& fork, const std::string& head, Json shared);
 Json pre_execute_row(const StepRow& step);
 Json executed_row(const StepRow& step, const Json& sandbox_run);
-Json attempt_row(const AttemptRow& attempt);
+// `episodes`: none of an attempt that is one try.
+Json attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes);
+Json to_json(const std::vector<EpisodeRow>& episodes);
 Json resume_row(const std::string& attempt_id, const ResumeDecision& decision);
 Json operator_row(const std::string& action, const Operator& who, const PhaseRow& before, PhaseState after);
 Json run_operator_row(const std::string& action, const Operator& who, RunState state);

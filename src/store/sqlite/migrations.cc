@@ -18,8 +18,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 7>& migrations() {
-  static const std::array<Migration, 7> all = {
+const std::array<Migration, 8>& migrations() {
+  static const std::array<Migration, 8> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -28,7 +28,9 @@ const std::array<Migration, 7>& migrations() {
        {"open_chains", sql::m0006_open_chains_up, sql::m0006_open_chains_down, "count_short_heads",
         "signed head(s), which an older pawl would take for damaged,"},
        {"agents", sql::m0007_agents_up, sql::m0007_agents_down, "count_told",
-        "attempt(s) with what their agents told"}}};
+        "attempt(s) with what their agents told"},
+       {"episodes", sql::m0008_episodes_up, sql::m0008_episodes_down, "count_episode_steps",
+        "step(s) of attempts with several episodes"}}};
   return all;
 }
 
