@@ -8,6 +8,8 @@
 #include "agent/client.h"
 #include "agent/episode.h"
 #include "cli/context.h"
+#include "executor/steps.h"
+#include "executor/told.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "supervisor/supervisor.h"
@@ -26,6 +28,50 @@ struct Asking {
   std::string operator_socket;  // "": its agent does not run
 };
 
+// Nothing when it has told nothing.
+Result<std::vector<agent::Question>> questions_of(const State& state, const Asking& asking) {
+  PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
+  const auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
+  if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
+  if (!episode) return std::unexpected(episode.error());
+  return (*episode)->questions();
+}
+
+// Of an attempt: its episode, or each of several whose agent has begun.
+Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRow& attempt,
+                                      const std::vector<store::StepRow>& open) {
+  PAWL_TRY(const auto steps, state.store->steps_of_attempt(attempt.run_id, attempt.attempt_id));
+  std::vector<std::int64_t> episodes;
+  for (const auto& step : steps)
+    if (step.gate_id == executor::kAgentGate && std::ranges::find(episodes, step.episode) == episodes.end())
+      episodes.push_back(step.episode);
+  if (episodes.empty()) episodes.push_back(0);
+  std::vector<Asking> out;
+  for (const auto episode : episodes) {
+    Asking found{.key = {attempt.run_id, attempt.phase_id, executor::episode_id(attempt.attempt_id, episode)},
+                 .operator_socket = {}};
+    const auto step = std::ranges::find_if(open, [&](const store::StepRow& row) {
+      return row.run_id == attempt.run_id && row.attempt_id == attempt.attempt_id && row.episode == episode &&
+             row.gate_id == executor::kAgentGate;
+    });
+    if (step != open.end())
+      found.operator_socket = os::join(supervisor::spool_folder(state.folder, step->sandbox_run_id),
+                                       std::string(supervisor::kOperatorSocket));
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+// The one that has asked that, else the first.
+Result<Asking> asked(const State& state, const std::vector<Asking>& all, const std::string& key) {
+  for (const auto& each : all) {
+    PAWL_TRY(const auto questions, questions_of(state, each));
+    if (std::ranges::any_of(questions, [&](const auto& one) { return one.key == key && !one.answer; }))
+      return each;
+  }
+  return all.front();
+}
+
 Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& options) {
   std::vector<Asking> out;
   if (options.run == agent::kNoRun) {
@@ -41,25 +87,10 @@ Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& opti
     if (!options.phase.empty() && phase.phase_id != options.phase) continue;
     PAWL_TRY(const auto attempts, state.store->attempts(run_id, phase.phase_id));
     if (attempts.empty() || attempts.back().finished) continue;
-    const auto step = std::ranges::find_if(open, [&](const store::StepRow& row) {
-      return row.run_id == run_id && row.attempt_id == attempts.back().attempt_id && row.step_index == 0;
-    });
-    Asking found{.key = {run_id, phase.phase_id, attempts.back().attempt_id}, .operator_socket = {}};
-    if (step != open.end())
-      found.operator_socket = os::join(supervisor::spool_folder(state.folder, step->sandbox_run_id),
-                                       std::string(supervisor::kOperatorSocket));
-    out.push_back(std::move(found));
+    PAWL_TRY(auto found, asking_in(state, attempts.back(), open));
+    std::ranges::move(found, std::back_inserter(out));
   }
   return out;
-}
-
-// Nothing when it has told nothing.
-Result<std::vector<agent::Question>> questions_of(const State& state, const Asking& asking) {
-  PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
-  const auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
-  if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
-  if (!episode) return std::unexpected(episode.error());
-  return (*episode)->questions();
 }
 
 Json to_json(const Asking& asking, const agent::Question& question) {
@@ -126,7 +157,8 @@ Status run(const AnswerOptions& options) {
   if (all.empty())
     return fail(ErrorKind::kNotFound,
                 "no attempt of " + options.phase + " goes on: nobody waits for an answer");
-  PAWL_OK(answer(state, options, all.front()));
+  PAWL_TRY(const Asking one, asked(state, all, options.key));
+  PAWL_OK(answer(state, options, one));
   if (options.state.json)
     print_json({{"phase_id", options.phase}, {"key", options.key}, {"answer", options.answer}});
   else

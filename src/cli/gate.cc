@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/context.h"
+#include "executor/context.h"
 #include "executor/gate_again.h"
 #include "executor/start_run.h"
 #include "os/process.h"
@@ -45,17 +46,18 @@ Result<store::PhaseRow> phase_of(store::Store& store, const std::string& run_id,
   return unknown("run " + run_id + " has no phase", phase_id, known);
 }
 
-// The attempt that was asked for; else the newest whose agent's step is done. That is the accepted one when
-// there is one: nothing is tried after it.
+// The attempt that was asked for; else the newest whose agent's step is done (of several episodes the one
+// that was kept). That is the accepted one when there is one: nothing is tried after it.
 Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain& to) {
   const std::string &run_id = to.run.run_id, &phase_id = to.phase.phase_id;
   PAWL_TRY(const auto attempts, store.attempts(run_id, phase_id));
   PAWL_TRY(const auto steps, store.steps(run_id, phase_id));
+  PAWL_TRY(const auto episodes, store.episodes(run_id, phase_id));
   for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
     if (number != 0 && attempt->number != number) continue;
     const auto agent = std::ranges::find_if(steps, [&](const auto& step) {
-      return step.attempt_id == attempt->attempt_id && step.step_index == 0 &&
-             step.state == store::StepState::kDone;
+      return step.attempt_id == attempt->attempt_id && step.gate_id == executor::kAgentGate &&
+             executor::of_kept_episode(step, episodes) && step.state == store::StepState::kDone;
     });
     if (agent != steps.end()) {
       to.attempt = *attempt;

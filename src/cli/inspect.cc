@@ -116,6 +116,7 @@ class Teller {
     line(fmt::format("  {}: {}  {}", paint(fmt::format("attempt {}", row.number), Colour::kBold),
                      paint_word(verdict), paint(visible(facts), Colour::kDim)));
     if (!attempt.steps.empty()) steps(attempt.steps);
+    if (!attempt.episodes.empty()) episodes(attempt.episodes);
     if (!attempt.signals.empty()) signals(attempt.signals);
     for (std::string rest = row.summary; !rest.empty();) {
       const auto end = rest.find('\n');
@@ -161,6 +162,18 @@ class Teller {
             {{label}, {"not kept: " + visible(refused.is_string() ? refused.get<std::string>() : "")}});
       if (!told.empty()) out_ += table(std::move(told), 6, look_);
     }
+  }
+
+  void episodes(const std::vector<store::EpisodeRow>& episodes) {
+    std::vector<Row> rows = {heading({"episode", "outcome", "gates passed", "failing", "lines", "kept"})};
+    for (const auto& one : episodes)
+      rows.push_back({{fmt::format("#{}", one.episode)},
+                      {one.outcome, colour_of(one.outcome == "not_run" ? "skipped" : one.outcome)},
+                      {std::to_string(one.gates_passed)},
+                      {std::to_string(one.failing_signals)},
+                      {one.changed_lines ? std::to_string(*one.changed_lines) : ""},
+                      {one.kept_by.empty() ? "" : "by " + one.kept_by}});
+    out_ += table(std::move(rows), 4, look_);
   }
 
   void signals(const Json& signals) {

@@ -18,6 +18,7 @@ struct LogsOptions {
   StateOptions state;
   std::string run, phase;
   std::int64_t attempt = 0;  // 0: the newest
+  std::int64_t episode = 0;  // of several; 0: all
   bool follow = false, trace = false, network = false;
 };
 
@@ -86,7 +87,8 @@ Result<bool> print_once(const State& state, const std::string& run_id, const Log
   PAWL_TRY(const auto all, state.store->steps(run_id, options.phase));
   std::vector<store::StepRow> steps;
   for (const auto& step : all)
-    if (step.attempt_id == attempt_id) steps.push_back(step);
+    if (step.attempt_id == attempt_id && (options.episode == 0 || step.episode == options.episode))
+      steps.push_back(step);
   for (; done < steps.size(); ++done) {
     PAWL_OK(printer.print(steps[done]));
     if (steps[done].state == store::StepState::kOpen) break;
@@ -121,6 +123,7 @@ void add_logs(const Command& program) {
   command.required("RUN", options->run, kRunHelp);
   command.required("PHASE", options->phase, "The phase");
   command.option("--attempt", options->attempt, "Its number (else the newest)", {.least = 1});
+  command.option("--episode", options->episode, "Only this one of several (best_of)", {.least = 1});
   command.flag("-f,--follow", options->follow, "Follow a running phase until it is over");
   command.flag("--trace", options->trace,
                "Print what the steps executed, connected to and were denied, as JSON lines");

@@ -25,6 +25,7 @@ struct Shared {
   Progress& progress;
   store::StoreGroup* group;  // that several workers commit in; one alone has no use for it
   const std::shared_ptr<executor::Plans> plans = std::make_shared<executor::Plans>();
+  const std::shared_ptr<executor::Slots> slots = std::make_shared<executor::Slots>(options.workers);
   std::mutex mutex;
   std::optional<Error> error;  // the first; guarded by mutex
   std::string waits_for;       // last said; guarded by mutex
@@ -83,7 +84,8 @@ Status work(Shared& shared, int worker) {
   executor::Options options{.folder = state.folder,
                             .run_ids = shared.options.run_ids,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
-                            .plans = shared.plans};
+                            .plans = shared.plans,
+                            .slots = shared.slots};
 #ifdef PAWL_TEST_HOOKS
   // So that a test need not wait half a minute for a lease to run out.
   if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "os/file.h"
+#include "store/ledger_rows.h"
 
 namespace pawl::cli {
 namespace {
@@ -93,6 +94,11 @@ class Reader {
                            .state = std::move(state),
                            .refused = std::move(refused)});
     }
+    if (std::ranges::any_of(out.steps, [](const auto& step) { return step.row.episode > 0; })) {
+      PAWL_TRY(auto episodes, state_.store->episodes(row.run_id, row.phase_id));
+      for (auto& episode : episodes)
+        if (episode.attempt_id == row.attempt_id) out.episodes.push_back(std::move(episode));
+    }
     PAWL_TRY(out.signals, json_or_empty(row.signals));
     if (!out.signals.is_array()) out.signals = Json::array();
     PAWL_TRY(out.feedback, json_or_empty(row.feedback));
@@ -122,7 +128,8 @@ Json to_json(const AttemptStory& attempt) {
               {"model", row.model},           {"verdict", row.verdict},       {"summary", row.summary},
               {"started_at", row.started_at}, {"ended_at", row.ended_at},     {"steps", Json::array()},
               {"signals", attempt.signals},   {"feedback", attempt.feedback}, {"decisions", Json::array()}};
-  for (const auto& step : attempt.steps)
+  if (!attempt.episodes.empty()) out["episodes"] = parse_json(store::json_text(attempt.episodes)).value_or(Json());
+  for (const auto& step : attempt.steps) {
     out["steps"].push_back({{"label", step.row.label},
                             {"sandbox_run_id", step.row.sandbox_run_id},
                             {"execution", step.row.execution},
@@ -130,6 +137,8 @@ Json to_json(const AttemptStory& attempt) {
                             {"state", step.state},
                             {"network_refused", step.refused},
                             {"run", step.run}});
+    if (step.row.episode > 0) out["steps"].back()["episode"] = step.row.episode;
+  }
   for (const auto& decision : attempt.decisions)
     if (text_in(decision, "attempt_id") == row.attempt_id) out["decisions"].push_back(decision);
   return out;
@@ -174,7 +183,9 @@ Json to_json(const Story& story) {
 bool is_running(const StepStory& step) { return step.state == "running"; }
 
 std::string short_label(const store::StepRow& step) {
-  return step.gate_id == step.step_name ? step.gate_id : step.gate_id + "." + step.step_name;
+  const std::string label =
+      step.gate_id == step.step_name ? step.gate_id : step.gate_id + "." + step.step_name;
+  return step.episode == 0 ? label : fmt::format("{} #{}", label, step.episode);
 }
 
 std::string ending_text(const Json& run) {

@@ -30,6 +30,7 @@ struct StepStory {
 struct AttemptStory {
   store::AttemptRow row;
   std::vector<StepStory> steps;
+  std::vector<store::EpisodeRow> episodes;  // what became of each, when there were several and it is over
   Json signals, feedback;
   std::vector<Json> decisions;  // rows resume, doctor, replan; and what operators did next
 };
@@ -58,7 +59,7 @@ Json to_json(const Story& story);
 
 // --- words that inspect and report share
 bool is_running(const StepStory& step);
-std::string short_label(const store::StepRow& step);  // "<gate>.<step>"
+std::string short_label(const store::StepRow& step);  // "<gate>.<step>", and "#<episode>" of several
 std::string ending_text(const Json& run);             // "exited 1", "signaled 9", "timed_out (why)"
 std::string memory_text(std::int64_t kib);            // "12.3 MiB"
 std::string signal_result(const Json& signal);        // passed | failed | missing

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "executor/told.h"
 #include "gates/policy/check.h"
 #include "plan/policy.h"
 #include "supervisor/supervisor.h"
@@ -32,18 +33,21 @@ const plan::Phase* phase_of(const plan::Plan& plan, const store::PhaseRow& row) 
 
 }  // namespace
 
-Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan)
+Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan, std::int64_t episode)
     : world_(world),
       claim_(&claim),
       plan_(&plan),
       phase_(phase_of(plan, claim.phase)),
-      steps_(planned_steps(plan, *phase_, claim.attempt.number)) {}
+      episode_(episode),
+      steps_(planned_steps(plan, *phase_, claim.attempt.number, episode)) {}
 
-Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan::Plan& plan) {
+Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan::Plan& plan,
+                              std::int64_t episode) {
   if (phase_of(plan, claim.phase) == nullptr)
     return fail(ErrorKind::kCorrupt, "phase " + claim.phase.phase_id + " is not in the plan of its run");
-  Attempt attempt(world, claim, plan);
+  Attempt attempt(world, claim, plan, episode);
   for (const auto& row : claim.steps) {
+    if (attempt.step_at(row.step_index) == nullptr) continue;  // of another episode
     if (row.state == store::StepState::kLost && row.execution >= store::kExecutionsPerStepMax)
       attempt.given_up_.insert(row.step_index);
     if (row.state != store::StepState::kDone) continue;
@@ -58,9 +62,8 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan
 }
 
 const PlannedStep* Attempt::step_at(std::int64_t index) const {
-  return index >= 0 && index < static_cast<std::int64_t>(steps_.size())
-             ? &steps_[static_cast<std::size_t>(index)]
-             : nullptr;
+  const auto step = std::ranges::find(steps_, index, &PlannedStep::index);
+  return step == steps_.end() ? nullptr : &*step;
 }
 
 Status Attempt::merge_base() {
@@ -78,7 +81,7 @@ Status Attempt::renew_layers() {
 }
 
 Status Attempt::filter_agent_layer() {
-  gate_layer_ = results_.at(0).layer;
+  gate_layer_ = agent_layer();
   if (gate_layer_.empty() || plan_->protect.empty()) return {};
   PAWL_TRY(auto filtered,
            world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_layer_, plan_->protect));
@@ -88,7 +91,7 @@ Status Attempt::filter_agent_layer() {
 }
 
 Status Attempt::after_agent() {
-  const auto agent = results_.find(0);
+  const auto agent = results_.find(this->agent().index);
   if (agent_seen_ || agent == results_.end()) return {};
   agent_seen_ = true;
   PAWL_TRY(auto policy, policy_signal(agent->second.layer));
@@ -274,13 +277,11 @@ Result<const PlannedStep*> Attempt::next_of_gates() {
 
 Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(look());
-  const auto* step = next_step(
-      steps_, {.results = results_,
-               .inventories = inventories_,
-               .refused = !protected_changes_.empty() || (policy_signal_ && !policy_signal_->passed),
-               .gate_passed = gate_passed_});
-  if (step != nullptr) return step;
-  return next_hook();
+  return next_step(steps_,
+                   {.results = results_,
+                    .inventories = inventories_,
+                    .refused = !protected_changes_.empty() || (policy_signal_ && !policy_signal_->passed),
+                    .gate_passed = gate_passed_});
 }
 
 std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
@@ -350,6 +351,7 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
         {.src = "", .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content_of(context)});
   if (step.role == StepRole::kAgent) {
     std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
+    if (episode_ > 0) spec.env.push_back("PAWL_EPISODE=" + std::to_string(episode_));
   } else if (hook) {
     spec.keep_layer = false;
     spec.copy_out = {kAnswerFile};
@@ -375,7 +377,7 @@ std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
       "PAWL_ORIGINAL_GOAL=" + phase_->goal,
       "PAWL_GOAL_ID=" + claim_->phase.phase_id,
       // A resumed attempt keeps its episode; a new attempt opens one.
-      "PAWL_EPISODE_ID=" + claim_->attempt.attempt_id,
+      "PAWL_EPISODE_ID=" + episode_of(*claim_, episode_).episode_id,
       "PAWL_SOCKET=/pawl/" + std::string(supervisor::kAgentSocket),
       std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
   };

@@ -1,5 +1,5 @@
-// One attempt as the executor sees it: which results it has, what comes next, what it is worth. A detail of
-// this room.
+// One attempt as the executor sees it, or one of its episodes: which results it has, what comes next, what it
+// is worth. A detail of this room.
 //
 // Everything is derived from rows and objects, so that an attempt loaded after a crash decides what the one
 // before would have decided.
@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "executor/context.h"
+#include "executor/episode_choice.h"
 #include "executor/executor.h"
 #include "executor/hooks.h"
 #include "executor/steps.h"
@@ -34,19 +35,26 @@ struct LostStep {
 class Attempt {
  public:
   // REQUIRES: claim and plan outlive it; the objects are held.
-  static Result<Attempt> load(World world, const store::Claim& claim, const plan::Plan& plan);
+  // `episode`: of several (best_of), from 1; 0 for the only one.
+  static Result<Attempt> load(World world, const store::Claim& claim, const plan::Plan& plan,
+                              std::int64_t episode);
 
   // Makes again what gc took of what no row names: layers that others are merged or filtered to. REQUIRES,
   // like all that follows until a step is started or the attempt's end is recorded: the objects are held.
   Status renew_layers();
 
-  // The next step, or nullptr when the attempt can be judged.
+  // The next step of the agent or the gates, or nullptr when it can be judged.
   Result<const PlannedStep*> next();
+  // Then the next hook, or nullptr when the attempt can be ended.
+  Result<const PlannedStep*> next_hook() const;
   // The next step of its gates alone, whatever became of the agent; nullptr when they are over.
   Result<const PlannedStep*> next_of_gates();
   const PlannedStep* step_at(std::int64_t index) const;
 
   const plan::Phase& phase() const { return *phase_; }
+  std::int64_t episode() const { return episode_; }
+  const PlannedStep& agent() const { return steps_.front(); }
+  bool has_result(const PlannedStep& step) const { return results_.contains(step.index); }
 
   Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context) const;
   // What `step` finds in /pawl: an agent the feedback and evidence of the previous attempt, a hook its
@@ -61,8 +69,6 @@ class Attempt {
   void record(std::int64_t step_index, sandbox::SandboxRun run) { results_[step_index] = std::move(run); }
   // A hook's step that was lost for good: an answer that is none.
   void give_up(const PlannedStep& hook) { given_up_.insert(hook.index); }
-  // Bytes of the layer that the phase would add: the agent's, without protected paths.
-  const std::string& accepted_layer() const { return gate_layer_; }
 
   // What a gate says that is over, as it is written down.
   struct GateEnd {
@@ -71,13 +77,23 @@ class Attempt {
   };
   GateEnd gate_end(const std::string& gate_id) const;
 
+  // What it is worth beside the other episodes, without its changed lines. REQUIRES: there is no next step,
+  // or it was lost.
+  Result<EpisodeResult> worth(const std::optional<LostStep>& lost) const;
+  // By its agent: lines that a diff adds or removes.
+  Result<std::int64_t> changed_lines() const;
+  // "" when its agent changed nothing.
+  std::string agent_layer() const;
+  // What it changed was changed meanwhile in another way: for judge().
+  gates::Signal overlap_signal(const store::LayerRow& other) const;
+
   // `extra`: signals from outside the gates (a merge that overlaps). `lost`: the attempt ended without a
   // result.
   Result<store::AttemptEnd> judge(const std::vector<gates::Signal>& extra,
                                   const std::optional<LostStep>& lost);
 
  private:
-  Attempt(World world, const store::Claim& claim, const plan::Plan& plan);
+  Attempt(World world, const store::Claim& claim, const plan::Plan& plan, std::int64_t episode);
   Status merge_base();
   Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
@@ -101,7 +117,6 @@ class Attempt {
   };
   Result<Judged> judged(const std::vector<gates::Signal>& extra, const std::optional<LostStep>& lost) const;
   HookFacts hook_facts(const Judged& judged) const;
-  Result<const PlannedStep*> next_hook() const;
   std::optional<store::Advice> advice_of(StepRole role) const;
   Evidence evidence() const;  // of this attempt, so far
   Result<Context> hook_context() const;
@@ -113,6 +128,7 @@ class Attempt {
   const store::Claim* claim_;
   const plan::Plan* plan_;
   const plan::Phase* phase_;
+  std::int64_t episode_;
   std::vector<PlannedStep> steps_;
   Results results_;
   std::string base_layer_;   // the accepted layers, merged

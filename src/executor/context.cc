@@ -1,5 +1,7 @@
 #include "executor/context.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "sandbox/spec.h"
 
@@ -33,12 +35,24 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
   return {};
 }
 
+bool of_kept_episode(const store::StepRow& step, std::span<const store::EpisodeRow> episodes) {
+  if (step.episode == 0) return true;
+  return std::ranges::any_of(episodes, [&](const store::EpisodeRow& row) {
+    return row.attempt_id == step.attempt_id && row.episode == step.episode && !row.kept_by.empty();
+  });
+}
+
 Result<Context> agent_context(const World& world, const store::Claim& claim) {
   Context context;
   if (!claim.previous || claim.previous->feedback.empty()) return context;
   Evidence evidence{.agent_layer = claim.previous->agent_layer, .base_layers = claim.previous->base_layers};
   PAWL_TRY(const auto steps, world.store.steps(claim.run.run_id, claim.phase.phase_id));
+  std::vector<store::EpisodeRow> episodes;
+  if (std::ranges::any_of(steps, [](const auto& step) { return step.episode > 0; })) {
+    PAWL_TRY(episodes, world.store.episodes(claim.run.run_id, claim.phase.phase_id));
+  }
   for (const auto& step : steps) {
+    if (!of_kept_episode(step, episodes)) continue;  // the others' work is not what its feedback is about
     if (step.attempt_id != claim.previous->attempt_id || step.state != store::StepState::kDone) continue;
     PAWL_TRY(const Json json, parse_json(step.run));
     PAWL_TRY(const auto run, sandbox::run_from_json(json));

@@ -1,6 +1,7 @@
 // What a step finds in the folder /pawl: for an agent the feedback and the evidence of the attempt before.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ using Context = std::vector<sandbox::ContextFile>;  // what a step finds in /paw
 
 // Adds `evidence` as evidence/previous.patch and evidence/<label>.log, the end of each log.
 Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to);
+
+// Whether a step counts in its finished attempt: of several episodes only those of the kept one do, and what
+// belongs to none. `episodes`: of the phase.
+bool of_kept_episode(const store::StepRow& step, std::span<const store::EpisodeRow> episodes);
 
 // feedback.json and the evidence of claim.previous; empty when there was no attempt before. The same claim
 // gives the same bytes.

@@ -2,23 +2,20 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
+#include <utility>
 
-#include "base/money.h"
 #include "base/planted.h"
-#include "executor/attempt.h"
-#include "executor/recovery.h"
+#include "executor/ends.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
+#include "executor/tries.h"
 #include "os/process.h"
-#include "store/cost_row.h"
-#include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
 
 constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two seconds
-
-bool is_hook(StepRole role) { return role == StepRole::kDoctor || role == StepRole::kReplan; }
 
 store::Counted counted(StepRole role) {
   if (role == StepRole::kDoctor) return store::Counted::kDoctorCall;
@@ -29,81 +26,184 @@ store::Counted counted(StepRole role) {
 class Session {
  public:
   Session(const World& world, const Options& options, Observer& observer, const store::Claim& claim,
-          Attempt attempt)
-      : world_(world), options_(options), observer_(observer), claim_(claim), attempt_(std::move(attempt)) {}
+          Tries tries)
+      : world_(world), options_(options), observer_(observer), claim_(claim), tries_(std::move(tries)) {
+    options_.slots->take();
+    for (const auto& row : claim_.steps)
+      executions_[row.step_index] = std::max(executions_[row.step_index], row.execution);
+  }
+  ~Session() { options_.slots->give_back(1 + more_slots_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
-  // The heart: settle what a crash left, run what remains, judge.
   Result<Turn> run() {
-    // A crash may have come between recording a result and forgetting its spool.
-    for (const auto& step : claim_.steps)
-      if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
-    PAWL_OK(settle_open_step());
-    while (!lost_ && !out_of_budget_) {
-      PAWL_OK(hold_objects());
-      PAWL_TRY(const PlannedStep* step, attempt_.next());
-      for (const auto& [key, names] : attempt_.take_inventories())
-        PAWL_OK(world_.store.put_inventory(key, names));
-      if (step == nullptr) break;
-      PAWL_OK(run_step(*step, 1 + executions_before(*step)));
-    }
-    if (out_of_budget_) return Turn{.kind = Turn::Kind::kOutOfBudget};
-    return finish();
+    auto turn = work();
+    const bool lost = !turn && (lease_lost_ || turn.error().kind == ErrorKind::kConflict);
+    if (lost && !planted("cancelled_steps_run_on")) PAWL_OK(end_unless_wanted());
+    return turn;
   }
 
  private:
-  // Until a step or a row names what the attempt counts on. Not while a step runs: gc would wait for it.
-  Status hold_objects() {
-    if (hold_) return {};
-    PAWL_TRY(hold_, world_.objects.hold());
-    return attempt_.renew_layers();
+  // The heart: settle what a crash left, run what remains, judge.
+  Result<Turn> work() {
+    // A crash may have come between recording a result and forgetting its spool.
+    for (const auto& step : claim_.steps)
+      if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
+    for (;;) {
+      PAWL_TRY(const Next next, this->next());
+      if (next.one == nullptr) break;
+      if (next.one->running) {
+        PAWL_OK(start_others(*next.one));
+        PAWL_OK(go_on(*next.one));
+      } else {
+        PAWL_OK(run_step(*next.one, *next.step));
+      }
+      if (!std::exchange(out_of_budget_, false)) continue;
+      // What an agent of the same attempt gives back may be enough.
+      Try* other = tries_.running();
+      if (other == nullptr) return Turn{.kind = Turn::Kind::kOutOfBudget};
+      PAWL_OK(go_on(*other));
+    }
+    PAWL_OK(end_others());
+    PAWL_TRY(Try * kept, tries_.choose(world_));
+    PAWL_OK(ask_hooks(*kept));
+    if (out_of_budget_) return Turn{.kind = Turn::Kind::kOutOfBudget};
+    return finish(*kept);
   }
 
-  WallTime now() const { return world_.clock.wall(); }
-
-  // Of a step whose lost executions are settled: the budget was used up before the next one.
-  std::int64_t executions_before(const PlannedStep& step) const {
-    return std::ranges::count_if(claim_.steps, [&](const store::StepRow& row) {
-      return row.step_index == step.index && row.state == store::StepState::kLost;
-    });
+  struct Next {
+    Try* one = nullptr;                 // the first that is not over; nullptr: one decides, or all are over
+    const PlannedStep* step = nullptr;  // unless one of its steps runs
+  };
+  Result<Next> next() {
+    for (auto& one : tries_.all()) {
+      if (one.running) return Next{.one = &one};
+      if (!one.result) {
+        PAWL_OK(hold_objects());
+        const PlannedStep* step = nullptr;
+        if (!one.lost) {
+          PAWL_TRY(step, one.attempt.next());
+        }
+        for (const auto& [key, names] : one.attempt.take_inventories())
+          PAWL_OK(world_.store.put_inventory(key, names));
+        if (step != nullptr) return Next{.one = &one, .step = step};
+        one.result.emplace();
+        if (tries_.are_several()) {
+          PAWL_TRY(one.result, one.attempt.worth(one.lost));
+        }
+      }
+      if (tries_.are_several() && decides(*one.result)) break;
+    }
+    return Next();
   }
 
-  Status settle_open_step() {
-    const auto open = std::ranges::find(claim_.steps, store::StepState::kOpen, &store::StepRow::state);
-    if (open == claim_.steps.end()) return {};
-    const PlannedStep* step = attempt_.step_at(open->step_index);
-    if (step == nullptr) return fail(ErrorKind::kCorrupt, open->label + " is not a step of its plan");
-    const store::StepStart start = {.sandbox_run_id = open->sandbox_run_id,
-                                    .step_index = open->step_index,
-                                    .gate_id = open->gate_id,
-                                    .step_name = open->step_name,
-                                    .label = open->label,
-                                    .sandbox_spec_hash = open->sandbox_spec_hash,
-                                    .execution = open->execution};
-    PAWL_TRY(const auto found, world_.sandboxes.find(open->sandbox_run_id));
-    switch (found) {
-      case sandbox::Found::kRunning:
-        if (planted("running_steps_abandoned")) return give_up(*step, start);
-        PAWL_OK(note(start, Recovery::kReattach));
-        return wait_and_take(*step, start);
-      case sandbox::Found::kSpooled:
-        if (planted("results_not_adopted")) return give_up(*step, start);
-        return adopt(*step, start);
-      case sandbox::Found::kNothing:
-        return give_up(*step, start);
+  // While a step of `first` runs, agents of the later episodes may, too.
+  Status start_others(const Try& first) {
+    if (!tries_.are_several()) return {};
+    PAWL_OK(look_at_others(first));
+    std::int64_t others = 0;
+    for (const auto& one : tries_.all()) others += one.running && &one != &first ? 1 : 0;
+    for (; more_slots_ > others; --more_slots_) options_.slots->give_back(1);
+    for (auto& one : tries_.all()) {
+      if (one.result || one.has_begun()) continue;
+      if (others == more_slots_) {
+        if (!options_.slots->try_take()) return {};
+        ++more_slots_;
+      }
+      PAWL_OK(run_step(one, one.attempt.agent()));
+      if (std::exchange(out_of_budget_, false)) return {};
+      ++others;
     }
     return {};
   }
 
-  Status adopt(const PlannedStep& step, const store::StepStart& start) {
-    const bool compares = !planted("spec_hash_not_compared");
-    auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
-    if (!run) return give_up(step, start);  // of another spec, or damaged: as good as lost
-    PAWL_OK(note(start, Recovery::kAdopt));
-    return settle(step, start, *std::move(run));
+  bool has_ended(const Try& one) {
+    const auto found = world_.sandboxes.find(one.running->start.sandbox_run_id);
+    return found && *found != sandbox::Found::kRunning;
   }
 
-  // Runs one step, again and again as the resume policy says while its results get lost.
-  Status run_step(const PlannedStep& step, std::int64_t execution) {
+  Status look_at_others(const Try& first) {
+    for (auto& one : tries_.all())
+      if (&one != &first && one.running && (one.running->found || has_ended(one))) PAWL_OK(look_at(one));
+    out_of_budget_ = false;  // it begins when it can
+    return {};
+  }
+
+  // An earlier episode decides: what runs of the later ones is ended, and what it came to is a row all the
+  // same. They are not ended before what decides is on record: else a crash could leave neither.
+  Status end_others() {
+    while (Try* one = tries_.running()) {
+      if (!planted("episodes_end_too_soon")) PAWL_OK(ends_.record());
+      const auto start = std::exchange(one->running, std::nullopt)->start;
+      PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+      if (auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash)) {
+        PAWL_OK(ends_.take(*one, start, *std::move(run)));
+      } else {
+        PAWL_OK(ends_.lose(*one, start, Recovery::kCancelled));
+      }
+    }
+    return {};
+  }
+
+  Status ask_hooks(Try& kept) {
+    if (kept.lost) return {};
+    tries_.find_hook(kept);
+    while (!out_of_budget_) {
+      if (kept.running) {
+        PAWL_OK(go_on(kept));
+        continue;
+      }
+      PAWL_OK(hold_objects());
+      PAWL_TRY(const PlannedStep* hook, kept.attempt.next_hook());
+      if (hook == nullptr) return {};
+      PAWL_OK(run_step(kept, *hook));
+    }
+    return {};
+  }
+
+  // Until a step or a row names what the attempt counts on. Not while a step runs: gc would wait for it.
+  Status hold_objects() {
+    if (hold_) return {};
+    PAWL_TRY(hold_, world_.objects.hold());
+    for (auto& one : tries_.all()) PAWL_OK(one.attempt.renew_layers());
+    return {};
+  }
+
+  WallTime now() const { return world_.clock.wall(); }
+
+  // A step that runs, as far as anybody knows.
+  Status go_on(Try& one) { return one.running->found ? look_at(one) : wait_for(one); }
+
+  // What became of a step that nobody waited for.
+  Status look_at(Try& one) {
+    const auto [step, start, found] = *one.running;
+    PAWL_TRY(const auto state, world_.sandboxes.find(start.sandbox_run_id));
+    switch (state) {
+      case sandbox::Found::kRunning:
+        if (planted("running_steps_abandoned")) return give_up(one);
+        PAWL_OK(ends_.note(start, Recovery::kReattach));
+        one.running->found = false;
+        return {};
+      case sandbox::Found::kSpooled:
+        if (planted("results_not_adopted")) return give_up(one);
+        return adopt(one);
+      case sandbox::Found::kNothing:
+        return give_up(one);
+    }
+    return {};
+  }
+
+  Status adopt(Try& one) {
+    const auto& start = one.running->start;
+    const bool compares = !planted("spec_hash_not_compared");
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
+    if (!run) return give_up(one);  // of another spec, or damaged: as good as lost
+    if (one.running->found) PAWL_OK(ends_.note(start, Recovery::kAdopt));
+    return settle(one, *std::move(run));
+  }
+
+  // Starts one step, under its marker.
+  Status run_step(Try& one, const PlannedStep& step) {
     PAWL_OK(still_wanted());
     PAWL_OK(hold_objects());
     store::StepStart start = {.sandbox_run_id = os::uuid7(now(), world_.random),
@@ -111,204 +211,152 @@ class Session {
                               .gate_id = step.gate_id,
                               .step_name = step_name(step),
                               .label = label_of(claim_.phase.phase_id, step, claim_.attempt.number),
-                              .execution = execution,
-                              .counted = counted(step.role)};
-    PAWL_TRY(const auto context, attempt_.context_of(step));
-    PAWL_TRY(const auto spec, attempt_.spec_of(step, context));
+                              .execution = 1 + executions_[step.index],
+                              .episode = step.episode,
+                              .counted = counted(step.role),
+                              .others_run = tries_.running() != nullptr};
+    PAWL_TRY(const auto context, one.attempt.context_of(step));
+    PAWL_TRY(const auto spec, one.attempt.spec_of(step, context));
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
     start.reserved_ms = spec.time_budget_seconds * 1000;
     agent::Spent spent;
     if (step.role == StepRole::kAgent) {
-      PAWL_TRY(spent, spending(start));
+      PAWL_TRY(spent, tries_.spending(world_, one, start));
     }
     if (planted("marker_after_start"))
       PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, ""));
-    const auto begun = world_.store.begin_step(claim_.lease, start, result_, resume_, now());
+    const auto begun = world_.store.begin_step(claim_.lease, start, ends_.result(), ends_.resume(), now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
         start.counted == store::Counted::kDoctorCall) {
       // Another phase of the run had its last call meanwhile.
-      attempt_.give_up(step);
+      one.attempt.give_up(step);
       return {};
     }
     if (!begun) return std::unexpected(begun.error());
-    recorded();
+    ends_.recorded();
     if (begun->warning) observer_.budget_nears_its_end(claim_, *begun->warning);
     out_of_budget_ = !begun->started;
     if (out_of_budget_) return {};
+    executions_[step.index] = start.execution;
     observer_.step_started(claim_, start);
-    const std::string agent =
-        step.role == StepRole::kAgent ? agent_of(claim_, attempt_.phase(), *begun, spent) : "";
+    const std::string agent = step.role == StepRole::kAgent
+                                  ? agent_of(claim_, one.attempt.phase(), step.episode, *begun, spent)
+                                  : "";
     if (!planted("marker_after_start"))
       PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, agent));
     hold_.reset();  // the step names what it works on
-    return wait_and_take(step, start);
+    one.running = Running{.step = &step, .start = std::move(start)};
+    one.began = true;
+    return {};
   }
 
-  Status wait_and_take(const PlannedStep& step, const store::StepStart& start) {
-    const auto waited = world_.sandboxes.wait(start.sandbox_run_id, [this] { return must_leave(); });
-    if (!waited && lease_lost_ && !planted("cancelled_steps_run_on")) PAWL_OK(end_unless_wanted(start));
+  Status wait_for(Try& one) {
+    hold_.reset();
+    const auto start = one.running->start;
+    bool another_ended = false;
+    const auto waited = world_.sandboxes.wait(start.sandbox_run_id, [&] {
+      if (must_leave()) return true;
+      another_ended = waits_for_slot() && std::ranges::any_of(tries_.all(), [&](const Try& other) {
+                        return &other != &one && other.running && !other.running->found && has_ended(other);
+                      });
+      return another_ended;
+    });
+    if (!waited && another_ended && !lease_lost_) return look_at_others(one);
     PAWL_OK(waited);
     auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
-    if (!run) return give_up(step, start);
-    return settle(step, start, *std::move(run));
+    if (!run) return give_up(one);
+    return settle(one, *std::move(run));
   }
 
-  // What an agent's step may spend of the run's tokens and money. Returns what its attempt has spent before.
-  Result<agent::Spent> spending(store::StepStart& start) {
-    PAWL_TRY(const auto spent, world_.episodes.spent(episode_of(claim_)));
-    const auto& budget = attempt_.phase().agent_budget;
-    const auto rest = [](const std::optional<std::int64_t>& cap, std::int64_t before) {
-      return cap ? std::optional(std::max<std::int64_t>(0, *cap - before)) : std::nullopt;
-    };
-    start.spends = true;
-    start.tokens_most = rest(budget.tokens, spent.tokens);
-    start.usd_nanos_most = rest(budget.usd_nanos, spent.usd_micros * 1000);
-    return spent;
+  // Whether the end of an agent would let another episode begin.
+  bool waits_for_slot() {
+    return std::ranges::any_of(tries_.all(), [](const Try& one) { return !one.result && !one.has_begun(); });
   }
 
   // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
   // spent, goes on in the same attempt when it has kept something to go on from.
-  Status settle(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
+  Status settle(Try& one, sandbox::SandboxRun run) {
     // A shell around the agent says it in its exit code (POSIX, 2.8.2, and what all of them do).
     constexpr std::int64_t kKilledInShell = 128 + SIGKILL;
-    if (run.unsaved > 0) unsaved_ = unsaved_event(run, attempt_.phase());
+    const auto& [step, start, found] = *one.running;
+    if (run.unsaved > 0) one.unsaved = unsaved_event(run, one.attempt.phase());
     const bool signaled = run.outcome == sandbox::Outcome::kSignaled;
     const bool killed = (signaled && run.reason.empty() && run.signal == SIGKILL) ||
                         (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
-    if (step.role != StepRole::kAgent || !(signaled || killed) ||
-        attempt_.phase().resume.policy != plan::ResumePolicy::kReExecute ||
-        start.execution >= store::kExecutionsPerStepMax)
-      return take(step, start, std::move(run));
-    PAWL_TRY(const bool spent, budget_is_spent(run, start));
-    PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_)));
-    const bool unsaved = ended_unsaved(run);
-    if (unsaved && goes_on) {
-      // Neither an execution nor its money is spent on a disk that is still full.
-      PAWL_TRY(const bool has_room, world_.episodes.can_save());
-      if (!has_room)
-        return fail(ErrorKind::kExhausted, "the agent of " + claim_.attempt.attempt_id +
-                                               " was stopped, and what it had kept stays: " + run.reason +
-                                               "; free some space, then go on with `pawl resume`");
+    if (step->role == StepRole::kAgent && (signaled || killed) &&
+        one.attempt.phase().resume.policy == plan::ResumePolicy::kReExecute &&
+        start.execution < store::kExecutionsPerStepMax) {
+      PAWL_TRY(const bool spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
+      PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_, start.episode)));
+      const bool unsaved = run.unsaved > 0 && signaled && one.attempt.phase().durable == plan::Durable::kRequired;
+      if (unsaved && goes_on) PAWL_OK(check_room(run));
+      if ((killed || spent || unsaved) && goes_on) return give_up(one);
     }
-    if ((killed || spent || unsaved) && goes_on) return give_up(step, start);
-    return take(step, start, std::move(run));
+    const Running ended = *std::exchange(one.running, std::nullopt);
+    return ends_.take(one, ended.start, std::move(run));
   }
 
-  bool ended_unsaved(const sandbox::SandboxRun& run) const {
-    return run.unsaved > 0 && run.outcome == sandbox::Outcome::kSignaled &&
-           attempt_.phase().durable == plan::Durable::kRequired;
-  }
-
-  // Whether it was the run's budget that ended the step, and not what one attempt may spend.
-  Result<bool> budget_is_spent(const sandbox::SandboxRun& run, const store::StepStart& start) {
-    if (run.reason != supervisor::kUsageCapReason) return false;
-    PAWL_TRY(const auto told, told_since(world_, claim_, start.sandbox_run_id, told_seq_));
-    PAWL_TRY(const auto budgets, world_.store.budgets(claim_.run.run_id));
-    std::int64_t tokens = 0, usd_nanos = 0;
-    for (const auto& usage : told.usage) {
-      tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
-      usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
-    }
-    return std::ranges::any_of(budgets, [&](const store::BudgetRow& row) {
-      const std::int64_t more = row.unit == store::kTokens ? tokens : usd_nanos;
-      return row.unit != store::kSandboxMs && row.cap && sum_at_most_max(row.spent, more) >= *row.cap;
-    });
+  // Neither an execution nor its money is spent on a disk that is still full.
+  Status check_room(const sandbox::SandboxRun& run) const {
+    PAWL_TRY(const bool has_room, world_.episodes.can_save());
+    if (has_room) return {};
+    return fail(ErrorKind::kExhausted, "the agent of " + claim_.attempt.attempt_id +
+                                           " was stopped, and what it had kept stays: " + run.reason +
+                                           "; free some space, then go on with `pawl resume`");
   }
 
   // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about
   // the agent's work: a gate or a hook changes nothing that could not be done once more.
-  Status give_up(const PlannedStep& step, const store::StepStart& start) {
+  Status give_up(Try& one) {
+    const Running ended = *std::exchange(one.running, std::nullopt);
+    const auto& [step, start, found] = ended;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-    const auto& resume = attempt_.phase().resume;
+    const auto& resume = one.attempt.phase().resume;
     const bool probes = resume.policy == plan::ResumePolicy::kProbe;
     const auto policy =
-        probes && step.role != StepRole::kAgent ? plan::ResumePolicy::kReExecute : resume.policy;
+        probes && step->role != StepRole::kAgent ? plan::ResumePolicy::kReExecute : resume.policy;
     Recovery recovery =
         decide_recovery(sandbox::Found::kNothing,
-                        is_hook(step.role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
+                        is_hook(step->role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
     if (recovery == Recovery::kProbe) {
-      PAWL_TRY(auto found, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
-      recovery = after_probe(found.exit_code, start.execution);
+      PAWL_TRY(auto salvaged, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
+      recovery = after_probe(salvaged.exit_code, start.execution);
       if (recovery == Recovery::kProbed) {
-        PAWL_OK(note(start, recovery));
-        return take(step, start, std::move(found.run));
+        PAWL_OK(ends_.note(start, recovery));
+        return ends_.take(one, start, std::move(salvaged.run));
       }
     }
-    resume_ = decision(start, recovery);
-    if (!planted("usage_of_lost_steps_dropped")) {
-      PAWL_TRY(resume_->told, told_of(step, start));
-    }
-    resume_->lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
-                                              .run_id = claim_.run.run_id,
-                                              .gate_id = start.gate_id,
-                                              .sandbox_run_id = start.sandbox_run_id,
-                                              .backend = claim_.run.backend,
-                                              .gate_isolation_class = "shared_kernel",
-                                              .emitted_at = now()});
-    unforgotten_ = start.sandbox_run_id;
-    observer_.resumed(claim_, *resume_);
-    if (recovery == Recovery::kReExecute) return run_step(step, start.execution + 1);
-    if (is_hook(step.role)) {
-      attempt_.give_up(step);
+    PAWL_OK(ends_.lose(one, start, recovery));
+    if (recovery == Recovery::kReExecute) return run_step(one, *step);
+    if (is_hook(step->role)) {
+      one.attempt.give_up(*step);
       return {};
     }
     const char* outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost";
-    lost_ =
+    one.lost =
         LostStep{.gate_id = start.gate_id, .outcome = outcome, .escalate = recovery == Recovery::kEscalate};
     return {};
   }
 
-  // What the agent told and nobody wrote down yet.
-  Result<store::Told> told_of(const PlannedStep& step, const store::StepStart& start) {
-    if (step.role != StepRole::kAgent) return store::Told();
-    const std::int64_t known = planted("usage_told_again") ? 0 : told_seq_;
-    PAWL_TRY(auto told, told_since(world_, claim_, start.sandbox_run_id, known));
-    told_seq_ = std::max(told_seq_, told.last_seq);
-    if (auto event = std::exchange(unsaved_, std::nullopt)) told.events.push_back(*std::move(event));
-    return told;
-  }
-
-  Status take(const PlannedStep& step, const store::StepStart& start, sandbox::SandboxRun run) {
-    store::StepEnd end{.sandbox_run_id = start.sandbox_run_id,
-                       .run = json_text(run),
-                       .outcome = std::string(sandbox::name(run.outcome)),
-                       .layer = run.layer,
-                       .exit_code = run.exit_code,
-                       .duration_ms = run.duration_ms};
-    PAWL_TRY(end.told, told_of(step, start));
-    end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
-                                    .run_id = claim_.run.run_id,
-                                    .gate_id = start.gate_id,
-                                    .sandbox_run_id = start.sandbox_run_id,
-                                    .backend = run.backend,
-                                    .gate_isolation_class = run.gate_isolation_class,
-                                    .microvm_milliseconds = run.microvm_milliseconds,
-                                    .image_pull_bytes = run.image_pull_bytes,
-                                    .build_cache_hit = run.build_cache_hit,
-                                    .emitted_at = now()});
-    if (step.role == StepRole::kAgent) end.agent_layer = run.layer;
-    observer_.step_ended(claim_, start, run);
-    result_ = std::move(end);
-    unforgotten_ = start.sandbox_run_id;
-    if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
-    attempt_.record(step.index, std::move(run));
-    return {};
-  }
-
-  Result<Turn> finish() {
+  Result<Turn> finish(Try& kept) {
     PAWL_OK(hold_objects());
-    PAWL_TRY(auto end, attempt_.judge({}, lost_));
+    PAWL_TRY(auto end, end_of(kept, {}));
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return may_overlap(world_.objects, a, b);
     };
-    PAWL_TRY(auto finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
+    PAWL_TRY(auto finished,
+             world_.store.finish(claim_.lease, ends_.result(), ends_.resume(), end, overlaps, now()));
     if (finished.overlapping) {
-      PAWL_TRY(end, attempt_.judge({overlap_signal(*finished.overlapping)}, lost_));
-      PAWL_TRY(finished, world_.store.finish(claim_.lease, result_, resume_, end, overlaps, now()));
+      PAWL_TRY(end, end_of(kept, {kept.attempt.overlap_signal(*finished.overlapping)}));
+      PAWL_TRY(finished,
+               world_.store.finish(claim_.lease, ends_.result(), ends_.resume(), end, overlaps, now()));
     }
-    recorded();
-    // Success is the only end that takes what an agent has kept.
-    if (finished.state == store::PhaseState::kComplete) world_.episodes.forget(episode_of(claim_));
+    ends_.recorded();
+    // Success is the only end that takes what an agent has kept: its own, never that of another episode.
+    if (finished.state == store::PhaseState::kComplete)
+      for (auto& one : tries_.all())
+        if (&one == &kept || planted("episodes_cleared_together"))
+          world_.episodes.forget(episode_of(claim_, one.attempt.episode()));
     for (const auto& step : finished.ended_steps) {
       PAWL_OK(world_.sandboxes.abandon(step));
       world_.sandboxes.forget(step);
@@ -318,38 +366,11 @@ class Session {
     return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
   }
 
-  gates::Signal overlap_signal(const store::LayerRow& other) const {
-    constexpr std::size_t kPathsNamedMax = 10;
-    std::string paths;
-    if (const auto found = world_.objects.overlap(attempt_.accepted_layer(), other.layer_id, kPathsNamedMax))
-      for (const auto& path : *found) paths += (paths.empty() ? "" : ", ") + path;
-    return {.kind = "merge",
-            .gate_id = "parallel",
-            .passed = false,
-            .details = {{"overlaps_phase", other.phase_id}, {"paths", paths}},
-            .collector = "diff",
-            .read = attempt_.accepted_layer()};
-  }
-
-  store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const {
-    return {.sandbox_run_id = start.sandbox_run_id,
-            .label = start.label,
-            .found = std::string(found_name(recovery)),
-            .decision = std::string(decision_name(recovery))};
-  }
-
-  Status note(const store::StepStart& start, Recovery recovery) {
-    const auto made = decision(start, recovery);
-    observer_.resumed(claim_, made);
-    return world_.store.note_resume(claim_.lease, made, now());
-  }
-
-  // What result_ and resume_ said is durable now: the spool is not needed any more.
-  void recorded() {
-    result_.reset();
-    resume_.reset();
-    if (!unforgotten_.empty()) world_.sandboxes.forget(unforgotten_);
-    unforgotten_.clear();
+  Result<store::AttemptEnd> end_of(Try& kept, const std::vector<gates::Signal>& extra) {
+    PAWL_TRY(auto end, kept.attempt.judge(extra, kept.lost));
+    end.episodes = tries_.rows();
+    end.agent_layer = kept.attempt.agent_layer();
+    return end;
   }
 
   Status still_wanted() {
@@ -357,14 +378,19 @@ class Session {
     return {};
   }
 
-  // Without the lease: whoever has it now re-attaches to the step. A marker that is closed has nobody: an
+  // Without the lease: whoever has it now re-attaches to the steps. A marker that is closed has nobody: an
   // operator ended the phase, perhaps in the moment before the step began.
-  Status end_unless_wanted(const store::StepStart& start) {
+  Status end_unless_wanted() {
+    if (tries_.running() == nullptr) return {};
     PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
-    const auto row = std::ranges::find(steps, start.sandbox_run_id, &store::StepRow::sandbox_run_id);
-    if (row == steps.end() || row->state == store::StepState::kOpen) return {};
-    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-    world_.sandboxes.forget(start.sandbox_run_id);
+    for (const auto& one : tries_.all()) {
+      if (!one.running) continue;
+      const auto& id = one.running->start.sandbox_run_id;
+      const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
+      if (row == steps.end() || row->state == store::StepState::kOpen) continue;
+      PAWL_OK(world_.sandboxes.abandon(id));
+      world_.sandboxes.forget(id);
+    }
     return {};
   }
 
@@ -386,28 +412,24 @@ class Session {
     return lease_lost_;
   }
 
- private:
   const World& world_;
   const Options& options_;
   Observer& observer_;
   const store::Claim& claim_;
-  Attempt attempt_;
-  std::optional<store::StepEnd> result_;         // of the last step, not yet recorded
-  std::optional<store::ResumeDecision> resume_;  // that closes a lost step, not yet recorded
-  std::optional<LostStep> lost_;
+  Tries tries_;
+  std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
+  std::int64_t more_slots_ = 0;                      // than the one of the claim
+  Ends ends_{world_, observer_, claim_};
   std::optional<workspace::Hold> hold_;
-  std::string unforgotten_;
-  std::optional<store::Told::Event> unsaved_;        // to be told with the step's end, or its loss
-  std::int64_t told_seq_ = claim_.attempt.told_seq;  // with result_ and resume_ recorded
-  MonoTime last_heartbeat_ = world_.clock.mono();    // the claim is one
+  MonoTime last_heartbeat_ = world_.clock.mono();  // the claim is one
   MonoTime last_look_;
   bool lease_lost_ = false;
-  bool out_of_budget_ = false;  // the phase is given back as it is
+  bool out_of_budget_ = false;  // a step did not begin
 };
 
-Result<Attempt> load_attempt(const World& world, const store::Claim& claim, const plan::Plan& plan) {
+Result<Tries> load_tries(const World& world, const store::Claim& claim, const plan::Plan& plan) {
   PAWL_TRY(const auto hold, world.objects.hold());
-  return Attempt::load(world, claim, plan);
+  return Tries::load(world, claim, plan);
 }
 
 }  // namespace
@@ -465,8 +487,8 @@ Result<Turn> Executor::run_one() {
   observer_.claimed(claim);
   auto turn = [&]() -> Result<Turn> {
     PAWL_TRY(const auto* plan, plan_for(claim.run));
-    PAWL_TRY(auto attempt, load_attempt(world_, claim, *plan));
-    return Session(world_, options_, observer_, claim, std::move(attempt)).run();
+    PAWL_TRY(auto tries, load_tries(world_, claim, *plan));
+    return Session(world_, options_, observer_, claim, std::move(tries)).run();
   }();
   if (turn) return turn;
   // Whatever happened, the phase is free for whoever goes on; a lease that was lost is not ours to give back.

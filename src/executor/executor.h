@@ -5,7 +5,9 @@
 // the way. An Executor is for one thread; run several for parallel workers, each with a Store of its own.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +73,24 @@ bool owner_is_dead(std::string_view owner);
 // What a claim, or who asks what one would find, knows of this moment and this host.
 store::ClaimRequest request_now(const os::Clock& clock);
 
+// How many steps the executors of a process may run at once. Each has one by its claim; more are for agents
+// of the same attempt (best_of).
+class Slots {  // thread-safe
+ public:
+  explicit Slots(std::int64_t most) : left_(most) {}
+  void take() { --left_; }
+  bool try_take() {
+    auto left = left_.load();
+    while (left > 0)
+      if (left_.compare_exchange_weak(left, left - 1)) return true;
+    return false;
+  }
+  void give_back(std::int64_t slots) { left_ += slots; }
+
+ private:
+  std::atomic<std::int64_t> left_;
+};
+
 struct Options {
   std::string folder;                // .pawl
   std::vector<std::string> run_ids;  // empty: any open run
@@ -78,7 +98,8 @@ struct Options {
   std::int64_t lease_ms = 30'000;
   std::string backend;  // for cost rows of steps that were lost
   std::function<bool(std::string_view)> owner_is_dead = executor::owner_is_dead;
-  std::shared_ptr<Plans> plans = std::make_shared<Plans>();  // one for all executors of a process
+  std::shared_ptr<Plans> plans = std::make_shared<Plans>();   // one for all executors of a process
+  std::shared_ptr<Slots> slots = std::make_shared<Slots>(1);  // likewise
   std::function<bool()> stop;  // asked while waiting: true leaves the step to its supervisor and returns
 };
 

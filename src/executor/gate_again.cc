@@ -21,7 +21,10 @@ Result<sandbox::SandboxRun> run_alone(const World& world, const sandbox::Sandbox
 plan::Plan with_one_gate(plan::Plan plan, const GateAgain& what) {
   for (auto& tier : plan.tiers)
     for (auto& phase : tier.phases)
-      if (phase.id == what.phase.phase_id) phase.gates = {what.gate_id};
+      if (phase.id == what.phase.phase_id) {
+        phase.gates = {what.gate_id};
+        phase.best_of = 1;
+      }
   return plan;
 }
 
@@ -35,7 +38,8 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const plan::Plan& pl
   claim.phase = what.phase;
   claim.attempt = what.attempt;
   claim.steps = {what.agent};
-  PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow));
+  claim.steps.front().step_index = 0;  // whichever episode it was
+  PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow, 0));
   for (;;) {
     PAWL_TRY(const PlannedStep* step, attempt.next_of_gates());
     if (step == nullptr) return attempt.gate_end(what.gate_id);

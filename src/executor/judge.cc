@@ -57,10 +57,10 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   gates::AttemptFacts facts;
   facts.attempts_used = claim_->phase.attempts_used;
   facts.max_attempts = claim_->phase.max_attempts;
-  if (const auto agent = results_.find(0); agent != results_.end())
+  if (const auto agent = results_.find(this->agent().index); agent != results_.end())
     facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second)));
   if (agent_seen_ && !plan_->protect.empty())
-    facts.signals.push_back(protect_signal(protected_changes_, results_.at(0).layer));
+    facts.signals.push_back(protect_signal(protected_changes_, agent_layer()));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   for (const auto& name : phase_->gates) {
     const auto signals = gate_signals_.find(name);
@@ -96,7 +96,7 @@ Attempt::GateEnd Attempt::gate_end(const std::string& gate_id) const {
 
 Evidence Attempt::evidence() const {
   Evidence out{.base_layers = claim_->attempt.base_layers};
-  if (const auto agent = results_.find(0); agent != results_.end()) out.agent_layer = agent->second.layer;
+  out.agent_layer = agent_layer();
   for (const auto& step : steps_) {
     const auto run = results_.find(step.index);
     if (run == results_.end() || !judges(step.role) || run->second.logs.empty()) continue;
@@ -144,6 +144,43 @@ std::optional<store::Advice> Attempt::advice_of(StepRole role) const {
       answer = world_.redactor.redact(read_all(*files->front().bytes).value_or(""));
   }
   return read(run->second.run_id, answer);
+}
+
+gates::Signal Attempt::overlap_signal(const store::LayerRow& other) const {
+  std::vector<std::string> paths;
+  if (auto found = world_.objects.overlap(gate_layer_, other.layer_id, kPathsNamedMax))
+    paths = *std::move(found);
+  return {.kind = "merge",
+          .gate_id = "parallel",
+          .passed = false,
+          .details = {{"overlaps_phase", other.phase_id}, {"paths", joined(paths, kPathsNamedMax)}},
+          .collector = "diff",
+          .read = gate_layer_};
+}
+
+std::string Attempt::agent_layer() const {
+  const auto run = results_.find(agent().index);
+  return run == results_.end() ? "" : run->second.layer;
+}
+
+Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) const {
+  PAWL_TRY(const auto now, judged({}, lost));
+  using Outcome = EpisodeResult::Outcome;
+  EpisodeResult out{.episode = episode_};
+  out.outcome = now.verdict.verdict == "passed" ? Outcome::kPassed : Outcome::kFailed;
+  if (lost) out.outcome = lost->escalate ? Outcome::kEscalated : Outcome::kLost;
+  out.gates_passed = std::ranges::count(gate_passed_, true, &std::pair<const std::string, bool>::second);
+  out.failing_signals = static_cast<std::int64_t>(now.verdict.failing_signals.size());
+  return out;
+}
+
+Result<std::int64_t> Attempt::changed_lines() const {
+  const std::string layer = agent_layer();
+  if (layer.empty()) return 0;
+  std::vector<std::string> after = claim_->attempt.base_layers;
+  after.insert(after.begin(), layer);
+  PAWL_TRY(const auto patch, world_.objects.diff(claim_->run.base_id, claim_->attempt.base_layers, after));
+  return lines_changed_by(patch);
 }
 
 Result<const PlannedStep*> Attempt::next_hook() const {

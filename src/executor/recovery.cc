@@ -54,6 +54,8 @@ std::string_view decision_name(Recovery recovery) {
       return "skip";
     case Recovery::kEscalate:
       return "escalate";
+    case Recovery::kCancelled:
+      return "cancelled";
     case Recovery::kProbed:
       return "probed";
     case Recovery::kProbe:
@@ -72,6 +74,7 @@ std::string_view found_name(Recovery recovery) {
     case Recovery::kSkip:
     case Recovery::kCrashLoop:
     case Recovery::kEscalate:
+    case Recovery::kCancelled:
     case Recovery::kProbe:
     case Recovery::kProbed:
       return "nothing";

@@ -18,6 +18,7 @@ enum class Recovery {
   kEscalate,   // a person decides
   kCrashLoop,  // no execution is left: the attempt failed
   kProbe,      // the plan's probe is to be asked: after_probe() says what then
+  kCancelled,  // of several episodes: an earlier one decides
   kProbed,     // it said that the effect happened: the step counts as done
 };
 

@@ -1,6 +1,8 @@
 #include "executor/steps.h"
 
 #include <algorithm>
+#include <numeric>
+#include <ranges>
 
 #include "gates/gates.h"
 
@@ -21,15 +23,23 @@ bool needs_inventory(const plan::Gate& gate) {
   });
 }
 
-std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase,
-                                       std::int64_t attempt) {
+std::vector<std::int64_t> episodes_of(const plan::Phase& phase) {
+  if (phase.best_of == 1) return {0};
+  std::vector<std::int64_t> out(static_cast<std::size_t>(phase.best_of));
+  std::iota(out.begin(), out.end(), std::int64_t{1});
+  return out;
+}
+
+std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase, std::int64_t attempt,
+                                       std::int64_t episode) {
   std::vector<PlannedStep> out;
   const auto add = [&](StepRole role, const std::string& gate, const plan::Step& step, bool last) {
     out.push_back({.index = static_cast<std::int64_t>(out.size()),
                    .role = role,
                    .gate_id = gate,
                    .step = &step,
-                   .last_of_gate = last});
+                   .last_of_gate = last,
+                   .episode = episode});
   };
   add(StepRole::kAgent, std::string(kAgentGate), phase.agent, true);
   for (const auto& name : phase.gates) {
@@ -41,8 +51,14 @@ std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase
     if (needs_inventory(gate)) add_all(StepRole::kBaseline);
     add_all(StepRole::kGate);
   }
+  const auto steps_of_episode = static_cast<std::int64_t>(out.size());
+  for (auto& step : out) step.index += std::max<std::int64_t>(0, episode - 1) * steps_of_episode;
   if (plan.doctor) add(StepRole::kDoctor, std::string(kDoctorGate), plan.doctor->step, true);
   if (plan.replan) add(StepRole::kReplan, std::string(kReplanGate), plan.replan->step, true);
+  for (auto& step : out | std::views::drop(steps_of_episode)) {
+    step.index += (phase.best_of - 1) * steps_of_episode;
+    step.episode = 0;
+  }
   return out;
 }
 
@@ -51,7 +67,9 @@ std::string step_name(const PlannedStep& step) {
 }
 
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt) {
-  return phase_id + "." + step.gate_id + "." + step_name(step) + ".attempt" + std::to_string(attempt);
+  std::string label =
+      phase_id + "." + step.gate_id + "." + step_name(step) + ".attempt" + std::to_string(attempt);
+  return step.episode == 0 ? label : label + ".episode" + std::to_string(step.episode);
 }
 
 const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress) {

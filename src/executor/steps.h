@@ -24,6 +24,7 @@ enum class StepRole {
   kDoctor,  // after the verdict, when hooks.h says so
   kReplan,
 };
+inline bool is_hook(StepRole role) { return role == StepRole::kDoctor || role == StepRole::kReplan; }
 
 struct PlannedStep {
   std::int64_t index = 0;  // step_index of the marker: its place in planned_steps()
@@ -31,17 +32,22 @@ struct PlannedStep {
   std::string gate_id;               // "agent" for the agent
   const plan::Step* step = nullptr;  // into the plan, which must outlive this
   bool last_of_gate = false;
+  std::int64_t episode = 0;  // of several (best_of), from 1; 0: the only one, or a hook
 };
 
-// All steps the attempt could need: the agent, then for each gate its baseline (when it requires tests and
-// compares something with base) and its steps; then the plan's hooks.
-std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase,
-                                       std::int64_t attempt);
+// The episodes of an attempt, by number: {0} for the only one.
+std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
+
+// All steps that an episode of the attempt could need: the agent, then for each gate its baseline (when it
+// requires tests and compares something with base) and its steps; then the plan's hooks, which the episodes
+// share. The steps of one episode come after those of the one before: each has an index of its own.
+std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase, std::int64_t attempt,
+                                       std::int64_t episode);
 bool needs_inventory(const plan::Gate& gate);
 // What a step gives signals: families of its reports, "trace".
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
-// <phase>.<gate>.<step>.attempt<N>; a baseline's step is "<step>@base".
+// <phase>.<gate>.<step>.attempt<N>, and .episode<M> of several; a baseline's step is "<step>@base".
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 

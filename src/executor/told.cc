@@ -1,8 +1,12 @@
 #include "executor/told.h"
 
+#include <algorithm>
+
 #include "agent/server.h"
 #include "base/money.h"
+#include "base/planted.h"
 #include "store/cost_row.h"
+#include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
@@ -40,20 +44,26 @@ store::Told::Usage usage_of(const World& world, const store::Claim& claim, const
 
 }  // namespace
 
-agent::EpisodeKey episode_of(const store::Claim& claim) {
-  return {
-      .run_id = claim.run.run_id, .goal_id = claim.phase.phase_id, .episode_id = claim.attempt.attempt_id};
+std::string episode_id(const std::string& attempt_id, std::int64_t episode) {
+  if (episode == 0 || planted("episodes_share_checkpoints")) return attempt_id;
+  return attempt_id + ".e" + std::to_string(episode);
 }
 
-Result<store::Told> told_since(const World& world, const store::Claim& claim,
-                               const std::string& sandbox_run_id, std::int64_t seq) {
-  PAWL_TRY(const auto told, world.episodes.told_since(episode_of(claim), seq));
+agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode) {
+  return {.run_id = claim.run.run_id,
+          .goal_id = claim.phase.phase_id,
+          .episode_id = episode_id(claim.attempt.attempt_id, episode)};
+}
+
+Result<store::Told> told_since(const World& world, const store::Claim& claim, const store::StepStart& step,
+                               std::int64_t seq) {
+  PAWL_TRY(const auto told, world.episodes.told_since(episode_of(claim, step.episode), seq));
   store::Told out;
   if (told.last_seq > seq) out.last_seq = told.last_seq;
   for (const auto& event : told.events)
     out.events.push_back(
         {.event = event.event, .at = event.at, .details = redacted(world.redactor, event.details)});
-  for (const auto& row : told.usage) out.usage.push_back(usage_of(world, claim, sandbox_run_id, row));
+  for (const auto& row : told.usage) out.usage.push_back(usage_of(world, claim, step.sandbox_run_id, row));
   return out;
 }
 
@@ -66,14 +76,30 @@ store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Pha
                       {"reason", run.reason}}};
 }
 
-std::string agent_of(const store::Claim& claim, const plan::Phase& phase, const store::Begun& begun,
-                     const agent::Spent& spent) {
+Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
+                             const store::StepStart& step, std::int64_t seq) {
+  if (run.reason != supervisor::kUsageCapReason) return false;
+  PAWL_TRY(const auto told, told_since(world, claim, step, seq));
+  PAWL_TRY(const auto budgets, world.store.budgets(claim.run.run_id));
+  std::int64_t tokens = 0, usd_nanos = 0;
+  for (const auto& usage : told.usage) {
+    tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
+    usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
+  }
+  return std::ranges::any_of(budgets, [&](const store::BudgetRow& row) {
+    const std::int64_t more = row.unit == store::kTokens ? tokens : usd_nanos;
+    return row.unit != store::kSandboxMs && row.cap && sum_at_most_max(row.spent, more) >= *row.cap;
+  });
+}
+
+std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
+                     const store::Begun& begun, const agent::Spent& spent) {
   // The server counts what the episode spent in all, the executions of the step before included.
   const auto cap = [](const std::optional<std::int64_t>& granted, std::int64_t unit, std::int64_t before) {
     return granted ? std::optional(*granted / unit + before) : std::nullopt;
   };
   return canonical(
-      to_json(agent::Context{.key = episode_of(claim),
+      to_json(agent::Context{.key = episode_of(claim, episode),
                              .phase_id = claim.phase.phase_id,
                              .goal = claim.revised_goal.empty() ? phase.goal : claim.revised_goal,
                              .model = claim.attempt.model,

@@ -10,18 +10,25 @@
 
 namespace pawl::executor {
 
-// The episode of an attempt: a resumed attempt keeps it, a new one opens another.
-agent::EpisodeKey episode_of(const store::Claim& claim);
+// An episode of an attempt: a resumed attempt keeps its own, a new one opens others. The only one (0) has the
+// attempt's name, of several each has one of its own.
+std::string episode_id(const std::string& attempt_id, std::int64_t episode);
+agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode);
 
-// All after `seq`, of the step `sandbox_run_id`.
-Result<store::Told> told_since(const World& world, const store::Claim& claim,
-                               const std::string& sandbox_run_id, std::int64_t seq);
+// All after `seq`, of an agent's step.
+Result<store::Told> told_since(const World& world, const store::Claim& claim, const store::StepStart& step,
+                               std::int64_t seq);
+
+// Whether it was the run's budget that ended an agent's step, and not what its attempt may spend. `seq`: as
+// above.
+Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
+                             const store::StepStart& step, std::int64_t seq);
 
 // Of a step not all of which could be saved.
 store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
 
 // What the agent of a claim may know and spend, for its socket: canonical JSON of an agent::Context.
-std::string agent_of(const store::Claim& claim, const plan::Phase& phase, const store::Begun& begun,
-                     const agent::Spent& spent);
+std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
+                     const store::Begun& begun, const agent::Spent& spent);
 
 }  // namespace pawl::executor

@@ -81,6 +81,10 @@ struct Spending {
   std::optional<std::int64_t> tokens, usd_nanos;
 };
 
+// More tries than that of one goal at the same state are better spent as attempts, which learn from each
+// other.
+constexpr std::int64_t kBestOfMax = 8;
+
 struct Phase {
   std::string id;  // [a-z0-9][a-z0-9._-]{0,63}
   std::string goal;
@@ -89,6 +93,7 @@ struct Phase {
   std::int64_t max_children = 100;  // of one episode
   std::string agent_usage;          // the program whose output says what it used; "": none
   std::vector<std::string> gates;   // names of Plan::gates, in order, never empty
+  std::int64_t best_of = 1;         // episodes of one attempt
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;

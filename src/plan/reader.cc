@@ -199,8 +199,4 @@ YAML::Node Mapping::key_node(const std::string& key) const {
   return node_;
 }
 
-void refuse_for_now(const Mapping& mapping, const std::string& key, Problems& problems) {
-  problems.add(mapping.key_node(key), "`" + key + "`: not available yet");
-}
-
 }  // namespace pawl::plan

@@ -82,7 +82,4 @@ class Mapping {
   bool valid_ = false;
 };
 
-// "`key`: not available yet", at the key itself.
-void refuse_for_now(const Mapping& mapping, const std::string& key, Problems& problems);
-
 }  // namespace pawl::plan

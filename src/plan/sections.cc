@@ -168,8 +168,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   read_number(mapping, "max_attempts", 1, kMaxAttemptsMax, phase.max_attempts, problems);
   phase.resume = read_resume(mapping, problems).value_or(context.defaults.resume);
   phase.durable = context.defaults.durable;
-  if (const auto best_of = mapping.get("best_of"); best_of.IsDefined())
-    if (read_integer(best_of, "best_of", 1, 16, problems)) refuse_for_now(mapping, "best_of", problems);
+  read_number(mapping, "best_of", 1, kBestOfMax, phase.best_of, problems);
   return phase;
 }
 

@@ -60,8 +60,8 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
       .text("layer", end.layer);
 }
 
-JsonMembers attempt_row(const AttemptRow& attempt) {
-  return row_of("attempt")
+JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes) {
+  auto row = row_of("attempt")
       .text("attempt_id", attempt.attempt_id)
       .number("revision", attempt.revision)
       .text("model", attempt.model)
@@ -73,6 +73,23 @@ JsonMembers attempt_row(const AttemptRow& attempt) {
       .text("ended_at", attempt.ended_at)
       .text("executor", attempt.executor)
       .text("build", attempt.build);
+  if (!episodes.empty()) row.json("episodes", json_text(episodes));
+  return row;
+}
+
+std::string json_text(const std::vector<EpisodeRow>& episodes) {
+  std::vector<std::string> out;
+  for (const auto& row : episodes) {
+    JsonMembers entry;
+    entry.number("episode", row.episode)
+        .text("outcome", row.outcome)
+        .number("gates_passed", row.gates_passed)
+        .number("failing_signals", row.failing_signals);
+    if (row.changed_lines) entry.number("changed_lines", *row.changed_lines);
+    if (!row.kept_by.empty()) entry.text("kept_by", row.kept_by);
+    out.push_back(entry.object());
+  }
+  return canonical_array(out);
 }
 
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision) {

@@ -14,7 +14,9 @@ JsonMembers run_started_row(const NewRun& run);
 JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& shared);
 JsonMembers pre_execute_row(const StepRow& step);
 JsonMembers executed_row(const StepRow& step, const StepEnd& end);
-JsonMembers attempt_row(const AttemptRow& attempt);
+// `episodes`: none of an attempt that is one try.
+JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes);
+std::string json_text(const std::vector<EpisodeRow>& episodes);  // as JSON
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision);
 JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before, PhaseState after);
 JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state);

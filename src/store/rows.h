@@ -85,6 +85,18 @@ struct AttemptRow {
 enum class StepState { kOpen, kDone, kLost };
 std::string_view name(StepState state);  // open, done, lost
 
+// What became of one of several tries of an attempt (best_of).
+struct EpisodeRow {
+  std::string attempt_id;
+  std::int64_t episode = 1;
+  // passed | failed | lost (by a crash) | cancelled (another one had passed) | not_run (for the same reason)
+  std::string outcome;
+  std::int64_t gates_passed = 0;
+  std::int64_t failing_signals = 0;
+  std::optional<std::int64_t> changed_lines;  // where it was compared
+  std::string kept_by;  // why it is the one that counts (executor/episode_choice.h); "" of the others
+};
+
 // A marker and what became of it.
 struct StepRow {
   std::string sandbox_run_id, run_id, phase_id, attempt_id;
@@ -99,6 +111,11 @@ struct StepRow {
   std::string run;  // canonical JSON of SandboxRun when done, else ""
   // Of the run's budgets, from its marker to its end.
   std::int64_t reserved_ms = 0, reserved_tokens = 0, reserved_usd_nanos = 0;
+  std::int64_t episode = 0;  // of several (best_of), from 1; 0: the only one, or a step of the whole attempt
+  // Of an episode's step that ended: how far what its agent told is written down, and, when it was lost, what
+  // was decided.
+  std::int64_t told_seq = 0;
+  std::string decision;
 };
 
 // The units of budgets.

@@ -146,16 +146,20 @@ struct StepStart {  // the marker
   std::string gate_id, step_name, label;
   std::string sandbox_spec_hash;
   std::int64_t execution = 1;
+  std::int64_t episode = 0;  // of several (best_of); each has at most one open marker
   Counted counted = Counted::kNothing;
   std::int64_t reserved_ms = 0;  // the most that it may take: reserved until its end
   // An agent: of what the run may spend in tokens and money, what is left is reserved for it, at most these.
   bool spends = false;
   std::optional<std::int64_t> tokens_most, usd_nanos_most;
+  std::int64_t shares = 1;  // what is left is for so many: one part is for this one
+  // Others of the phase run: when the budget is used up, the lease stays until they have ended.
+  bool others_run = false;
 };
 
 struct Begun {
-  // False: the budget is used up. What ended is recorded, the phase is given back without a new marker, and
-  // goes on when the cap is raised.
+  // False: the budget is used up. What ended is recorded, the phase is given back without a new marker (but
+  // for others_run), and goes on when the cap is raised.
   bool started = true;
   std::optional<BudgetRow> warning;  // what ended has taken the run past kWarnedPercent of its budget
   // What is reserved for a step that spends; nothing: it is not limited.
@@ -192,7 +196,7 @@ struct StepEnd {  // the result of an open step
 struct ResumeDecision {  // what was done with an open marker found at claim (design, section 4)
   std::string sandbox_run_id, label;
   std::string found;     // supervisor_alive | result_spooled | nothing
-  std::string decision;  // reattach | adopt | re_execute | skip | escalate | probed
+  std::string decision;  // reattach | adopt | re_execute | skip | escalate | probed | cancelled
   std::string
       lost_cost_row;  // for re_execute, skip, escalate: the open step ends as lost, and this is its cost row
   Told told;          // of an agent's step that was lost
@@ -232,6 +236,9 @@ struct AttemptEnd {
   Action action = Action::kNone;  // of a failed attempt only
   std::string goal;               // of kReplan
   std::string action_reason;      // of another than kNone: one line
+  // Of several tries: each, and what the agent of the kept one changed. Part of the ledger row `attempt`.
+  std::vector<EpisodeRow> episodes;
+  std::string agent_layer;
 };
 
 // Whether two layers touch the same path; must be pure.
@@ -283,6 +290,12 @@ class Store {
   virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
                                    const std::optional<StepEnd>& previous,
                                    const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+  // The same ends alone, while other episodes of the attempt go on. Returns the budget that this takes past
+  // kWarnedPercent. Rows: [executed], [resume].
+  virtual Result<std::optional<BudgetRow>> end_step(const Lease& lease,
+                                                    const std::optional<StepEnd>& previous,
+                                                    const std::optional<ResumeDecision>& resume,
+                                                    WallTime now) = 0;
   // Records reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
@@ -358,6 +371,9 @@ class Store {
   virtual Result<std::vector<AttemptRow>> attempts(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
   virtual Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) = 0;
+  // By attempt_id, episode; of attempts with several episodes that are finished.
+  virtual Result<std::vector<EpisodeRow>> episodes(const std::string& run_id,
+                                                   const std::string& phase_id) = 0;
   virtual Result<std::vector<StepRow>> open_steps() = 0;  // of all runs: what gc must not touch
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
   virtual Result<std::vector<std::string>> chains(

@@ -32,6 +32,9 @@ TEST_F(Episodes, AFileIsNamedByRunGoalAndEpisode) {
   for (const char* bad : {"", ".", "..", ".x", "a/b", "a b", "\xC3\xA4"})
     EXPECT_EQ(episode_path("/p", {"run", bad, "ep"}).error().kind, ErrorKind::kInvalid) << bad;
   EXPECT_EQ(episode_path("/p", {"run", std::string(65, 'x'), "ep"}).error().kind, ErrorKind::kInvalid);
+  // The longest goal has attempts and episodes, too.
+  EXPECT_TRUE(episode_path("/p", {"run", std::string(64, 'x'), std::string(64, 'x') + ".100000.e8"}));
+  EXPECT_EQ(episode_path("/p", {"run", "goal", std::string(81, 'x')}).error().kind, ErrorKind::kInvalid);
 }
 
 TEST_F(Episodes, ANewersFileIsRefused) {

@@ -46,7 +46,7 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
       "200}]}\n"
       "tiers:\n  - phases: [{id: p, goal: g, agent: {run: a}, gates: [g]}]\n"
       "  - {on_failure: continue, parallel: true, phases: [{id: q, goal: g, agent: {run: a}, gates: [g], "
-      "max_attempts: 2}]}\n",
+      "max_attempts: 2, best_of: 3}]}\n",
       "plan.yaml");
   ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
   const Plan& plan = *parsed.plan;
@@ -57,6 +57,8 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   EXPECT_EQ(gate.steps[1].argv, (std::vector<std::string>{"npm", "test"}));
   EXPECT_EQ(gate.steps[1].limits.memory_limit_mib, 200);
   EXPECT_EQ(plan.tiers[0].phases[0].max_attempts, 5);
+  EXPECT_EQ(plan.tiers[0].phases[0].best_of, 1);
+  EXPECT_EQ(plan.tiers[1].phases[0].best_of, 3);
   EXPECT_EQ(plan.tiers[0].on_failure, OnFailure::kStop);
   EXPECT_EQ(plan.tiers[1].on_failure, OnFailure::kContinue);
   EXPECT_TRUE(plan.tiers[1].parallel);

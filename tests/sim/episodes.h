@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ class SimEpisodes final : public executor::Episodes {
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override;
   Result<bool> can_go_on(const agent::EpisodeKey& key) override { return of(key).kept; }
   Result<bool> can_save() override { return true; }
-  void forget(const agent::EpisodeKey& key) override { of(key).forgotten = true; }
+  void forget(const agent::EpisodeKey& key) override {
+    of(key).forgotten = true;
+    forgotten_[key.run_id].insert(key.episode_id);
+  }
 
   // A call of a model; returns what the episode has spent so far.
   std::int64_t tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
@@ -24,6 +28,11 @@ class SimEpisodes final : public executor::Episodes {
   // Every call that was told in a run, by its id, and its tokens.
   const std::map<std::string, std::int64_t>& told(const std::string& run_id) const {
     return told_.at(run_id);
+  }
+  // Ids of episodes of a run.
+  std::set<std::string> forgotten(const std::string& run_id) const {
+    const auto found = forgotten_.find(run_id);
+    return found == forgotten_.end() ? std::set<std::string>() : found->second;
   }
   void of_run(const std::string& run_id) { told_[run_id]; }
 
@@ -38,6 +47,7 @@ class SimEpisodes final : public executor::Episodes {
 
   std::map<std::string, Episode> episodes_;
   std::map<std::string, std::map<std::string, std::int64_t>> told_;
+  std::map<std::string, std::set<std::string>> forgotten_;
 };
 
 }  // namespace pawl::sim

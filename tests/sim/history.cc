@@ -85,14 +85,18 @@ class History {
         const std::string id = fmt::format("p{}{}", tier, phase);
         const auto cap =
             dice.percent(20) ? fmt::format(", budget: {{tokens: {}}}", 1 + dice.below(kTokensMax)) : "";
-        plan += fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}]}}\n", id, cap,
-                            dice.percent(50) ? ", two" : "");
+        const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
+        bounds_.best_of = std::max(bounds_.best_of, best_of);
+        plan +=
+            fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}}}\n",
+                        id, cap, dice.percent(50) ? ", two" : "", best_of);
         run.phases.push_back(
             {.phase_id = id, .tier_index = tier, .phase_index = phase, .max_attempts = bounds_.max_attempts});
         phase_ids_.push_back(id);
       }
     }
-    bounds_.steps_of_attempt = 6;  // the agent, three steps of gates, two hooks
+    bounds_.steps_of_attempt = 4 * bounds_.best_of + 2;  // the agent, three steps of gates; two hooks
+    slots_ = 1 + dice.below(3);
     if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
     if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);
     run.run = {.workflow_id = "sim",
@@ -296,7 +300,8 @@ class History {
                               .owner = owner_of(index),
                               .lease_ms = kLeaseMs,
                               .backend = "namespace",
-                              .plans = plans_};
+                              .plans = plans_,
+                              .slots = std::make_shared<executor::Slots>(slots_)};
     // Of who was on another host nobody knows.
     options.owner_is_dead = [this, mine = owner_of(index)](std::string_view owner) {
       const auto elsewhere = [](std::string_view name) { return name.find(kElsewhere) != name.npos; };
@@ -470,6 +475,7 @@ class History {
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;
   int hosts_ = 1;
+  std::int64_t slots_ = 1;  // of each executor
   std::vector<std::pair<Event, std::int64_t>> rates_;
   int idle_turns_ = 0;              // in a row
   std::vector<std::size_t> stack_;  // of executors that are in the middle of a call

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/json.h"
+#include "executor/episode_choice.h"
 #include "ledger/ledger.h"
 
 namespace pawl::sim {
@@ -44,7 +45,7 @@ void Invariants::check(const Bounds& bounds, const std::set<std::string>& touche
     check_phase(phase, bounds, std::ranges::find(reopened, phase.phase_id) != reopened.end());
     before_[phase.phase_id] = phase;
   }
-  check_budget();
+  check_budget(bounds);
   const auto run = World::must(store_.run(run_id_));
   const bool open = std::ranges::any_of(phases, [](const auto& phase) { return !is_terminal(phase.state); });
   World::require((run.state == store::RunState::kExecuting) == open,
@@ -94,7 +95,7 @@ Invariants::Spent Invariants::spent_by(const std::vector<store::StepRow>& steps)
   return out;
 }
 
-void Invariants::check_budget() {
+void Invariants::check_budget(const Bounds& bounds) {
   Spent all;
   for (const auto& [phase, spent] : spent_) {
     all.reserved += spent.reserved;
@@ -107,7 +108,8 @@ void Invariants::check_budget() {
   for (const auto& row : rows) {
     if (row.unit == store::kTokens) {
       World::require(row.reserved == all.reserved_tokens, "reserved is not what the open agents reserved");
-      const auto agents = static_cast<std::int64_t>(spent_.size());  // that may be in a call at once
+      // That may be in a call at once.
+      const auto agents = static_cast<std::int64_t>(spent_.size()) * bounds.best_of;
       World::require(!row.cap || row.spent + row.reserved < *row.cap + agents * kTokensOfCallMax,
                      "the budget is exceeded by more than one call of each agent");
       continue;
@@ -129,7 +131,11 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
           "attempts_total is not the number of reservations");
   const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
   require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
+  const auto episodes = World::must(store_.episodes(run_id_, id));
+  for (const auto& attempt : attempts)
+    if (attempt.finished) check_episodes(id, attempt, episodes);
   std::map<std::pair<std::string, std::int64_t>, int> executions, results;
+  std::map<std::int64_t, int> open;
   std::int64_t asked = 0, planned = 0;
   for (const auto& step : steps) {
     const std::pair key(step.attempt_id, step.step_index);
@@ -137,8 +143,9 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
     if (step.state == store::StepState::kDone) ++results[key];
     if (step.execution == 1 && step.gate_id == "doctor") ++asked;
     if (step.execution == 1 && step.gate_id == "replan") ++planned;
-    require(step.state != store::StepState::kOpen || !is_terminal(phase.state), id,
-            "an open marker in a terminal phase");
+    if (step.state != store::StepState::kOpen) continue;
+    require(!is_terminal(phase.state), id, "an open marker in a terminal phase");
+    require(++open[step.episode] == 1, id, "two open markers of one episode");
   }
   for (const auto& [key, count] : executions)
     require(count <= store::kExecutionsPerStepMax, id, "a step was executed too often in " + key.first);
@@ -154,6 +161,34 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   if (rows.empty()) return;
   rows_before = rows.back().seq;
   hash_before = rows.back().hash;
+}
+
+void Invariants::check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
+                                const std::vector<store::EpisodeRow>& episodes) {
+  using Outcome = executor::EpisodeResult::Outcome;
+  std::vector<executor::EpisodeResult> results;
+  std::vector<std::size_t> kept;
+  for (const auto& row : episodes) {
+    if (row.attempt_id != attempt.attempt_id) continue;
+    const bool escalated = row.kept_by == "escalate";
+    const auto outcome = row.outcome == "passed"      ? Outcome::kPassed
+                         : row.outcome == "lost"      ? (escalated ? Outcome::kEscalated : Outcome::kLost)
+                         : row.outcome == "cancelled" ? Outcome::kCancelled
+                         : row.outcome == "not_run"   ? Outcome::kNotRun
+                                                      : Outcome::kFailed;
+    if (!row.kept_by.empty()) kept.push_back(results.size());
+    results.push_back({.episode = row.episode,
+                       .outcome = outcome,
+                       .gates_passed = row.gates_passed,
+                       .failing_signals = row.failing_signals,
+                       .changed_lines = row.changed_lines});
+    require(row.episode == static_cast<std::int64_t>(results.size()), phase_id, "an episode is missing");
+  }
+  if (results.empty()) return;  // of one try, or ended by an operator
+  const auto choice = executor::choose_episode(results);
+  require(kept == std::vector{choice.index}, phase_id, "the episode that was kept is not the best");
+  require(attempt.verdict != "passed" || results[choice.index].outcome == Outcome::kPassed, phase_id,
+          "an attempt passed by an episode that did not");
 }
 
 void Invariants::check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator) {
@@ -175,6 +210,24 @@ void Invariants::check_usage(const SimEpisodes& episodes, const std::set<std::st
   const auto budgets = World::must(store_.budgets(run_id_));
   const auto spent = std::ranges::find(budgets, store::kTokens, &store::BudgetRow::unit);
   World::require(tokens == (spent == budgets.end() ? 0 : spent->spent), "tokens are not those of the calls");
+}
+
+void Invariants::check_forgotten(const SimEpisodes& episodes) {
+  std::set<std::string> may_be;
+  for (const auto& phase : World::must(store_.phases(run_id_))) {
+    const auto attempts = World::must(store_.attempts(run_id_, phase.phase_id));
+    std::set<std::string> several;
+    for (const auto& row : World::must(store_.episodes(run_id_, phase.phase_id))) {
+      several.insert(row.attempt_id);
+      if (row.kept_by == "passed") may_be.insert(row.attempt_id + ".e" + std::to_string(row.episode));
+    }
+    for (const auto& attempt : attempts)
+      if (attempt.verdict == "passed" && !several.contains(attempt.attempt_id))
+        may_be.insert(attempt.attempt_id);
+  }
+  for (const auto& episode_id : episodes.forgotten(run_id_))
+    World::require(may_be.contains(episode_id),
+                   "what an episode kept is gone without its success: " + episode_id);
 }
 
 void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes) {
@@ -213,6 +266,7 @@ void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& epi
     World::require(states[id] == store::StepState::kDone || ended_by_operator.contains(id),
                    "a result that was there was not recorded: " + id);
   check_usage(episodes, ended_by_operator);
+  check_forgotten(episodes);
   World::require(sandboxes.started() <= ended, "a step ran that nobody recorded");
   World::require(static_cast<std::int64_t>(store_.cost_rows(run_id_, 0)->size()) == ended,
                  "cost rows are not the steps that ended");

@@ -17,6 +17,7 @@ constexpr std::size_t kRowsMax = 1'000'000;  // of a chain: all
 struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
+  std::int64_t best_of = 1;                                     // the most of any phase
 
   std::string forked_from;             // the phase from which this run was forked; its goal may be
   std::int64_t replans_inherited = 0;  // what a replanner said in the other run
@@ -46,9 +47,14 @@ class Invariants {
     std::int64_t reserved_tokens = 0;
   };
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
-  void check_budget();
+  void check_budget(const Bounds& bounds);
   // Each call of a model once, but for what an operator ended.
   void check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator);
+  // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
+  void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
+                      const std::vector<store::EpisodeRow>& episodes);
+  // Only the episode that passed loses what it kept.
+  void check_forgotten(const SimEpisodes& episodes);
   void check_rows(const store::PhaseRow& phase, const Bounds& bounds,
                   const std::vector<store::StepRow>& steps);
   Spent spent_by(const std::vector<store::StepRow>& steps);

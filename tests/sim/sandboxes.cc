@@ -61,6 +61,13 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
 void SimSandboxes::call_models(const std::string& context, Step& step) {
   auto& dice = world_.dice;
   const auto told = World::must(agent::context_from_json(World::must(parse_json(context))));
+  // Whatever crashed: the same try finds its own episode again, and no other does.
+  const std::string episode = told.key.run_id + "/" + told.key.goal_id + "/" + told.key.episode_id;
+  const std::string of = told.key.run_id + "/" + step.label;
+  World::require(label_of_episode_.emplace(episode, of).first->second == of,
+                 "two tries share what they keep: " + step.label);
+  World::require(episode_of_label_.emplace(of, episode).first->second == episode,
+                 "a try does not find what it kept: " + step.label);
   if (dice.percent(50)) episodes_.keep(told.key);
   for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
     const agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
@@ -84,6 +91,16 @@ std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, con
   const auto steps = World::must(store_.steps(run_id_, label.substr(0, label.find('.'))));
   const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
   return row == steps.end() ? std::nullopt : std::optional(*row);
+}
+
+// By the last step of the first gate: whether there is a second one is not known here.
+bool SimSandboxes::is_decided_before(const store::StepRow& marker) const {
+  const auto steps = World::must(store_.steps(run_id_, marker.phase_id));
+  return std::ranges::any_of(steps, [&](const store::StepRow& row) {
+    if (row.attempt_id != marker.attempt_id || row.episode == 0 || row.episode >= marker.episode)
+      return false;
+    return row.decision == "escalate" || (row.step_name == "b" && row.state == store::StepState::kDone);
+  });
 }
 
 void SimSandboxes::of_run(std::string run_id) {
@@ -195,7 +212,8 @@ Status SimSandboxes::abandon(const std::string& sandbox_run_id) {
   if (step.state == State::kRunning) {
     // Who recovers kills only what is dead already; an operator, and who lost its lease, what nobody wants.
     const auto marker = marker_of(sandbox_run_id, step.label);
-    World::require(step.label.empty() || !marker || marker->state != store::StepState::kOpen,
+    World::require(step.label.empty() || !marker || marker->state != store::StepState::kOpen ||
+                       is_decided_before(*marker),
                    "a step that runs and is wanted was given up: " + step.label);
     step.state = State::kGone;
   }

@@ -66,6 +66,9 @@ class SimSandboxes final : public sandbox::SandboxClient {
   // What the agent does all at once, before anybody can see it: calls of a model, until it may spend no more.
   void call_models(const std::string& context, Step& step);
   void settle(Step& step) const;
+  // Whether another episode of the attempt has passed, or is a person's to look at: then this one may be
+  // ended.
+  bool is_decided_before(const store::StepRow& marker) const;
   std::optional<store::StepRow> marker_of(const std::string& id, const std::string& label) const;
 
   World& world_;
@@ -74,6 +77,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::string run_id_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
+  std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // of agents
   std::int64_t started_ = 0;
   bool hopeless_ = false;
 };

@@ -46,9 +46,16 @@ class SimStore final : public store::Store {
                                   const std::optional<store::ResumeDecision>& resume, WallTime now) override {
     return under(lease, "begin " + start.label, [&] {
       auto done = real().begin_step(lease, start, previous, resume, now);
-      if (done && !done->started) given_back(lease);
+      if (done && !done->started && !start.others_run) given_back(lease);
       return done;
     });
+  }
+  Result<std::optional<store::BudgetRow>> end_step(const store::Lease& lease,
+                                                   const std::optional<store::StepEnd>& previous,
+                                                   const std::optional<store::ResumeDecision>& resume,
+                                                   WallTime now) override {
+    return under(lease, "end " + (previous ? previous->sandbox_run_id : resume->label),
+                 [&] { return real().end_step(lease, previous, resume, now); });
   }
   Status note_resume(const store::Lease& lease, const store::ResumeDecision& resume, WallTime now) override {
     return under(lease, resume.decision + " " + resume.label,
@@ -142,6 +149,10 @@ class SimStore final : public store::Store {
   }
   Result<std::vector<store::StepRow>> steps(const std::string& run_id, const std::string& phase_id) override {
     return real().steps(run_id, phase_id);
+  }
+  Result<std::vector<store::EpisodeRow>> episodes(const std::string& run_id,
+                                                  const std::string& phase_id) override {
+    return real().episodes(run_id, phase_id);
   }
   Result<std::vector<store::StepRow>> open_steps() override { return real().open_steps(); }
   Result<std::vector<store::LayerRow>> accepted_layers(const std::string& run_id) override {

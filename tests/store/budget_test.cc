@@ -30,7 +30,7 @@ TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   const Claim again = claim();
   EXPECT_TRUE(again.continued) << "the attempt goes on";
   auto last = ended(step(again, 1, 1000));
-  last.run["duration_ms"] = 4000;
+  last.duration_ms = 4000;
   const auto finished = store_->finish(
       again.lease, last, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
       now_);

@@ -54,6 +54,18 @@ std::string refusals(const AttemptStory& attempt) {
   return rows.empty() ? "" : "<h4>Refused</h4>\n" + table_of({"Step", "What", "Which"}, rows);
 }
 
+std::string episodes(const AttemptStory& attempt) {
+  if (attempt.episodes.empty()) return "";
+  std::string rows;
+  for (const auto& one : attempt.episodes)
+    rows += cells({fmt::format("<b>#{}</b>", one.episode), badge(one.outcome),
+                   std::to_string(one.gates_passed), std::to_string(one.failing_signals),
+                   one.changed_lines ? std::to_string(*one.changed_lines) : "",
+                   one.kept_by.empty() ? "" : "by " + one.kept_by});
+  return "<h4>Episodes</h4>\n" +
+         table_of({"Episode", "Outcome", "Gates passed", "Failing signals", "Changed lines", "Kept"}, rows);
+}
+
 std::string signals(const AttemptStory& attempt) {
   if (attempt.signals.empty()) return "";
   std::string rows;
@@ -127,7 +139,7 @@ std::string attempt_part(const Content& content, const PhaseStory& phase, const 
   std::string steps;
   for (const auto& step : attempt.steps) steps += step_row(step);
   if (!steps.empty()) out += table_of({"Step", "Ended", "Took", "CPU", "Memory", "Started"}, steps);
-  out += signals(attempt) + refusals(attempt);
+  out += episodes(attempt) + signals(attempt) + refusals(attempt);
   if (!row.summary.empty())
     out += fmt::format("<h4>{}</h4>\n<pre>\n{}</pre>\n",
                        row.verdict == "passed" ? "Summary" : "Why it did not pass", escaped(row.summary));

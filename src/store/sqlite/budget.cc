@@ -66,7 +66,8 @@ Status SqliteStore::reserve(const std::string& run_id, const std::vector<BudgetR
     granted = most;
     if (!row.cap) return;
     const std::int64_t rest = *row.cap - row.spent - row.reserved;
-    granted = std::min(rest, most.value_or(rest));
+    const std::int64_t part = rest / start.shares + (rest % start.shares > 0 ? 1 : 0);
+    granted = std::min(part, most.value_or(part));
     if (rest <= 0) out.started = false;
   };
   if (start.spends) {

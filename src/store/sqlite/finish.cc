@@ -132,6 +132,26 @@ Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer
   return query.bind(phase.run_id).bind(merge_seq).bind(phase.phase_id).bind(layer).run();
 }
 
+Status SqliteStore::record_episodes(const AttemptRow& attempt, const AttemptEnd& end) {
+  if (end.episodes.empty()) return {};
+  for (const auto& row : end.episodes) {
+    PAWL_TRY(auto query, connection_->query("insert_episode"));
+    query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.attempt_id).bind(row.episode);
+    query.bind(row.outcome).bind(row.gates_passed).bind(row.failing_signals);
+    if (row.changed_lines)
+      query.bind(*row.changed_lines);
+    else
+      query.bind_null();
+    PAWL_OK(query.bind(row.kept_by).run());
+  }
+  PAWL_TRY(auto query, connection_->query("set_agent_layer"));
+  return query.bind(attempt.run_id)
+      .bind(attempt.phase_id)
+      .bind(attempt.attempt_id)
+      .bind(end.agent_layer)
+      .run();
+}
+
 Status SqliteStore::record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end,
                                   WallTime now) {
   const bool replanned = end.action == Action::kReplan;
@@ -166,8 +186,8 @@ Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& r
     if (is_terminal(row.state)) continue;
     PAWL_TRY(const auto transition, apply(row, PhaseEvent::kRunAborted));
     if (row.state == PhaseState::kExecuting) {
-      PAWL_TRY(auto step, end_work_of(row, now));
-      if (!step.empty()) out.ended_steps.push_back(std::move(step));
+      PAWL_TRY(auto steps, end_work_of(row, now));
+      std::ranges::move(steps, std::back_inserter(out.ended_steps));
     }
     row.state = transition.state;
     row.outcome = transition.outcome;
@@ -207,9 +227,10 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   attempt.executor = lease.owner;
   attempt.build = end.build;
   PAWL_OK(finish_attempt(attempt));
+  PAWL_OK(record_episodes(attempt, end));
   if (planted("finish_in_two_transactions")) PAWL_OK(connection_->run_script("COMMIT; BEGIN IMMEDIATE"));
   if (!planted("attempt_without_its_row"))
-    PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt), now));
+    PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt, end.episodes), now));
 
   phase_row.state = transition.state;
   phase_row.outcome = transition.outcome;

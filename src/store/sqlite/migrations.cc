@@ -18,8 +18,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 8>& migrations() {
-  static const std::array<Migration, 8> all = {
+const std::array<Migration, 9>& migrations() {
+  static const std::array<Migration, 9> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -29,6 +29,8 @@ const std::array<Migration, 8>& migrations() {
         "signed head(s), which an older pawl would take for damaged,"},
        {"agents", sql::m0007_agents_up, sql::m0007_agents_down, "count_told",
         "attempt(s) with what their agents told"},
+       {"episodes", sql::m0008_episodes_up, sql::m0008_episodes_down, "count_episode_steps",
+        "step(s) of attempts with several episodes"},
        {"cost", sql::m0009_cost_up, sql::m0009_cost_down, "", ""}}};
   return all;
 }

@@ -40,36 +40,40 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   return transaction.commit();
 }
 
-// The attempt and the open step of a phase that an operator ends: neither may be finished later.
-Result<std::string> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
+// The attempt and the open steps of a phase that an operator ends: none may be finished later.
+Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
   std::optional<AttemptRow> attempt;
   {
     PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
     query.bind(phase_row.run_id).bind(phase_row.phase_id);
     PAWL_TRY(const bool row, query.next());
-    if (!row) return "";
+    if (!row) return std::vector<std::string>();
     PAWL_TRY(attempt, read_attempt(query));
   }
-  std::optional<StepRow> open;
+  std::vector<StepRow> open;
   {
     PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
     query.bind(phase_row.run_id).bind(phase_row.phase_id);
-    PAWL_TRY(const bool row, query.next());
-    if (row) {
-      PAWL_TRY(open, read_step(query));
+    for (;;) {
+      PAWL_TRY(const bool row, query.next());
+      if (!row) break;
+      PAWL_TRY(auto step_row, read_step(query));
+      open.push_back(std::move(step_row));
     }
   }
-  if (open) {
+  std::vector<std::string> ended;
+  for (const auto& step_row : open) {
+    ended.push_back(step_row.sandbox_run_id);
     PAWL_TRY(const auto run_row, run(phase_row.run_id));
     const std::string cost = cost_row({.workflow_id = run_row.workflow_id,
                                        .run_id = run_row.run_id,
-                                       .gate_id = open->gate_id,
-                                       .sandbox_run_id = open->sandbox_run_id,
+                                       .gate_id = step_row.gate_id,
+                                       .sandbox_run_id = step_row.sandbox_run_id,
                                        .backend = run_row.backend,
                                        .gate_isolation_class = "shared_kernel",
                                        .emitted_at = now});
-    const ResumeDecision decision{.sandbox_run_id = open->sandbox_run_id,
-                                  .label = open->label,
+    const ResumeDecision decision{.sandbox_run_id = step_row.sandbox_run_id,
+                                  .label = step_row.label,
                                   .found = "operator",
                                   .decision = "skip",
                                   .lost_cost_row = cost};
@@ -80,8 +84,8 @@ Result<std::string> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime
   attempt->verdict = "cancelled";
   attempt->signals = "[]";
   PAWL_OK(finish_attempt(*attempt));
-  PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt), now));
-  return open ? open->sandbox_run_id : "";
+  PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt, {}), now));
+  return ended;
 }
 
 // What was stopped because this one failed has its chance again too.
@@ -103,7 +107,7 @@ Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::str
                                        const Operator& who, WallTime now) {
   PAWL_TRY(const auto transition, apply(row, event));
   if (row.state == PhaseState::kExecuting) {
-    PAWL_TRY([[maybe_unused]] const auto step, end_work_of(row, now));
+    PAWL_TRY([[maybe_unused]] const auto steps, end_work_of(row, now));
   }
   PAWL_OK(append_row(row.run_id, row.phase_id, operator_row(std::string(action), who, row, transition.state),
                      now));

@@ -108,6 +108,9 @@ Result<StepRow> read_step(const Query& query) {
   row.reserved_ms = query.number(14);
   row.reserved_tokens = query.number(15);
   row.reserved_usd_nanos = query.number(16);
+  row.episode = query.number(17);
+  row.told_seq = query.number(18);
+  row.decision = query.text(19);
   return row;
 }
 
@@ -220,6 +223,22 @@ Result<std::vector<StepRow>> SqliteStore::steps_of_attempt(const std::string& ru
   PAWL_TRY(auto query, connection_->query("steps_in_attempt"));
   query.bind(run_id).bind(attempt_id);
   return all_rows<StepRow>(query, read_step);
+}
+
+Result<std::vector<EpisodeRow>> SqliteStore::episodes(const std::string& run_id,
+                                                      const std::string& phase_id) {
+  PAWL_TRY(auto query, connection_->query("episodes_of_phase"));
+  query.bind(run_id).bind(phase_id);
+  return all_rows<EpisodeRow>(query, [](const Query& row) -> Result<EpisodeRow> {
+    EpisodeRow out{.attempt_id = row.text(0),
+                   .episode = row.number(1),
+                   .outcome = row.text(2),
+                   .gates_passed = row.number(3),
+                   .failing_signals = row.number(4),
+                   .kept_by = row.text(6)};
+    if (!row.is_null(5)) out.changed_lines = row.number(5);
+    return out;
+  });
 }
 
 Result<std::vector<StepRow>> SqliteStore::open_steps() {

@@ -23,6 +23,9 @@ class SqliteStore : public Store {
   Result<Candidate> candidate(const ClaimRequest& request) override;
   Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
                            const std::optional<ResumeDecision>& resume, WallTime now) override;
+  Result<std::optional<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
+                                            const std::optional<ResumeDecision>& resume,
+                                            WallTime now) override;
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
@@ -61,6 +64,7 @@ class SqliteStore : public Store {
                                                 const std::string& attempt_id) override;
   Result<std::vector<AttemptRow>> attempts(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) override;
+  Result<std::vector<EpisodeRow>> episodes(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> open_steps() override;
   Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) override;
   Result<std::vector<std::string>> chains(const std::string& run_id) override;
@@ -93,6 +97,7 @@ class SqliteStore : public Store {
   Status sign_head(const std::string& run_id, WallTime now);
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const StepEnd& end, WallTime now);
+  Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
   Status close_lost_step(const ResumeDecision& resume, WallTime now);
   // `budgets`: of the run, as they are before and after. Returns the one that this takes past what is warned
   // of.
@@ -150,6 +155,7 @@ class SqliteStore : public Store {
   Result<std::optional<LayerRow>> overlapping_layer(const PhaseRow& phase, const AttemptRow& attempt,
                                                     const std::string& layer, const Overlaps& overlaps);
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
+  Status record_episodes(const AttemptRow& attempt, const AttemptEnd& end);
   Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Status settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now);
   Status cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out, WallTime now);
@@ -162,8 +168,8 @@ class SqliteStore : public Store {
   Result<std::vector<PhaseRow>> stopped_because_of(const std::string& run_id, const std::string& phase_id);
   Status change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action, const Operator& who,
                             WallTime now);
-  // Returns the step that was open, "" for none.
-  Result<std::string> end_work_of(const PhaseRow& phase, WallTime now);
+  // Returns the steps that were open.
+  Result<std::vector<std::string>> end_work_of(const PhaseRow& phase, WallTime now);
 
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;

@@ -160,6 +160,13 @@ Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState 
   return {};
 }
 
+// What a later claim has to know of it besides its result. Of an only episode the attempt's row says it.
+Status SqliteStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
+  if (step.episode == 0) return {};
+  PAWL_TRY(auto query, connection_->query("end_step_of_episode"));
+  return query.bind(step.sandbox_run_id).bind(told.last_seq).bind(decision).run();
+}
+
 Status SqliteStore::end_step(const StepEnd& end, WallTime now) {
   PAWL_TRY(const auto row, step(end.sandbox_run_id));
   PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, end.run, now));
@@ -168,6 +175,7 @@ Status SqliteStore::end_step(const StepEnd& end, WallTime now) {
     PAWL_OK(query.bind(row.run_id).bind(row.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
   }
   PAWL_OK(put_cost(row.run_id, end.sandbox_run_id, end.cost_row));
+  PAWL_OK(end_step_of_episode(row, end.told, ""));
   PAWL_OK(settle_budgets(row, end.duration_ms, end.told));
   PAWL_OK(record_told(row, end.told, now));
   return append_row(row.run_id, row.phase_id, executed_row(row, end), now);
@@ -178,6 +186,7 @@ Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now) 
   PAWL_OK(set_step_state(resume.sandbox_run_id, StepState::kLost, "", now));
   if (!planted("lost_steps_cost_nothing"))
     PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
+  PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
   // Nobody knows how long it ran: not longer than it might, and not longer than ago it began. A clock that
   // was set back knows nothing either.
   const auto started = parse_rfc3339(row.started_at);
@@ -248,7 +257,7 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   StepRow row;
   PAWL_OK(reserve(lease.run_id, budgets, start, row, out));
   if (!out.started) {
-    PAWL_OK(give_back(lease));
+    if (!start.others_run) PAWL_OK(give_back(lease));
     PAWL_OK(transaction.commit());
     return out;
   }
@@ -268,11 +277,24 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
         .bind(start.label)
         .bind(start.execution);
     query.bind(start.sandbox_spec_hash).bind(row.started_at);
-    PAWL_OK(query.bind(row.reserved_ms).bind(row.reserved_tokens).bind(row.reserved_usd_nanos).run());
+    query.bind(row.reserved_ms).bind(row.reserved_tokens).bind(row.reserved_usd_nanos);
+    PAWL_OK(query.bind(start.episode).run());
   }
   PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row), now));
   PAWL_OK(transaction.commit());
   return out;
+}
+
+Result<std::optional<BudgetRow>> SqliteStore::end_step(const Lease& lease,
+                                                       const std::optional<StepEnd>& previous,
+                                                       const std::optional<ResumeDecision>& resume,
+                                                       WallTime now) {
+  PAWL_TRY(auto transaction, begin("end_step"));
+  PAWL_OK(check_lease(lease, "end_step", now, transaction));
+  std::vector<BudgetRow> budgets;
+  PAWL_TRY(auto warning, record_endings(lease, previous, resume, now, budgets));
+  PAWL_OK(transaction.commit());
+  return warning;
 }
 
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {

@@ -5,7 +5,7 @@
 namespace pawl::store::sqlite {
 
 Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime now) {
-  if (told.last_seq > 0) {
+  if (told.last_seq > 0 && ended.episode == 0) {
     PAWL_TRY(auto query, connection_->query("set_told"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(told.last_seq);
     PAWL_OK(query.run());
@@ -20,7 +20,7 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
   for (const auto& usage : told.usage) {
     PAWL_TRY(auto query, connection_->query("insert_usage"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(usage.told_seq);
-    PAWL_OK(query.bind(usage.line).run());
+    PAWL_OK(query.bind(usage.line).bind(ended.episode).run());
   }
   return append_row(ended.run_id, ended.phase_id, usage_row(ended, told.usage), now);
 }

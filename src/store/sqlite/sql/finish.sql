@@ -2,6 +2,9 @@
 UPDATE attempts SET ended_at = ?4, finished = 1, verdict = ?5, signals = ?6, failing_signals = ?7, summary = ?8,
   feedback = ?9, executor = ?10, build = ?11
 WHERE run_id = ?1 AND phase_id = ?2 AND number = ?3 AND finished = 0;
+-- name: insert_episode
+INSERT INTO episodes (run_id, phase_id, attempt_id, episode, outcome, gates_passed, failing_signals, changed_lines, kept_by)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 -- name: insert_revision
 INSERT INTO revisions (run_id, phase_id, revision, attempt_id, goal, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 -- name: queued_phases

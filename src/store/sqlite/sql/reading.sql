@@ -21,17 +21,20 @@ FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index LIMIT ?2;
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4;
 -- name: steps_in_attempt
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE run_id = ?1 AND attempt_id = ?2 ORDER BY step_index, execution;
 -- name: attempts_of_phase
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
 -- name: steps_of_phase
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE run_id = ?1 AND phase_id = ?2 ORDER BY started_at, sandbox_run_id;
 -- name: all_open_steps
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos
+SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE state = 'open';
+-- name: episodes_of_phase
+SELECT attempt_id, episode, outcome, gates_passed, failing_signals, changed_lines, kept_by
+FROM episodes WHERE run_id = ?1 AND phase_id = ?2 ORDER BY attempt_id, episode;
 -- name: layers_of_run
 SELECT phase_id, layer_id, merge_seq FROM accepted_layers WHERE run_id = ?1 ORDER BY merge_seq;
 -- name: ledger_rows

@@ -1,0 +1,97 @@
+#include "executor/ends.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+#include "executor/told.h"
+#include "store/cost_row.h"
+
+namespace pawl::executor {
+
+Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun run) {
+  if (result_) PAWL_OK(record());
+  store::StepEnd end{.sandbox_run_id = start.sandbox_run_id,
+                     .run = json_text(run),
+                     .outcome = std::string(sandbox::name(run.outcome)),
+                     .layer = run.layer,
+                     .exit_code = run.exit_code,
+                     .duration_ms = run.duration_ms};
+  PAWL_TRY(end.told, told_of(one, start));
+  end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
+                                  .run_id = claim_.run.run_id,
+                                  .gate_id = start.gate_id,
+                                  .sandbox_run_id = start.sandbox_run_id,
+                                  .backend = run.backend,
+                                  .gate_isolation_class = run.gate_isolation_class,
+                                  .microvm_milliseconds = run.microvm_milliseconds,
+                                  .image_pull_bytes = run.image_pull_bytes,
+                                  .build_cache_hit = run.build_cache_hit,
+                                  .emitted_at = now()});
+  // Of several the end of the attempt says whose it is.
+  if (start.gate_id == kAgentGate && start.episode == 0) end.agent_layer = run.layer;
+  observer_.step_ended(claim_, start, run);
+  result_ = std::move(end);
+  unforgotten_.push_back(start.sandbox_run_id);
+  if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
+  one.attempt.record(start.step_index, std::move(run));
+  return {};
+}
+
+Status Ends::lose(Try& one, const store::StepStart& start, Recovery recovery) {
+  if (resume_) PAWL_OK(record());
+  auto resume = decision(start, recovery);
+  if (!planted("usage_of_lost_steps_dropped")) {
+    PAWL_TRY(resume.told, told_of(one, start));
+  }
+  resume.lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
+                                          .run_id = claim_.run.run_id,
+                                          .gate_id = start.gate_id,
+                                          .sandbox_run_id = start.sandbox_run_id,
+                                          .backend = claim_.run.backend,
+                                          .gate_isolation_class = "shared_kernel",
+                                          .emitted_at = now()});
+  unforgotten_.push_back(start.sandbox_run_id);
+  observer_.resumed(claim_, resume);
+  resume_ = std::move(resume);
+  return {};
+}
+
+Status Ends::note(const store::StepStart& start, Recovery recovery) {
+  const auto made = decision(start, recovery);
+  observer_.resumed(claim_, made);
+  return world_.store.note_resume(claim_.lease, made, now());
+}
+
+void Ends::recorded() {
+  result_.reset();
+  resume_.reset();
+  for (const auto& id : unforgotten_) world_.sandboxes.forget(id);
+  unforgotten_.clear();
+}
+
+Status Ends::record() {
+  if (!result_ && !resume_) return {};
+  PAWL_TRY(const auto warning, world_.store.end_step(claim_.lease, result_, resume_, now()));
+  recorded();
+  if (warning) observer_.budget_nears_its_end(claim_, *warning);
+  return {};
+}
+
+store::ResumeDecision Ends::decision(const store::StepStart& start, Recovery recovery) const {
+  return {.sandbox_run_id = start.sandbox_run_id,
+          .label = start.label,
+          .found = std::string(found_name(recovery)),
+          .decision = std::string(decision_name(recovery))};
+}
+
+Result<store::Told> Ends::told_of(Try& one, const store::StepStart& start) const {
+  if (start.gate_id != kAgentGate) return store::Told();
+  const std::int64_t known = planted("usage_told_again") ? 0 : one.told_seq;
+  PAWL_TRY(auto told, told_since(world_, claim_, start, known));
+  one.told_seq = std::max(one.told_seq, told.last_seq);
+  if (auto event = std::exchange(one.unsaved, std::nullopt)) told.events.push_back(*std::move(event));
+  return told;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,119 @@
+// Several tries of one attempt (best_of): each has its marker, its part of the budget and its row.
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+class EpisodesTest : public StoreTest {
+ protected:
+  static StepStart agent(std::int64_t episode, std::int64_t shares = 1) {
+    auto start = marker("agent" + std::to_string(episode), episode * 10);
+    start.episode = episode;
+    start.spends = true;
+    start.shares = shares;
+    start.others_run = episode > 1;
+    return start;
+  }
+  Result<Begun> begin(const Claim& held, const StepStart& start) {
+    return store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_);
+  }
+  static ResumeDecision cancelled(const std::string& id, std::int64_t told_seq) {
+    return {
+        .sandbox_run_id = id,
+        .label = "x",
+        .found = "nothing",
+        .decision = "cancelled",
+        .lost_cost_row = "{}",
+        .told = {.last_seq = told_seq, .usage = {{.told_seq = told_seq, .input_tokens = 1, .line = "{}"}}}};
+  }
+};
+
+TEST_F(EpisodesTest, EachHasOneOpenMarker) {
+  create({{"a"}});
+  const Claim held = claim();
+  ASSERT_TRUE(begin(held, agent(1)));
+  ASSERT_TRUE(begin(held, agent(2))) << "several agents of one attempt run at once";
+  auto second = agent(2);
+  second.sandbox_run_id = "another";
+  second.step_index = 21;
+  EXPECT_FALSE(begin(held, second)) << "one of one episode";
+  auto whole = marker("a gate", 99);
+  EXPECT_TRUE(begin(held, whole)->started) << "and what is of none";
+}
+
+TEST_F(EpisodesTest, EachTakesItsPartOfWhatIsLeft) {
+  const std::string run = create({{"a"}});
+  ASSERT_TRUE(store_->operator_budget(run, kTokens, 1000, {}, now_));
+  const Claim held = claim();
+  EXPECT_EQ(begin(held, agent(1, 3))->tokens, 334);
+  EXPECT_EQ(begin(held, agent(2, 2))->tokens, 333);
+  EXPECT_EQ(begin(held, agent(3, 1))->tokens, 333) << "all of it is for the last one";
+  const auto late = begin(held, agent(4, 1));
+  ASSERT_TRUE(late);
+  EXPECT_FALSE(late->started);
+  EXPECT_NE(phase(run, "a").lease_owner, "") << "others run: the lease stays";
+  auto alone = agent(5, 1);
+  alone.others_run = false;
+  EXPECT_FALSE(begin(held, alone)->started);
+  EXPECT_EQ(phase(run, "a").lease_owner, "");
+}
+
+TEST_F(EpisodesTest, AnEndIsRecordedWhileOthersGoOn) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  ASSERT_TRUE(begin(held, agent(1)));
+  ASSERT_TRUE(begin(held, agent(2)));
+  // Both agents told as many things as the other: each counts from 1.
+  auto first = ended("agent1");
+  first.told = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = "{}"}}};
+  ASSERT_TRUE(store_->end_step(held.lease, first, cancelled("agent2", 1), now_));
+  EXPECT_EQ(store_->end_step(held.lease, first, std::nullopt, now_).error().kind, ErrorKind::kConflict)
+      << "once";
+  EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U);
+  ASSERT_TRUE(store_->release(held.lease));
+  const Claim again = claim();
+  ASSERT_EQ(again.steps.size(), 2U);
+  EXPECT_EQ(again.steps[0].state, StepState::kDone);
+  EXPECT_EQ(again.steps[0].told_seq, 1);
+  EXPECT_EQ(again.steps[1].state, StepState::kLost);
+  EXPECT_EQ(again.steps[1].decision, "cancelled");
+  EXPECT_EQ(store_->end_step(held.lease, std::nullopt, std::nullopt, now_).error().kind, ErrorKind::kConflict)
+      << "the lease is another's";
+}
+
+TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  ASSERT_TRUE(begin(held, agent(1)));
+  auto end = verdict("passed");
+  end.agent_layer = "layer";
+  end.episodes = {{.episode = 1, .outcome = "failed", .gates_passed = 1, .changed_lines = 3},
+                  {.episode = 2, .outcome = "passed", .gates_passed = 2, .kept_by = "passed"}};
+  ASSERT_TRUE(store_->finish(
+      held.lease, ended("agent1"), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_));
+  const auto rows = *store_->episodes(run, "a");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].changed_lines, 3);
+  EXPECT_FALSE(rows[1].changed_lines);
+  EXPECT_EQ(rows[1].kept_by, "passed");
+  EXPECT_EQ(store_->attempts(run, "a")->front().agent_layer, "layer");
+  const auto chain = *store_->ledger(run, "a", 1, 10);
+  EXPECT_NE(chain.back().line.find(R"("episodes":[{"changed_lines":3,"episode":1,"failing_signals":0,)"),
+            std::string::npos);
+  EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied);
+  EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
+}
+
+TEST_F(EpisodesTest, AnOperatorEndsAllThatRun) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  ASSERT_TRUE(begin(held, agent(1)));
+  ASSERT_TRUE(begin(held, agent(2)));
+  ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
+  for (const auto& row : *store_->steps(run, "a")) EXPECT_EQ(row.state, StepState::kLost);
+  EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
+  EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
+}
+
+}  // namespace
+}  // namespace pawl::store
