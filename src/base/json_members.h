@@ -1,8 +1,8 @@
-// A canonical JSON object (base/json.h) made member by member, without a tree of values first: what is written
-// with every transition.
+// A canonical JSON object (base/json.h) made member by member, without a tree of values first: what is
+// written with every transition.
 //
-// Members come in any order and are sorted when the text is made. Keys are unique, need no escapes, and outlive
-// the object: string literals, as a rule. Not thread-safe.
+// Members come in any order and are sorted when the text is made. Keys are unique, need no escapes, and
+// outlive the object: string literals, as a rule. Not thread-safe.
 #pragma once
 
 #include <cstdint>

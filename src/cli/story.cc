@@ -128,7 +128,8 @@ Json to_json(const AttemptStory& attempt) {
               {"model", row.model},           {"verdict", row.verdict},       {"summary", row.summary},
               {"started_at", row.started_at}, {"ended_at", row.ended_at},     {"steps", Json::array()},
               {"signals", attempt.signals},   {"feedback", attempt.feedback}, {"decisions", Json::array()}};
-  if (!attempt.episodes.empty()) out["episodes"] = parse_json(store::json_text(attempt.episodes)).value_or(Json());
+  if (!attempt.episodes.empty())
+    out["episodes"] = parse_json(store::json_text(attempt.episodes)).value_or(Json());
   for (const auto& step : attempt.steps) {
     out["steps"].push_back({{"label", step.row.label},
                             {"sandbox_run_id", step.row.sandbox_run_id},

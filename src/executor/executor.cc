@@ -288,7 +288,8 @@ class Session {
         start.execution < store::kExecutionsPerStepMax) {
       PAWL_TRY(const bool spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
       PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_, start.episode)));
-      const bool unsaved = run.unsaved > 0 && signaled && one.attempt.phase().durable == plan::Durable::kRequired;
+      const bool unsaved =
+          run.unsaved > 0 && signaled && one.attempt.phase().durable == plan::Durable::kRequired;
       if (unsaved && goes_on) PAWL_OK(check_room(run));
       if ((killed || spent || unsaved) && goes_on) return give_up(one);
     }

@@ -41,7 +41,7 @@ struct Signal {
   std::string read;       // BLAKE3 of what was read: docs/signals.md says of which bytes
 };
 std::string json_text(const Signal& signal);  // as JSON
-std::string key_of(const Signal& signal);  // "validate.tests": what failing_signals holds
+std::string key_of(const Signal& signal);     // "validate.tests": what failing_signals holds
 
 // The registry. Of a name that is no kind: nothing, "" or false.
 std::vector<std::string_view> signal_kinds();

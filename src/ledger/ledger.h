@@ -19,7 +19,8 @@
 namespace pawl::ledger {
 
 // The line and the hash. Pure.
-store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTime at, std::string_view prev_hash);
+store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTime at,
+                                  std::string_view prev_hash);
 
 // A sealer with the key pair in `<folder>/keys/` (ledger.key, mode 0600, and ledger.pub), made durably on
 // first use. kCorrupt: the key does not parse. kDenied: the folder can't be written.

@@ -90,7 +90,8 @@ Status make_keys(const std::string& folder) {
 
 }  // namespace
 
-store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTime at, std::string_view prev_hash) {
+store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTime at,
+                                  std::string_view prev_hash) {
   content.number("seq", seq).text("at", rfc3339(at)).text("prev_hash", prev_hash);
   std::string line = content.object();
   line.pop_back();  // the closing brace

@@ -62,17 +62,17 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
 
 JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes) {
   auto row = row_of("attempt")
-      .text("attempt_id", attempt.attempt_id)
-      .number("revision", attempt.revision)
-      .text("model", attempt.model)
-      .json("signals", attempt.signals.empty() ? "[]" : attempt.signals)
-      .text("verdict", attempt.verdict)
-      .texts("failing_signals", attempt.failing_signals)
-      .text("summary", attempt.summary)
-      .text("started_at", attempt.started_at)
-      .text("ended_at", attempt.ended_at)
-      .text("executor", attempt.executor)
-      .text("build", attempt.build);
+                 .text("attempt_id", attempt.attempt_id)
+                 .number("revision", attempt.revision)
+                 .text("model", attempt.model)
+                 .json("signals", attempt.signals.empty() ? "[]" : attempt.signals)
+                 .text("verdict", attempt.verdict)
+                 .texts("failing_signals", attempt.failing_signals)
+                 .text("summary", attempt.summary)
+                 .text("started_at", attempt.started_at)
+                 .text("ended_at", attempt.ended_at)
+                 .text("executor", attempt.executor)
+                 .text("build", attempt.build);
   if (!episodes.empty()) row.json("episodes", json_text(episodes));
   return row;
 }

@@ -18,7 +18,8 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end);
 JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes);
 std::string json_text(const std::vector<EpisodeRow>& episodes);  // as JSON
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision);
-JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before, PhaseState after);
+JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before,
+                         PhaseState after);
 JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state);
 // `revision`: of a replan that is applied the one it starts, else 0.
 JsonMembers advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision);

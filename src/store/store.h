@@ -41,7 +41,8 @@ class RowSealer {  // thread-safe
     std::string line, hash;
   };
   // `content` has no seq, at, prev_hash, hash: they are added here.
-  virtual Sealed seal(JsonMembers content, std::int64_t seq, WallTime at, std::string_view prev_hash) const = 0;
+  virtual Sealed seal(JsonMembers content, std::int64_t seq, WallTime at,
+                      std::string_view prev_hash) const = 0;
   // Signs a head's body, or another text that can't be one (ledger/dsse.h).
   virtual Head sign(std::string body) const = 0;
 };
@@ -188,7 +189,7 @@ struct StepEnd {  // the result of an open step
   std::string run;  // SandboxRun as canonical JSON; what the ledger's row says of it:
   std::string outcome, layer;
   std::int64_t exit_code = -1, duration_ms = 0;
-  std::string cost_row;  // the line for cost/sandbox.jsonl
+  std::string cost_row;     // the line for cost/sandbox.jsonl
   std::string agent_layer;  // of the agent's step: becomes the attempt's
   Told told;                // of the agent's step
 };
@@ -221,7 +222,7 @@ struct Advice {
 };
 
 struct AttemptEnd {
-  std::string verdict;  // passed | failed_retryable | failed_unrecoverable | escalate
+  std::string verdict;         // passed | failed_retryable | failed_unrecoverable | escalate
   std::string signals = "[]";  // an array, as canonical JSON
   std::vector<std::string> failing_signals;
   std::string summary;         // UTF-8, at most 4096 bytes

@@ -341,13 +341,12 @@ TEST(Sealer, ThePublicKeyIsMadeOfTheSecretOne) {
 
 // Row bytes are a contract: docs/ledger-format.md shows this row.
 TEST(SealRow, BytesArePinned) {
-  const auto sealed =
-      seal_row(JsonMembers()
-                   .text("type", "executed")
-                   .text("attempt_id", "fix.1")
-                   .number("exit_code", 0)
-                   .text("label", "é\n\"x"),
-               2, {1'767'323'045'678'901}, kZeroHash);
+  const auto sealed = seal_row(JsonMembers()
+                                   .text("type", "executed")
+                                   .text("attempt_id", "fix.1")
+                                   .number("exit_code", 0)
+                                   .text("label", "é\n\"x"),
+                               2, {1'767'323'045'678'901}, kZeroHash);
   EXPECT_EQ(sealed.line,
             R"({"at":"2026-01-02T03:04:05.678901Z","attempt_id":"fix.1","exit_code":0,"label":"é\n\"x",)"
             R"("prev_hash":"0000000000000000000000000000000000000000000000000000000000000000","seq":2,)"

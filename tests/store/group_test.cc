@@ -65,8 +65,7 @@ TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
         EXPECT_TRUE(*others->holds(lease));
         ASSERT_TRUE(mine->begin_step(lease, marker(id, 0), std::nullopt, std::nullopt, now_));
         EXPECT_EQ(others->steps(run, lease.phase_id)->size(), 1U);
-        ASSERT_TRUE(mine->finish(lease, ended(id), std::nullopt,
-                                 {.verdict = "passed"}, rejects, now_));
+        ASSERT_TRUE(mine->finish(lease, ended(id), std::nullopt, {.verdict = "passed"}, rejects, now_));
         EXPECT_EQ(others->attempts(run, lease.phase_id)->at(0).verdict, "passed");
       }
     });
@@ -85,9 +84,9 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   std::thread leader([&] { slow = slow_claim(*member(), "leader"); });
   give_time_to_join();
   std::thread twice([&] {
-    // The second marker of that id fails after the first one's rows are written.
+    // The second marker of that id fails after its reservation is written.
     const auto begun =
-        member()->begin_step(other.lease, marker("taken", 0), std::nullopt, std::nullopt, now_);
+        member()->begin_step(other.lease, marker("taken", 0, 1000), std::nullopt, std::nullopt, now_);
     EXPECT_FALSE(begun);
   });
   std::thread stale([&] {
@@ -103,6 +102,7 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   EXPECT_TRUE(*store_->holds(b.lease));
   EXPECT_TRUE(store_->steps(run, other.phase.phase_id)->empty());
   EXPECT_TRUE(store_->ledger(run, other.phase.phase_id, 1, 10)->empty()) << "not even its row";
+  EXPECT_EQ(store_->budgets(run)->front().reserved, 0) << "nor its reservation";
   EXPECT_EQ(store_->refusals(run)->size(), 1U) << "a refusal is kept";
 }
 

@@ -1,11 +1,12 @@
 // Group commit: what several threads ask of one database at the same time is one transaction, one fsync. A
 // detail of this room.
 //
-// One thread leads: it runs the verbs that wait, commits, and wakes who asked. What comes while it works joins;
-// what comes while it commits is the next group. A verb that fails after it wrote something takes back all of
-// the transaction, and the group is run once more, each verb in a savepoint, so that it takes only itself back:
-// a savepoint copies every page that a verb changes, and verbs that fail so are rare. (DeWitt et al., "Implementation techniques for main memory database systems", 1984; the
-// leader that is one of the followers is LevelDB's.)
+// One thread leads: it runs the verbs that wait, commits, and wakes who asked. What comes while it works
+// joins; what comes while it commits is the next group. A verb that fails after it wrote something takes back
+// all of the transaction, and the group is run once more, each verb in a savepoint, so that it takes only
+// itself back: a savepoint copies every page that a verb changes, and verbs that fail so are rare. (DeWitt et
+// al., "Implementation techniques for main memory database systems", 1984; the leader that is one of the
+// followers is LevelDB's.)
 #pragma once
 
 #include <condition_variable>
@@ -24,9 +25,9 @@ class Group {  // thread-safe
   Group(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
       : connection_(*connection), writer_(std::move(connection), std::move(sealer)) {}
 
-  // Runs `verb` on a store, perhaps in another thread that asked at the same time and perhaps twice, and returns
-  // what it said (the last time), once that is durable. Verbs that share a commit share its failure: then none of them happened, or
-  // (kIndeterminate) all of them may have.
+  // Runs `verb` on a store, perhaps in another thread that asked at the same time and perhaps twice, and
+  // returns what it said (the last time), once that is durable. Verbs that share a commit share its failure:
+  // then none of them happened, or (kIndeterminate) all of them may have.
   template <typename Verb>
   auto run(Verb verb) -> decltype(verb(std::declval<SqliteStore&>())) {
     using Answer = decltype(verb(writer_));

@@ -124,8 +124,8 @@ class SqliteStore : public Store {
 
   // --- budget
   Status create_budget(const NewRun& run);
-  // What `step` may take of `budgets`, into its row and `out`; out.started says whether there is anything left
-  // to take.
+  // What `step` may take of `budgets`, into its row and `out`; out.started says whether there is anything
+  // left to take.
   Status reserve(const std::string& run_id, const std::vector<BudgetRow>& budgets, const StepStart& start,
                  StepRow& step, Begun& out);
   Status reserve_budget(const std::string& run_id, std::string_view unit, std::int64_t amount);
@@ -174,7 +174,8 @@ class SqliteStore : public Store {
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
-  std::map<std::string, ChainHead> ends_;  // of the chains that the transaction has asked for, by run and chain
+  std::map<std::string, ChainHead>
+      ends_;  // of the chains that the transaction has asked for, by run and chain
   std::optional<std::pair<std::string, TierRow>> last_tier_;  // tiers never change
 };
 
