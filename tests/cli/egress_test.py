@@ -268,6 +268,9 @@ tiers:
         step = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]
         self.assertEqual(step["run"]["egress_allowlist"], ["good.test:80"])
         self.assertEqual([tried["host"] for tried in step["network_refused"]], ["evil.test"])
+        told = {s["kind"]: s["details"].get("egress_refused")
+                for s in self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]}
+        self.assertEqual(told, {"agent": 1, "build": None})
         self.assertIn("network: evil.test:0: refused", self.pawl("inspect", "last", expect=0).stdout)
         network = self.pawl("logs", "last", "p", "--network", expect=0).stdout
         self.assertIn('"host":"good.test"', network)
