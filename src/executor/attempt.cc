@@ -172,6 +172,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.outcome = sandbox::name(run.outcome);
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
+  facts.egress_refused = run.egress_refused;
   facts.declared = evidence_of(*step.step);
   facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {

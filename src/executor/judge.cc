@@ -22,12 +22,14 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
 gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts) {
-  return {.kind = "agent",
-          .gate_id = std::string(kAgentGate),
-          .passed = succeeded(run),
-          .details = {{"outcome", sandbox::name(run.outcome)}, {"exit_code", run.exit_code}},
-          .collector = "exit code",
-          .read = gates::digest_of({facts})};
+  gates::Signal signal{.kind = "agent",
+                       .gate_id = std::string(kAgentGate),
+                       .passed = succeeded(run),
+                       .details = {{"outcome", facts.outcome}, {"exit_code", facts.exit_code}},
+                       .collector = "exit code",
+                       .read = gates::digest_of({facts})};
+  if (facts.egress_refused > 0) signal.details["egress_refused"] = facts.egress_refused;
+  return signal;
 }
 
 gates::Signal protect_signal(const std::vector<std::string>& changes, const std::string& layer) {

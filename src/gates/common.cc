@@ -54,13 +54,17 @@ Signal exit_signal(const GateFacts& facts, std::string_view kind) {
     signal.details["outcome"] = last->outcome;
     signal.details["exit_code"] = last->exit_code;
   }
+  std::int64_t refused = 0;
+  for (const auto& step : facts.steps) refused += step.egress_refused;
+  if (refused > 0) signal.details["egress_refused"] = refused;
   return signal;
 }
 
 std::vector<Detail> with_exit(std::vector<Detail> more) {
   more.insert(more.begin(), {{"step", Detail::Type::kText},
                              {"outcome", Detail::Type::kText},
-                             {"exit_code", Detail::Type::kInteger}});
+                             {"exit_code", Detail::Type::kInteger},
+                             {"egress_refused", Detail::Type::kInteger}});
   return more;
 }
 

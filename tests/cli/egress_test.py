@@ -198,6 +198,18 @@ class Egress(PawlTest):
                       "evil.test:0: refused: this name is not allowed"):
             self.assertIn(words, done.stderr)
 
+    def test_connections_have_a_rate(self):
+        script = ("import socket, time\nstart = time.monotonic()\n"
+                  "for _ in range(1000): socket.create_connection(('good.test', 80)).close()\n"
+                  "print(time.monotonic() - start)")
+        done = self.inside(f'python3 -c "{script}"', "good.test:80", expect=0)
+        refused = done.stderr.count("good.test:80: refused: too many connections in a second")
+        let_through = 1000 - refused
+        # 128 in one go, and 100 more for each second that passed, until the last was looked at.
+        self.assertLessEqual(let_through, 128 + 100 * (float(done.stdout) + 1))
+        self.assertGreaterEqual(let_through, 128)
+        self.assertGreater(refused, 0)
+
     def test_private_addresses_only_by_number(self):
         for name in ("private.test", "metadata.test"):
             done = self.inside(f"curl -sS -m 5 http://{name}/hello", f"{name}:80")
@@ -256,6 +268,9 @@ tiers:
         step = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]
         self.assertEqual(step["run"]["egress_allowlist"], ["good.test:80"])
         self.assertEqual([tried["host"] for tried in step["network_refused"]], ["evil.test"])
+        told = {s["kind"]: s["details"].get("egress_refused")
+                for s in self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]}
+        self.assertEqual(told, {"agent": 1, "build": None})
         self.assertIn("network: evil.test:0: refused", self.pawl("inspect", "last", expect=0).stdout)
         network = self.pawl("logs", "last", "p", "--network", expect=0).stdout
         self.assertIn('"host":"good.test"', network)

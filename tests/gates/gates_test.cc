@@ -73,6 +73,20 @@ TEST(Evaluate, BuildIsExitZeroOfEveryStepThatRan) {
   EXPECT_TRUE(build({}).missing);
 }
 
+TEST(Evaluate, TriesThatTheEgressRefusedAreToldAndDecideNothing) {
+  StepFacts fetch = step("fetch"), unit = step("unit"), quiet = step("unit");
+  fetch.egress_refused = 2;
+  unit.egress_refused = 1;
+  for (const auto& kind : {"build", "install", "tests"}) {
+    const auto told = judged({.gate_id = "g", .required = {kind}, .steps = {fetch, unit}}).at(0);
+    EXPECT_TRUE(told.passed);
+    EXPECT_EQ(told.details["egress_refused"], 3);
+    EXPECT_FALSE(judged({.gate_id = "g", .required = {kind}, .steps = {quiet}})
+                     .at(0)
+                     .details.contains("egress_refused"));
+  }
+}
+
 TEST(Evaluate, TestsNeedAReportThatAgrees) {
   EXPECT_TRUE(tests_of(reporting(kTwo)).passed);
   EXPECT_FALSE(tests_of(reporting(kTwo, 1)).passed);

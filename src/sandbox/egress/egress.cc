@@ -201,10 +201,9 @@ void Egress::accept_from(std::size_t index) {
     if (errno != EAGAIN) os::SystemClock().sleep_ms(10);  // no descriptor is free: it goes on waiting
     return;
   }
-  const bool too_many = open_ >= kConnectionsAtOnce || total_ >= kConnectionsMax;
-  if (too_many) {
-    Attempt attempt{.port = listeners_[index].port};
-    attempt.verdict = "refused: too many connections";
+  if (const auto why = too_many(); !why.empty()) {
+    Attempt attempt = attempt_at(index);
+    attempt.verdict = why;
     return log(attempt);
   }
   ++open_;
@@ -215,24 +214,33 @@ void Egress::accept_from(std::size_t index) {
   }).detach();
 }
 
+std::string_view Egress::too_many() {
+  if (!rate_.take(os::SystemClock().mono())) return "refused: too many connections in a second";
+  if (open_ >= kConnectionsAtOnce) return "refused: too many connections at once";
+  return total_ >= kConnectionsMax ? "refused: too many connections" : "";
+}
+
+Egress::Attempt Egress::attempt_at(std::size_t index) {
+  Attempt attempt{.port = listeners_[index].port, .through_proxy = index == kProxyIndex};
+  if (attempt.through_proxy) return attempt;  // it has yet to say what it wants
+  const Place& place = places_[index];
+  attempt.by_number = place.name.empty() && place.below.empty();
+  if (attempt.by_number) {
+    attempt.address = from_v4(listeners_[index].address);
+    attempt.has_address = true;
+  }
+  attempt.host = attempt.by_number ? net::to_text(attempt.address) : name_of(place);
+  return attempt;
+}
+
 void Egress::connection(os::UniqueFd inner, std::size_t index) {
-  Attempt attempt;
-  if (index == kProxyIndex) {
-    attempt.through_proxy = true;
+  Attempt attempt = attempt_at(index);
+  if (attempt.through_proxy) {
     if (proxy_target(attempt, inner.get())) pass(attempt, inner.get());
+  } else if (attempt.host.empty()) {
+    attempt.verdict = "refused: nobody asked for a name that leads here";
   } else {
-    const Place& place = places_[index];
-    attempt.by_number = place.name.empty() && place.below.empty();
-    attempt.port = listeners_[index].port;
-    if (attempt.by_number) {
-      attempt.address = from_v4(listeners_[index].address);
-      attempt.has_address = true;
-    }
-    attempt.host = attempt.by_number ? net::to_text(attempt.address) : name_of(place);
-    if (attempt.host.empty())
-      attempt.verdict = "refused: nobody asked for a name that leads here";
-    else
-      pass(attempt, inner.get());
+    pass(attempt, inner.get());
   }
   log(attempt);
 }
@@ -260,6 +268,7 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
                           : allowlist_.allows(endpoint.name, endpoint.port))
       return true;
   } else {
+    attempt.port = 0;
     attempt.host = printable(request.target.substr(0, 200));
   }
   attempt.verdict = "refused: not on the allowlist";

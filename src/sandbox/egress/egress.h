@@ -20,12 +20,16 @@
 
 #include "base/endpoint.h"
 #include "os/file.h"
+#include "sandbox/egress/rate.h"
 #include "sandbox/namespace/listeners.h"
 
 namespace pawl::sandbox::egress {
 
 inline constexpr int kConnectionsMax = 4096;  // of one step
 inline constexpr int kConnectionsAtOnce = 128;
+// New ones of one step, in the long run; kConnectionsAtOnce of them may come in one go. A package manager
+// opens some tens; one that opens thousands looks for something in, or floods, a host that it was allowed.
+inline constexpr int kConnectionsPerSecond = 100;
 inline constexpr std::int64_t kBytesMax = 64LL << 30;  // both ways, of one step
 inline constexpr int kNamesBelowMax = 64;              // different names that one `*.` entry may stand for
 inline constexpr int kLogLinesMax = 10'000;
@@ -59,6 +63,7 @@ class Egress {
   void serve();
   void answer_question();
   void accept_from(std::size_t index);
+  std::string_view too_many();  // why one more connection is too many; empty when it is not
   void connection(os::UniqueFd inner, std::size_t index);
   void pass(Attempt& attempt, int inner);
   bool proxy_target(Attempt& attempt, int inner);
@@ -67,6 +72,7 @@ class Egress {
   void log(const Attempt& attempt);
   std::optional<std::uint32_t> address_of(const std::string& name);
   std::string name_of(const Place& place);
+  Attempt attempt_at(std::size_t index);  // what was meant by connecting to this listener
 
   const net::Allowlist allowlist_;
   const OnLine on_line_;
@@ -82,6 +88,7 @@ class Egress {
   std::map<std::string, std::uint32_t> slots_;             // the first one's address, by what it is below
   std::map<std::string, std::vector<std::string>> below_;  // names that took a slot; guarded by mutex_
   int lines_ = 0;                                          // guarded by mutex_
+  Rate rate_{kConnectionsPerSecond, kConnectionsAtOnce};   // of server_ only
   std::atomic<int> refused_ = 0, open_ = 0, total_ = 0;
   std::atomic<std::int64_t> bytes_ = 0;
 };

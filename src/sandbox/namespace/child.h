@@ -25,6 +25,11 @@ inline constexpr std::uint64_t kNamespacesFromStart = CLONE_NEWUSER | CLONE_NEWP
 inline constexpr std::uint64_t kNamespacesOfInit = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 inline constexpr char kNoNamespaces[] =
     "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
+// The kernel notifies one listener of a process, so Pawl inside of somebody else's has none (EBUSY); before
+// Linux 5.5 it can't let a call go on (EINVAL).
+inline constexpr char kNoTrace[] =
+    "trace_unavailable: no seccomp notification can be had here, which needs Linux 5.5 and that Pawl itself "
+    "does not run under one (some containers); run it elsewhere, or the step without `trace: true`";
 
 // What the parent finds out while the init starts. Comes over sync_fd, when the id maps are written.
 struct ChildStart {

@@ -140,7 +140,8 @@ class Command {
 
   void install_trace() const {
     const int listener = install_traced_filter();
-    need(listener >= 0 && hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "seccomp with a trace");
+    need(listener >= 0, kNoTrace);
+    need(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
     close(listener);
   }
 

@@ -1,11 +1,17 @@
 // What every backend promises, asked from inside its sandboxes. Runs as whoever runs it: CMakeLists.txt
 // beside this file adds the same tests as an ordinary user and without cgroups.
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 
 #include "os/process.h"
 #include "sandbox/namespace/cgroup.h"
@@ -296,6 +302,33 @@ TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {
   EXPECT_NE(box.trace.find(R"("address":"127.0.0.1")"), std::string::npos);
   EXPECT_NE(box.trace.find("--token=[redacted]"), std::string::npos);
   EXPECT_EQ(box.trace.find("--token=abc\""), std::string::npos);
+}
+
+// As in a container whose runtime listens: the kernel gives a process no second listener.
+void be_listened_to() {
+  sock_filter let_all_through{.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+  const sock_fprog program{.len = 1, .filter = &let_all_through};
+  PAWL_CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  PAWL_CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) >= 0);
+}
+
+TEST_P(Sandbox, SaysThatATraceCantBeHadAndWhatToDo) {
+  // A process of its own: what it does to itself stays.
+  const auto try_it = [&] {
+    be_listened_to();
+    SandboxBox box(GetParam());
+    if (!succeeded(box.sh("true"))) std::exit(1);
+    box.spec.enable_trace = true;
+    const auto run = box.sh("echo ran");
+    std::fprintf(stderr, "%s; %s\n", run.reason.c_str(), box.out.c_str());
+    for (const auto& mechanism : (*make_backend(GetParam()))->health().mechanisms)
+      std::fprintf(stderr, "%s is %s: %s\n", mechanism.name.c_str(), mechanism.status.c_str(),
+                   mechanism.detail.c_str());
+    std::exit(run.outcome == Outcome::kSetupFailed && box.out.empty() ? 0 : 2);
+  };
+  EXPECT_EXIT(try_it(), ::testing::ExitedWithCode(0),
+              "^trace_unavailable: .*without `trace: true`(.|\n)*egress is works(.|\n)*trace is missing: "
+              "trace_unavailable: ");
 }
 
 TEST_P(Sandbox, AsksBeforeItKills) {

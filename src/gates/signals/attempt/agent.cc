@@ -6,7 +6,9 @@ namespace pawl::gates::signals {
 const Kind& agent() {
   static const Kind kind = {
       .evidence = "",
-      .details = {{"outcome", Detail::Type::kText}, {"exit_code", Detail::Type::kInteger}},
+      .details = {{"outcome", Detail::Type::kText},
+                  {"exit_code", Detail::Type::kInteger},
+                  {"egress_refused", Detail::Type::kInteger}},
   };
   return kind;
 }
