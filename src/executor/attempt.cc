@@ -31,6 +31,11 @@ const plan::Phase* phase_of(const plan::Plan& plan, const store::PhaseRow& row) 
   return phase.id == row.phase_id ? &phase : nullptr;
 }
 
+bool minds_refused_entries(const PlannedStep& step) {
+  return step.role != StepRole::kBaseline &&  // nobody judges base
+         step.step->limits.refused_entries == plan::RefusedEntries::kFail;
+}
+
 }  // namespace
 
 Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan, std::int64_t episode)
@@ -173,6 +178,8 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
   facts.egress_refused = run.egress_refused;
+  facts.refused_entries = run.refused;
+  facts.refused_entries_fail = minds_refused_entries(step);
   facts.declared = evidence_of(*step.step);
   facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {
@@ -276,13 +283,20 @@ Result<const PlannedStep*> Attempt::next_of_gates() {
                    {.results = results_, .inventories = inventories_, .gate_passed = gate_passed_});
 }
 
+// What the agent left decides already.
+bool Attempt::agent_is_refused() const {
+  const auto agent = results_.find(steps_.front().index);
+  const bool minded =
+      agent != results_.end() && !agent->second.refused.empty() && minds_refused_entries(steps_.front());
+  return minded || !protected_changes_.empty() || (policy_signal_ && !policy_signal_->passed);
+}
+
 Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(look());
-  return next_step(steps_,
-                   {.results = results_,
-                    .inventories = inventories_,
-                    .refused = !protected_changes_.empty() || (policy_signal_ && !policy_signal_->passed),
-                    .gate_passed = gate_passed_});
+  return next_step(steps_, {.results = results_,
+                            .inventories = inventories_,
+                            .refused = agent_is_refused(),
+                            .gate_passed = gate_passed_});
 }
 
 std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
@@ -359,7 +373,7 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   } else {
     // Reports of the last step are kept as files; what earlier steps of the gate made, the next one needs
     // whole.
-    spec.keep_layer = !step.last_of_gate;
+    spec.keep_layer = !step.last_of_gate || minds_refused_entries(step);  // to find them, too
     for (const auto& declared : planned.reports)
       std::ranges::copy(declared.patterns, std::back_inserter(spec.copy_out));
   }

@@ -290,20 +290,11 @@ class Session {
       PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_, start.episode)));
       const bool unsaved =
           run.unsaved > 0 && signaled && one.attempt.phase().durable == plan::Durable::kRequired;
-      if (unsaved && goes_on) PAWL_OK(check_room(run));
+      if (unsaved && goes_on) PAWL_OK(check_room(world_, claim_, run));
       if ((killed || spent || unsaved) && goes_on) return give_up(one);
     }
     const Running ended = *std::exchange(one.running, std::nullopt);
     return ends_.take(one, ended.start, std::move(run));
-  }
-
-  // Neither an execution nor its money is spent on a disk that is still full.
-  Status check_room(const sandbox::SandboxRun& run) const {
-    PAWL_TRY(const bool has_room, world_.episodes.can_save());
-    if (has_room) return {};
-    return fail(ErrorKind::kExhausted, "the agent of " + claim_.attempt.attempt_id +
-                                           " was stopped, and what it had kept stays: " + run.reason +
-                                           "; free some space, then go on with `pawl resume`");
   }
 
   // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about

@@ -28,7 +28,7 @@ gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFact
                        .details = {{"outcome", facts.outcome}, {"exit_code", facts.exit_code}},
                        .collector = "exit code",
                        .read = gates::digest_of({facts})};
-  if (facts.egress_refused > 0) signal.details["egress_refused"] = facts.egress_refused;
+  gates::tell_refusals({facts}, signal);
   return signal;
 }
 

@@ -76,6 +76,14 @@ store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Pha
                       {"reason", run.reason}}};
 }
 
+Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run) {
+  PAWL_TRY(const bool has_room, world.episodes.can_save());
+  if (has_room) return {};
+  return fail(ErrorKind::kExhausted, "the agent of " + claim.attempt.attempt_id +
+                                         " was stopped, and what it had kept stays: " + run.reason +
+                                         "; free some space, then go on with `pawl resume`");
+}
+
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq) {
   if (run.reason != supervisor::kUsageCapReason) return false;

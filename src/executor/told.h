@@ -26,6 +26,9 @@ Result<bool> budget_is_spent(const World& world, const store::Claim& claim, cons
 
 // Of a step not all of which could be saved.
 store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
+// Whether such an agent can go on: neither an execution nor its money is spent on a disk that is still full.
+// kExhausted: it is.
+Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run);
 
 // What the agent of a claim may know and spend, for its socket: canonical JSON of an agent::Context.
 std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,

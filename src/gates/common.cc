@@ -40,6 +40,29 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
 
 }  // namespace
 
+void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
+  std::int64_t egress = 0;
+  std::vector<std::string> fatal, entries;
+  for (const auto& step : steps) {
+    egress += step.egress_refused;
+    auto& to = step.refused_entries_fail ? fatal : entries;
+    for (const auto& path : step.refused_entries) to.push_back(printable(path));
+  }
+  if (egress > 0) signal.details["egress_refused"] = egress;
+  if (!fatal.empty()) signal.passed = false;
+  fatal.insert(fatal.end(), entries.begin(), entries.end());
+  if (fatal.empty()) return;
+  signal.details["refused_entries"] = fatal.size();
+  signal.details["refused_names"] = shown(fatal);
+}
+
+std::vector<Detail> with_refusals(std::vector<Detail> more) {
+  more.insert(more.end(), {{"egress_refused", Detail::Type::kInteger},
+                           {"refused_entries", Detail::Type::kInteger},
+                           {"refused_names", Detail::Type::kText}});
+  return more;
+}
+
 Signal exit_signal(const GateFacts& facts, std::string_view kind) {
   Signal signal{.kind = std::string(kind), .gate_id = facts.gate_id, .details = Json::object()};
   const auto steps = deciding(facts, kind);
@@ -54,18 +77,15 @@ Signal exit_signal(const GateFacts& facts, std::string_view kind) {
     signal.details["outcome"] = last->outcome;
     signal.details["exit_code"] = last->exit_code;
   }
-  std::int64_t refused = 0;
-  for (const auto& step : facts.steps) refused += step.egress_refused;
-  if (refused > 0) signal.details["egress_refused"] = refused;
+  tell_refusals(facts.steps, signal);
   return signal;
 }
 
 std::vector<Detail> with_exit(std::vector<Detail> more) {
   more.insert(more.begin(), {{"step", Detail::Type::kText},
                              {"outcome", Detail::Type::kText},
-                             {"exit_code", Detail::Type::kInteger},
-                             {"egress_refused", Detail::Type::kInteger}});
-  return more;
+                             {"exit_code", Detail::Type::kInteger}});
+  return with_refusals(std::move(more));
 }
 
 std::string shown(const std::vector<std::string>& names) {

@@ -62,6 +62,8 @@ struct StepFacts {
   std::int64_t exit_code = -1;
   std::string reason;
   std::int64_t egress_refused = 0;               // tries to get out that its egress refused
+  std::vector<std::string> refused_entries;      // what it left and was not kept, the first of them
+  bool refused_entries_fail = false;             // then it failed, the plan says
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
   std::vector<ReportFacts> reports;              // that THIS step made
   std::optional<TraceFacts> trace;               // of a step with a trace that could be read
@@ -69,6 +71,9 @@ struct StepFacts {
   std::string copy_out, trace_log, network_log;  // ids of what was read, by content
   std::string output_tail;                       // valid UTF-8, the end of its output
 };
+
+// Says in the signal what was refused to these steps, and fails it where the plan says so.
+void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal);
 
 // BLAKE3 of what a verdict on these steps rests on.
 std::string digest_of(const std::vector<StepFacts>& steps);

@@ -8,8 +8,8 @@ namespace pawl::plan {
 namespace {
 
 const std::vector<std::string> kSandboxKeys = {
-    "backend",          "base_image",     "memory_limit_mib",   "pids_limit",
-    "cpu_limit_millis", "disk_limit_mib", "output_limit_bytes", "time_budget_seconds"};
+    "backend",        "base_image",         "memory_limit_mib",    "pids_limit",     "cpu_limit_millis",
+    "disk_limit_mib", "output_limit_bytes", "time_budget_seconds", "refused_entries"};
 
 std::vector<std::string> with_sandbox(std::vector<std::string> keys) {
   keys.insert(keys.end(), kSandboxKeys.begin(), kSandboxKeys.end());

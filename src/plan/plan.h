@@ -18,6 +18,7 @@ struct Place {
 };
 
 enum class Network { kNone, kScoped };
+enum class RefusedEntries { kRecord, kFail };  // of a step that left what can't be kept
 enum class OnFailure { kStop, kContinue };
 // What becomes of an agent that tells something which can't be saved: it is stopped, or goes on without.
 enum class Durable { kRequired, kBestEffort };
@@ -39,6 +40,7 @@ struct Limits {
   std::int64_t disk_limit_mib = 4096;
   std::int64_t output_limit_bytes = 67108864;
   std::int64_t time_budget_seconds = 600;
+  RefusedEntries refused_entries = RefusedEntries::kRecord;
   bool operator==(const Limits&) const = default;
 };
 

@@ -211,6 +211,10 @@ void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limit
   read_number(mapping, "disk_limit_mib", 1, 1 << 20, limits.disk_limit_mib, problems);
   read_number(mapping, "output_limit_bytes", 1024, 1 << 30, limits.output_limit_bytes, problems);
   read_number(mapping, "time_budget_seconds", 1, seconds_max, limits.time_budget_seconds, problems);
+  if (const auto node = mapping.get("refused_entries"); node.IsDefined())
+    limits.refused_entries = read_word(node, "refused_entries", {"record", "fail"}, problems) == "fail"
+                                 ? RefusedEntries::kFail
+                                 : RefusedEntries::kRecord;
 }
 
 void read_spending(const Mapping& budget, Spending& out, Problems& problems) {

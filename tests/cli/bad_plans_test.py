@@ -65,6 +65,7 @@ BAD = [
     ("step without time", change("run: make test}", "run: make test, time_budget_seconds: 0}"), 6, 63, "1", True),
     ("memory as text", change("run: make test}", "run: make test, memory_limit_mib: lots}"), 6, 60, "lots", True),
     ("memory as a fraction", change("run: make test}", "run: make test, memory_limit_mib: 1.5}"), 6, 60, "1.5", True),
+    ("refused entries ignored", change("run: make test}", "run: make test, refused_entries: ignore}"), 6, 59, "record", True),
     ("unknown signal", change("signals: [build]", "signals: [biuld]"), 7, 15, "build", True),
     ("trace without a trace", change("signals: [build]", "signals: [trace]"), 7, 14, "needs a step with `trace: true`", False),
     ("policy without one", change("signals: [build]", "signals: [policy]"), 7, 14, "needs the plan's `policy: {file: ...}`", False),

@@ -241,6 +241,33 @@ class Endings(WithRun):
         self.assertEqual(phase["attempts_used"], 1)
         self.assertIn("timed_out", json.dumps(self.pawl_json("inspect", "last")))
 
+    def what_became_of_a_fifo(self, agent, gate, expect, **top):
+        self.make_simple(agent=agent, gate=gate, max_attempts=1, **top)
+        self.pawl("run", "plan.yaml", expect=expect)
+        attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+        return attempt, {s["kind"]: s for s in attempt["signals"]}
+
+    def test_an_entry_that_is_refused_is_told_and_fatal_when_the_plan_says_so(self):
+        leaves = "echo more >> file; mkfifo pipe"
+        attempt, signals = self.what_became_of_a_fifo(leaves, "test ! -e pipe", 0)
+        self.assertTrue(signals["agent"]["passed"])
+        self.assertEqual((signals["agent"]["details"]["refused_entries"], signals["agent"]["details"]["refused_names"]), (1, "pipe"))
+
+        attempt, signals = self.what_became_of_a_fifo(leaves, "test ! -e pipe", 11, sandbox="{refused_entries: fail}")
+        self.assertFalse(signals["agent"]["passed"])
+        self.assertEqual(signals["agent"]["details"]["exit_code"], 0)
+        self.assertEqual(list(signals), ["agent"], "no gate is run")
+        self.assertIn("refused_names: pipe", attempt["feedback"]["summary"])
+        self.assertEqual(attempt["feedback"]["failing_signals"], ["agent.agent"])
+
+    def test_a_gate_that_leaves_a_refused_entry_fails_when_the_plan_says_so(self):
+        attempt, signals = self.what_became_of_a_fifo("echo more >> file", "mkfifo pipe", 0)
+        self.assertNotIn("refused_entries", signals["build"]["details"], "nobody keeps what the last step leaves")
+        attempt, signals = self.what_became_of_a_fifo("echo more >> file", "mkfifo pipe", 11, sandbox="{refused_entries: fail}")
+        self.assertTrue(signals["agent"]["passed"])
+        self.assertFalse(signals["build"]["passed"])
+        self.assertEqual(signals["build"]["details"]["refused_names"], "pipe")
+
     def test_operators(self):
         self.make_simple(gate="test -e file2", max_attempts=1, phases=2)
         self.pawl("run", "plan.yaml", expect=11)

@@ -87,6 +87,21 @@ TEST(Evaluate, TriesThatTheEgressRefusedAreToldAndDecideNothing) {
   }
 }
 
+TEST(Evaluate, EntriesThatWereRefusedAreToldAndFatalOnlyWhenThePlanSaysSo) {
+  StepFacts first = step("first"), build = step("build");
+  first.refused_entries = {"pipe", "a\nb"};
+  build.refused_entries = {"socket"};
+  const auto told = judged({.gate_id = "g", .required = {"build"}, .steps = {first, build}}).at(0);
+  EXPECT_TRUE(told.passed);
+  EXPECT_EQ(told.details["refused_entries"], 3);
+  first.refused_entries_fail = true;
+  const auto failed = judged({.gate_id = "g", .required = {"build"}, .steps = {build, first}}).at(0);
+  EXPECT_FALSE(failed.passed) << "whichever step decides by its exit code";
+  EXPECT_FALSE(failed.missing);
+  EXPECT_TRUE(failed.details["refused_names"].get<std::string>().starts_with("pipe, ")) << failed.details;
+  EXPECT_EQ(failed.details["refused_names"].get<std::string>().find('\n'), std::string::npos);
+}
+
 TEST(Evaluate, TestsNeedAReportThatAgrees) {
   EXPECT_TRUE(tests_of(reporting(kTwo)).passed);
   EXPECT_FALSE(tests_of(reporting(kTwo, 1)).passed);

@@ -1,4 +1,5 @@
 // How the agent's own step ended.
+#include "gates/common.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {
@@ -6,9 +7,7 @@ namespace pawl::gates::signals {
 const Kind& agent() {
   static const Kind kind = {
       .evidence = "",
-      .details = {{"outcome", Detail::Type::kText},
-                  {"exit_code", Detail::Type::kInteger},
-                  {"egress_refused", Detail::Type::kInteger}},
+      .details = with_refusals({{"outcome", Detail::Type::kText}, {"exit_code", Detail::Type::kInteger}}),
   };
   return kind;
 }
