@@ -7,8 +7,8 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kMembersUsual =
-    24;  // of the largest object that is written often: no second allocation
+// Of the largest object that is written often: no second allocation.
+constexpr std::size_t kMembersUsual = 24;
 constexpr std::size_t kBytesUsual = 1024;
 
 }  // namespace

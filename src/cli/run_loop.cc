@@ -10,6 +10,7 @@
 
 #include "cli/progress.h"
 #include "executor/executor.h"
+#include "executor/start_run.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
@@ -232,12 +233,39 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
 }
 
 namespace {
-// Before anything is claimed: a machine on which no sandbox can be made must cost no attempt.
+// Which step of the plan asks for a trace: "gate check, step unit"; "" for none.
+std::string traced_step(const plan::Plan& plan) {
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases)
+      if (phase.agent.trace) return "phase " + phase.id + ", agent";
+  for (const auto& [name, gate] : plan.gates) {
+    auto all = gate.steps;
+    for (const auto& [attempt, steps] : gate.overrides) std::ranges::copy(steps, std::back_inserter(all));
+    const auto traced = std::ranges::find(all, true, &plan::Step::trace);
+    if (traced != all.end()) return "gate " + name + ", step " + traced->name;
+  }
+  return "";
+}
+
+// That the machine has what the plan asks for beside a sandbox.
+Status check_needs(sandbox::Backend& backend, const store::RunRow& run) {
+  if (run.plan_text.find("trace") == std::string::npos) return {};  // a plan may be large
+  PAWL_TRY(const auto plan, executor::plan_of(run));
+  const std::string step = traced_step(plan);
+  if (step.empty()) return {};
+  for (const auto& mechanism : backend.health().mechanisms)
+    if (mechanism.name == "trace" && mechanism.status != "works")
+      return fail(ErrorKind::kDenied, step + ": trace: " + mechanism.detail);
+  return {};
+}
+
+// Before anything is claimed: a machine on which the run can't go on must cost no attempt.
 Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const State state, open_state(options.state, options.folder));
   PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   auto status = backend->usable();
+  if (status) status = check_needs(*backend, first);
   if (!status)
     status.error().message +=
         "\nNo attempt was spent. See `pawl sandbox health`, then go on with `pawl resume " +

@@ -2,6 +2,7 @@
 """The commands, as a person and as a script use them: output, exit codes, evidence."""
 
 import csv
+import ctypes
 import io
 import json
 import os
@@ -11,12 +12,28 @@ import select
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import time
 import unittest
 
 from pawl_runs import MEND, WithRun
 from pawl_testing import PAWL, TIMEOUT_S, plan
+
+
+def be_listened_to():
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+    set_no_new_privs, call_seccomp, set_filter, new_listener = 38, {"x86_64": 317, "aarch64": 277}[os.uname().machine], 1, 1 << 3
+    allow = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF_RET, SECCOMP_RET_ALLOW
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(set_no_new_privs, 1, 0, 0, 0)
+    if libc.syscall(call_seccomp, set_filter, new_listener, ctypes.byref(Program(1, allow))) < 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+    if os.fork() == 0:  # listens for as long as the program runs
+        set_death_signal = 1
+        libc.prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+        signal.pause()
 
 
 class Cost(WithRun):
@@ -156,6 +173,18 @@ class MainJob(WithRun):
         phase = self.pawl_json("inspect", "last")["phases"][0]
         self.assertEqual(phase["attempts"], [])
         self.pawl("resume", "last", expect=0)
+
+    def test_a_trace_that_cant_be_had_is_told_before_an_attempt_is_spent(self):
+        self.make_simple(gate="true")
+        plan = self.root / "plan.yaml"
+        plan.write_text(plan.read_text().replace("{name: unit,", "{name: unit, trace: true,"))
+        # The kernel gives no second listener to who is listened to already (seccomp(2)).
+        done = subprocess.run([PAWL, "run", "plan.yaml"], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S,
+                              preexec_fn=be_listened_to)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("gate check, step unit: trace: trace_unavailable", done.stderr)
+        self.assertEqual(self.pawl_json("inspect", "last")["phases"][0]["attempts"], [])
+        self.pawl("resume", "last")
 
     def test_a_run_waits_while_no_sandbox_can_be_made_and_spends_no_attempt(self):
         self.make_simple(phases=2, gate="echo at work; sleep 3")
