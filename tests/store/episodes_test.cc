@@ -111,7 +111,8 @@ TEST_F(EpisodesTest, AnOperatorEndsAllThatRun) {
   ASSERT_TRUE(begin(held, agent(1)));
   ASSERT_TRUE(begin(held, agent(2)));
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
-  for (const auto& row : *store_->steps(run, "a")) EXPECT_EQ(row.state, StepState::kLost);
+  const auto steps = *store_->steps(run, "a");
+  for (const auto& row : steps) EXPECT_EQ(row.state, StepState::kLost);
   EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
 }
