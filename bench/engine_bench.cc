@@ -36,6 +36,7 @@ class NoEpisodes final : public pawl::executor::Episodes {
     return pawl::agent::Spent();
   }
   pawl::Result<bool> can_go_on(const pawl::agent::EpisodeKey&) override { return false; }
+  pawl::Result<bool> can_save() override { return true; }
   void forget(const pawl::agent::EpisodeKey&) override {}
 };
 
