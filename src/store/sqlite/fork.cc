@@ -121,7 +121,7 @@ Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
     PAWL_OK(query.bind(fork.from.attempt).run());
   }
   PAWL_TRY(const auto head, chain_head(fork.from.run_id, ""));
-  return append_row(run_id, "", forked_row(fork, head.head, std::move(list)), now);
+  return append_row(run_id, "", forked_row(fork, head.head, list), now);
 }
 
 Result<std::optional<ForkPoint>> SqliteStore::fork_of(const std::string& run_id) {
