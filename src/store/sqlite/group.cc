@@ -55,6 +55,7 @@ Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool
   const auto shared = connection_.share_transaction(parts);
   writer_.forget_heads();
   spoilt = false;
+  // A group that runs again comes first, and is in `group` already.
   for (auto some = group.empty() ? take_waiting() : group; !some.empty(); some = take_waiting()) {
     if (group.empty() || some.front() != group.front()) group.insert(group.end(), some.begin(), some.end());
     PAWL_OK(run_all(some, spoilt));
