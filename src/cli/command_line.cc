@@ -1,38 +1,71 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
 
 #include "cli/context.h"
 #include "os/process.h"
 
 namespace pawl::cli {
 
+class Words {
+ public:
+  Words(int argc, char** argv) {
+    for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+      words_.emplace_back(argv[i]);
+      const bool is_short = words_.back().starts_with('-') && !words_.back().starts_with("--");
+      all_ = all_ || words_.back() == "--help" || is_short;  // short ones may be written as one word
+    }
+  }
+  bool name(std::string_view command) const {
+    return all_ || std::ranges::find(words_, command) != words_.end();
+  }
+  bool give(std::string_view option) const {  // "--name" or "-n,--name"
+    option.remove_prefix(std::min(option.size(), option.find("--")));
+    return all_ || std::ranges::any_of(words_, [option](std::string_view word) {
+             return word.starts_with(option) && (word.size() == option.size() || word[option.size()] == '=');
+           });
+  }
+
+ private:
+  std::vector<std::string_view> words_;
+  bool all_ = false;
+};
+
 Command Command::add(const std::string& name, const std::string& what) const {
-  return {*app_->add_subcommand(name, what), *exit_code_};
+  const bool named = app_ != nullptr && words_->name(name);
+  return {*this, named ? app_->add_subcommand(name, what) : nullptr};
 }
 
 Command Command::add_group(const std::string& name, const std::string& what) const {
   const Command group = add(name, what);
-  group.app_->require_subcommand(1);
+  if (group.app_ != nullptr) group.app_->require_subcommand(1);
   return group;
 }
 
+bool Command::takes(const std::string& name) const {
+  return app_ != nullptr && (!name.starts_with('-') || words_->give(name));
+}
+
 void Command::required(const std::string& name, std::string& value, const std::string& help) const {
-  app_->add_option(name, value, help)->required();
+  if (app_ != nullptr) app_->add_option(name, value, help)->required();
 }
 
 void Command::required(const std::string& name, std::vector<std::string>& values,
                        const std::string& help) const {
-  app_->add_option(name, values, help)->required();
+  if (app_ != nullptr) app_->add_option(name, values, help)->required();
 }
 
 void Command::option(const std::string& name, std::string& value, const std::string& help) const {
+  if (!takes(name)) return;
   auto* option = app_->add_option(name, value, help);
   if (!value.empty()) option->capture_default_str();
 }
 
 void Command::option(const std::string& name, std::int64_t& value, const std::string& help,
                      Range range) const {
+  if (!takes(name)) return;
   auto* option = app_->add_option(name, value, help);
   if (value != 0) option->capture_default_str();
   constexpr Range kAny;
@@ -42,29 +75,34 @@ void Command::option(const std::string& name, std::int64_t& value, const std::st
 
 void Command::option(const std::string& name, std::vector<std::string>& values,
                      const std::string& help) const {
+  if (!takes(name)) return;
   auto* option = app_->add_option(name, values, help);
   if (name.starts_with('-')) option->allow_extra_args(false);
 }
 
 void Command::flag(const std::string& name, bool& value, const std::string& help) const {
-  app_->add_flag(name, value, help);
+  if (takes(name)) app_->add_flag(name, value, help);
 }
 
 void Command::one_of(const std::string& name, std::initializer_list<const char*> choices) const {
+  if (!takes(name)) return;
   app_->get_option(name)->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())));
 }
 
 void Command::not_together(const std::string& name, const std::string& other) const {
-  app_->get_option(name)->excludes(app_->get_option(other));
+  if (takes(name) && takes(other)) app_->get_option(name)->excludes(app_->get_option(other));
 }
 
-void Command::needs(const std::string& name, const std::string& other) const {
-  app_->get_option(name)->needs(app_->get_option(other));
+void Command::needs(const std::string& name, const std::string& argument) const {
+  if (takes(name)) app_->get_option(name)->needs(app_->get_option(argument));
 }
 
-void Command::footer(const std::string& text) const { app_->footer(text); }
+void Command::footer(const std::string& text) const {
+  if (app_ != nullptr) app_->footer(text);
+}
 
 void Command::on_run(std::function<int()> run) const {
+  if (app_ == nullptr) return;
   app_->callback([run = std::move(run), exit_code = exit_code_] { *exit_code = run(); });
 }
 
@@ -79,7 +117,8 @@ int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> co
   app.get_formatter()->column_width(34);
   app.footer("Example:\n  pawl run plan.yaml\n\n`pawl COMMAND --help` explains a command with an example.");
   int exit_code = kDone;
-  for (const auto add : commands) add({app, exit_code});
+  const Words words(argc, argv);
+  for (const auto add : commands) add({app, words, exit_code});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -21,11 +21,17 @@ struct Range {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
+class Words;  // of the command line that is read
+
 // A handle: copies mean the same command. Values must outlive the parsing; what they hold before is the
 // default, and --help shows it. Names are "--name", "-n,--name", or "NAME" for a positional argument.
+//
+// The library is told only of what the line names, and of all of it for --help: to set up an option costs
+// microseconds, and a start of a sandbox is measured in them.
 class Command {
  public:
-  Command(CLI::App& app, int& exit_code) : app_(&app), exit_code_(&exit_code) {}
+  Command(CLI::App& app, const Words& words, int& exit_code)
+      : app_(&app), words_(&words), exit_code_(&exit_code) {}
 
   Command add(const std::string& name, const std::string& what) const;
   Command add_group(const std::string& name, const std::string& what) const;  // wants one of its commands
@@ -40,13 +46,17 @@ class Command {
 
   void one_of(const std::string& name, std::initializer_list<const char*> choices) const;
   void not_together(const std::string& name, const std::string& other) const;
-  void needs(const std::string& name, const std::string& other) const;
+  void needs(const std::string& name, const std::string& argument) const;  // that is positional
 
   void footer(const std::string& text) const;   // of --help: what else there is to know, and an example
   void on_run(std::function<int()> run) const;  // returns the exit code
 
  private:
-  CLI::App* app_;
+  Command(const Command& parent, CLI::App* app) : Command(parent) { app_ = app; }
+  bool takes(const std::string& name) const;  // whether the library is to know of it
+
+  CLI::App* app_;  // null: the line does not name this command
+  const Words* words_;
   int* exit_code_;
 };
 

@@ -457,10 +457,14 @@ class Keeping(WithRun):
         self.assertEqual((done.stdout, done.stderr), ("old\n", "e\n"))
         self.assertEqual((self.root / "base/file").read_text(), "old\n")
         self.assertEqual((self.root / "out/file").read_text(), "new\n")
-        done = self.pawl("sandbox", "exec", "--time-budget-seconds", "1", "--", "sleep", "10", expect=124)
+        done = self.pawl("sandbox", "exec", "--time-budget-seconds=1", "--", "sleep", "10", expect=124)
         self.assertIn("timed_out", done.stderr)
         for bad in (["--egress", "a:443"], ["--network", "scoped"], ["--network", "scoped", "--egress", "a"]):
             self.assertIn("egress", self.pawl("sandbox", "exec", *bad, "--", "true", expect=2).stderr)
+        for bad, said in ((["--nothing"], "not expected: --nothing"), (["--memory-mib=x"], "--memory-mib = x"),
+                          (["--network", "all"], "not in {none,scoped}"), (["--json"], "CMD is required")):
+            self.assertIn(said, self.pawl("sandbox", "exec", *bad, *([] if "CMD" in said else ["true"]), expect=2).stderr)
+        self.assertEqual(self.pawl("sandbox", "exec", "--", "echo", "--json").stdout, "--json\n")
         health = self.pawl_json("sandbox", "health")
         self.assertTrue(health["usable"])
         self.assertIn("memory", [m["name"] for m in health["backends"][0]["mechanisms"]])
