@@ -19,10 +19,10 @@ bool set_attributes(const char* target, std::uint64_t attributes, bool recursive
 }
 
 bool make_file(const MountOp& op) {
+  if (op.text.empty()) return mknod(op.target.c_str(), S_IFREG | 0644, 0) == 0 || errno == EEXIST;
   const int fd = open(op.target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return false;
-  const bool ok =
-      op.text.empty() || write(fd, op.text.data(), op.text.size()) == static_cast<ssize_t>(op.text.size());
+  const bool ok = write(fd, op.text.data(), op.text.size()) == static_cast<ssize_t>(op.text.size());
   return close(fd) == 0 && ok;
 }
 

@@ -47,6 +47,7 @@ class Init {
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");
     await_start();
+    need(job_.processors.take_back(), "processors");
     become_the_sandbox_user();
     die_with_parent(job_);  // a change of ids forgets the signal (prctl(2))
     start_command();
@@ -101,6 +102,7 @@ class Init {
       close(ends[0]);
       run_command(job_, ends[1]);
     }
+    job_.processors.send_elsewhere(command_);
     close(ends[1]);
     command_fd_ = ends[0];
   }
@@ -189,6 +191,23 @@ void report_failure(int report_fd, int error, const char* mechanism, const char*
   report(report_fd, words);
   _exit(1);
 }
+
+// A machine of more than CPU_SETSIZE (1,024) processors has no answer in a cpu_set_t: then nobody is sent.
+Processors Processors::of_this_process() {
+  Processors out;
+  out.several_ = sched_getaffinity(0, sizeof out.all_, &out.all_) == 0 && CPU_COUNT(&out.all_) > 1;
+  return out;
+}
+
+void Processors::send_elsewhere(int pid) const {
+  const int here = several_ ? sched_getcpu() : -1;
+  if (here < 0 || !CPU_ISSET(here, &all_)) return;
+  cpu_set_t others = all_;
+  CPU_CLR(here, &others);
+  sched_setaffinity(pid, sizeof others, &others);
+}
+
+bool Processors::take_back() const { return !several_ || sched_setaffinity(0, sizeof all_, &all_) == 0; }
 
 void await(int fd) {
   char byte = 0;

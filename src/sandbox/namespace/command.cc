@@ -58,6 +58,7 @@ class Command {
     const bool traced = job_.spec->enable_trace;
     need(traced || !job_.walls.seccomp || install_filter(), "seccomp");
     await(init_fd_);
+    need(job_.processors.take_back(), "processors");
     need(chdir("/workspace") == 0, "/workspace");
     need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
     if (traced && job_.walls.seccomp) install_trace();

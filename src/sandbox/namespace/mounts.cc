@@ -43,7 +43,8 @@ constexpr std::array kMasked = {"acpi",          "asound",     "bus",           
                                 "kpagecount",    "kpageflags", "latency_stats", "sched_debug", "scsi",
                                 "sysrq-trigger", "timer_list", "timer_stats"};
 
-constexpr std::int64_t kOwnMib = 1;  // what the root's own files take is not the program's
+constexpr std::size_t kUsualOps = 96;  // to move them again and again takes longer than to make them
+constexpr std::int64_t kOwnMib = 1;    // what the root's own files take is not the program's
 
 class Builder {
  public:
@@ -132,6 +133,7 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
                       bool copied) {
   MountPlan plan;
+  plan.ops.reserve(kUsualOps);
   Builder to(plan);
   // One file system for the root's own folders and for what may be written in memory: what programs keep
   // there counts as memory, and the limit is theirs together.

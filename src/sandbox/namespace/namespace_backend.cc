@@ -226,6 +226,7 @@ class NamespaceBackend final : public Backend {
                  .plan = &plan,
                  .trees = std::vector<int>(plan.sources.size(), -1),
                  .use_landlock = landlock_abi() >= kLandlockAbiMin,
+                 .processors = Processors::of_this_process(),
                  .walls = os::walls(),
                  .argv = pointers(spec.cmd),
                  .env = pointers(spec.env),
@@ -277,6 +278,7 @@ class NamespaceBackend final : public Backend {
     const int pid = clone_process(kNamespacesFromStart, into_cgroup.get(), pidfd);
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
+    job.processors.send_elsewhere(pid);
     // From here on while the init gets ready: first what it waits for.
     const Identity identity = sandbox_identity();
     const ChildStart start{.privileged = identity.privileged};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "os/process.h"
 #include "sandbox/namespace/cgroup.h"
@@ -113,6 +115,29 @@ TEST_P(Sandbox, HasItsOwnProcessesHostnameAndSession) {
   EXPECT_NE(box.out.find("\n0\n"), std::string::npos) << "no controlling terminal: " << box.out;
   EXPECT_NE(box.out.find("Permission denied"), std::string::npos) << "the init's memory is its own";
   EXPECT_NE(box.out.find("alive"), std::string::npos);
+}
+
+TEST_P(Sandbox, RunsOnTheProcessorsOfWhoeverStartsIt) {
+  const auto outside = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Cpus_allowed:")) return line + "\n";
+    return std::string();
+  };
+  cpu_set_t all{};
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  cpu_set_t one{};
+  CPU_SET(sched_getcpu(), &one);
+  for (const auto& mine : {all, one}) {
+    ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
+    for (int i = 0; i < 10; ++i) {  // where each process starts is a race
+      SandboxBox box(GetParam());
+      const auto run = box.sh("grep -h Cpus_allowed: /proc/self/status /proc/1/status");
+      ASSERT_TRUE(succeeded(run)) << run.reason;
+      EXPECT_EQ(box.out, outside() + outside());
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 TEST_P(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
