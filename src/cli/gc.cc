@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "cli/context.h"
+#include "cli/owed.h"
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "sandbox/backend.h"
@@ -144,6 +145,7 @@ Result<Json> gc(const GcOptions& options) {
     PAWL_TRY(found, look(state, limit));
     for (const auto& path : found.paths()) bytes += workspace::bytes_on_disk(path);
   } else {
+    PAWL_OK(pay_what_is_owed(state));  // before what agents kept goes
     PAWL_TRY(bytes, take_away(state, limit, found));
   }
   return Json{{"dry_run", options.dry_run},          {"older_than", options.older_than},

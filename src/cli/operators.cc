@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/context.h"
+#include "cli/owed.h"
 #include "executor/start_run.h"
 
 namespace pawl::cli {
@@ -44,7 +45,10 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
   PAWL_TRY(const auto changed,
            (state.store.get()->*verb)(run_id, options.phase, this_operator(options.reason),
                                       os::SystemClock().wall()));
-  if (ends_steps) PAWL_OK(end_steps(state, run_id, open_before, changed));
+  if (ends_steps) {
+    PAWL_OK(end_steps(state, run_id, open_before, changed));
+    PAWL_OK(pay_what_is_owed(state));
+  }
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id}, {"phases", changed}});

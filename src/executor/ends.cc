@@ -88,7 +88,7 @@ store::ResumeDecision Ends::decision(const store::StepStart& start, Recovery rec
 Result<store::Told> Ends::told_of(Try& one, const store::StepStart& start) const {
   if (start.gate_id != kAgentGate) return store::Told();
   const std::int64_t known = planted("usage_told_again") ? 0 : one.told_seq;
-  PAWL_TRY(auto told, told_since(world_, claim_, start, known));
+  PAWL_TRY(auto told, told_since(world_, teller_of(claim_, start), known));
   one.told_seq = std::max(one.told_seq, told.last_seq);
   if (auto event = std::exchange(one.unsaved, std::nullopt)) told.events.push_back(*std::move(event));
   return told;

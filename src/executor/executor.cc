@@ -353,6 +353,7 @@ class Session {
       PAWL_OK(world_.sandboxes.abandon(step));
       world_.sandboxes.forget(step);
     }
+    if (!finished.ended_steps.empty()) PAWL_OK(pay_what_is_owed(world_));
     if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
     observer_.attempt_ended(claim_, end, finished);
     return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
@@ -383,7 +384,7 @@ class Session {
       PAWL_OK(world_.sandboxes.abandon(id));
       world_.sandboxes.forget(id);
     }
-    return {};
+    return pay_what_is_owed(world_);
   }
 
   // Asked a few times a second while a step runs: keeps the lease alive, and notices when it is lost.
@@ -471,7 +472,10 @@ store::ClaimRequest Executor::claim_request() {
 }
 
 Result<Turn> Executor::run_one() {
+  if (owes_) PAWL_OK(pay_what_is_owed(world_));
+  owes_ = false;
   PAWL_TRY(const auto found, world_.store.claim(claim_request()));
+  owes_ = found.nothing == store::Nothing::kReserved;  // perhaps by one whose operator's command was killed
   if (!found.claim)
     return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
 

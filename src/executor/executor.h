@@ -135,6 +135,7 @@ class Executor {
   World world_;
   Options options_;
   Observer& observer_;
+  bool owes_ = true;         // whether somebody may have died between an operator's word and what follows it
   std::string plan_run_id_;  // whose plan plan_ is
   std::shared_ptr<const plan::Plan> plan_;
 };

@@ -12,10 +12,12 @@
 #include "gates/gates.h"
 #include "plan/plan.h"
 #include "sandbox/spec.h"
+#include "store/rows.h"
 
 namespace pawl::executor {
 
-inline constexpr std::string_view kAgentGate = "agent", kDoctorGate = "doctor", kReplanGate = "replan";
+using store::kAgentGate;
+inline constexpr std::string_view kDoctorGate = "doctor", kReplanGate = "replan";
 
 enum class StepRole {
   kAgent,

@@ -18,8 +18,7 @@ Json redacted(const secrets::Redactor& redactor, const Json& details) {
   return out;
 }
 
-store::Told::Usage usage_of(const World& world, const store::Claim& claim, const std::string& sandbox_run_id,
-                            const agent::UsageRow& row) {
+store::Told::Usage usage_of(const World& world, const Teller& teller, const agent::UsageRow& row) {
   const auto& usage = row.usage;
   const auto nanos = usage.usd_micros ? std::optional(*usage.usd_micros * kNanosOfMicro) : std::nullopt;
   return {.told_seq = row.seq,
@@ -27,11 +26,11 @@ store::Told::Usage usage_of(const World& world, const store::Claim& claim, const
           .output_tokens = usage.output_tokens,
           .cached_tokens = usage.cached_tokens,
           .usd_nanos = nanos.value_or(0),
-          .line = store::usage_line({.workflow_id = claim.run.workflow_id,
-                                     .run_id = claim.run.run_id,
-                                     .phase_id = claim.phase.phase_id,
-                                     .attempt_id = claim.attempt.attempt_id,
-                                     .sandbox_run_id = sandbox_run_id,
+          .line = store::usage_line({.workflow_id = teller.workflow_id,
+                                     .run_id = teller.key.run_id,
+                                     .phase_id = teller.key.goal_id,
+                                     .attempt_id = teller.attempt_id,
+                                     .sandbox_run_id = teller.sandbox_run_id,
                                      .usage_id = world.redactor.redact(usage.id),
                                      .model = world.redactor.redact(usage.model),
                                      .source = usage.source,
@@ -55,16 +54,40 @@ agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode) {
           .episode_id = episode_id(claim.attempt.attempt_id, episode)};
 }
 
-Result<store::Told> told_since(const World& world, const store::Claim& claim, const store::StepStart& step,
-                               std::int64_t seq) {
-  PAWL_TRY(const auto told, world.episodes.told_since(episode_of(claim, step.episode), seq));
+Teller teller_of(const store::Claim& claim, const store::StepStart& step) {
+  return {.key = episode_of(claim, step.episode),
+          .workflow_id = claim.run.workflow_id,
+          .attempt_id = claim.attempt.attempt_id,
+          .sandbox_run_id = step.sandbox_run_id};
+}
+
+Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq) {
+  PAWL_TRY(const auto told, world.episodes.told_since(teller.key, seq));
   store::Told out;
   if (told.last_seq > seq) out.last_seq = told.last_seq;
   for (const auto& event : told.events)
     out.events.push_back(
         {.event = event.event, .at = event.at, .details = redacted(world.redactor, event.details)});
-  for (const auto& row : told.usage) out.usage.push_back(usage_of(world, claim, step.sandbox_run_id, row));
+  for (const auto& row : told.usage) out.usage.push_back(usage_of(world, teller, row));
   return out;
+}
+
+Status pay_what_is_owed(const World& world) {
+  PAWL_TRY(const auto all, world.store.owed());
+  for (const auto& [step, told_seq] : all) {
+    PAWL_OK(world.sandboxes.abandon(step.sandbox_run_id));
+    PAWL_TRY(const auto run, world.store.run(step.run_id));
+    const Teller teller{.key = {.run_id = step.run_id,
+                                .goal_id = step.phase_id,
+                                .episode_id = episode_id(step.attempt_id, step.episode)},
+                        .workflow_id = run.workflow_id,
+                        .attempt_id = step.attempt_id,
+                        .sandbox_run_id = step.sandbox_run_id};
+    PAWL_TRY(const auto told, told_since(world, teller, told_seq));
+    PAWL_OK(world.store.pay({.step = step, .told_seq = told_seq}, told, world.clock.wall()));
+    world.sandboxes.forget(step.sandbox_run_id);
+  }
+  return {};
 }
 
 store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {
@@ -87,7 +110,7 @@ Status check_room(const World& world, const store::Claim& claim, const sandbox::
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq) {
   if (run.reason != supervisor::kUsageCapReason) return false;
-  PAWL_TRY(const auto told, told_since(world, claim, step, seq));
+  PAWL_TRY(const auto told, told_since(world, teller_of(claim, step), seq));
   PAWL_TRY(const auto budgets, world.store.budgets(claim.run.run_id));
   std::int64_t tokens = 0, usd_nanos = 0;
   for (const auto& usage : told.usage) {

@@ -15,9 +15,18 @@ namespace pawl::executor {
 std::string episode_id(const std::string& attempt_id, std::int64_t episode);
 agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode);
 
-// All after `seq`, of an agent's step.
-Result<store::Told> told_since(const World& world, const store::Claim& claim, const store::StepStart& step,
-                               std::int64_t seq);
+// An agent's step, and the episode whose words it had.
+struct Teller {
+  agent::EpisodeKey key;
+  std::string workflow_id, attempt_id, sandbox_run_id;
+};
+Teller teller_of(const store::Claim& claim, const store::StepStart& step);
+// All after `seq`.
+Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq);
+
+// Ends for good what operators ended, and writes down what those agents told until then. A crash, or another
+// that does the same, costs nothing: it is done again, or not.
+Status pay_what_is_owed(const World& world);
 
 // Whether it was the run's budget that ended an agent's step, and not what its attempt may spend. `seq`: as
 // above.

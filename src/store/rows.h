@@ -97,11 +97,14 @@ struct EpisodeRow {
   std::string kept_by;  // why it is the one that counts (executor/episode_choice.h); "" of the others
 };
 
+inline constexpr std::string_view kAgentGate =
+    "agent";  // what stands for a gate's id in rows of an agent's step
+
 // A marker and what became of it.
 struct StepRow {
   std::string sandbox_run_id, run_id, phase_id, attempt_id;
   std::int64_t step_index = 0;  // position in the attempt's list of steps (the agent is 0)
-  std::string gate_id;          // the gate, or "agent"
+  std::string gate_id;          // the gate, or kAgentGate
   std::string step_name;
   std::string label;
   std::int64_t execution = 1;  // 1..3

@@ -201,6 +201,14 @@ struct ResumeDecision {  // what was done with an open marker found at claim (de
   std::string
       lost_cost_row;  // for re_execute, skip, escalate: the open step ends as lost, and this is its cost row
   Told told;          // of an agent's step that was lost
+  bool owes = false;  // or it comes later, by pay(); its reservations of tokens and money stay until then
+};
+
+// A step that an operator ended. Its agent may tell what it uses until it is gone: that is written down
+// after.
+struct Owed {
+  StepRow step;
+  std::int64_t told_seq = 0;  // what is told since is not written down yet
 };
 
 // What becomes of a phase whose attempt failed, when a hook says so.
@@ -348,6 +356,13 @@ class Store {
   // run's chain. kInvalid: the run is over.
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
+
+  // What operators' endings (and a doctor's, of the whole run) left to be written down, of all runs.
+  virtual Result<std::vector<Owed>> owed() = 0;
+  // Writes down what the agent of `owed` told, and settles what was reserved for it; the chain of a phase
+  // that is over is opened for it and sealed again. REQUIRES: the step is gone, `told` is all since
+  // owed.told_seq. Nothing when somebody did it before.
+  virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
 
   // --- reading
   virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound

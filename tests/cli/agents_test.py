@@ -116,6 +116,21 @@ echo done >>file
         self.assertIn("attempt 2 of 2", out)
         self.assertEqual(self.pawl_json("status", "last")["state"], "FAILED")
 
+    def test_what_an_agent_used_counts_though_an_operator_ends_it(self):
+        self.make('spend one 100 0.01; echo told; sleep 100\n', agent=", budget: {tokens: 500}", top="budget: {tokens: 1000}")
+        for alive in (True, False):
+            process = self.start("run", "plan.yaml")
+            self.wait_until(lambda: "told" in self.pawl("logs", "last", "fix", expect=None).stdout, "the agent has told what it used")
+            if not alive:
+                self.kill_all(process)
+            self.pawl("cancel", "last", "--reason", "enough")
+            self.assertEqual(self.pawl_json("cost", "last")["input_tokens"], 100)
+            budget = self.pawl_json("budget", "last")["budget"]["tokens"]
+            self.assertEqual((budget["spent"], budget["reserved"]), (100, 0))
+            process.wait()
+            self.assertEqual([row["state"] for row in self.chains(self.run_id())[""] if row["type"] == "run_sealed"], ["CANCELLED"] * 2)
+            self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
     def test_what_a_known_program_prints_of_its_use_is_read(self):
         self.make("""\
 echo '{"type":"thread.started","thread_id":"0199"}'

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "executor/executor.h"
+#include "executor/told.h"
 #include "sim/episodes.h"
 #include "sim/invariants.h"
 #include "sim/objects.h"
@@ -307,10 +308,7 @@ class History {
       const auto elsewhere = [](std::string_view name) { return name.find(kElsewhere) != name.npos; };
       return elsewhere(owner) == elsewhere(mine) && world_.dead_owners.contains(std::string(owner));
     };
-    mine.real =
-        std::make_unique<executor::Executor>(executor::World{store_, sandboxes_, objects_, world_.clock,
-                                                             world_.dice, machine_.redactor(), episodes_},
-                                             options, observer_);
+    mine.real = std::make_unique<executor::Executor>(world(), options, observer_);
   }
 
   // Between any two calls of an executor: nothing, most of the time.
@@ -394,6 +392,11 @@ class History {
         static_cast<void>(sandboxes_.abandon(step.sandbox_run_id));
         sandboxes_.forget(step.sandbox_run_id);
       }
+    if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // else it is killed
+  }
+
+  executor::World world() {
+    return {store_, sandboxes_, objects_, world_.clock, world_.dice, machine_.redactor(), episodes_};
   }
 
   // Of the first phase that waits for it; sometimes of an attempt that is not its newest.
@@ -445,6 +448,8 @@ class History {
       if (done->nothing == store::Nothing::kBudget) raise_budget();
       world_.clock.advance_ms(10'000);
     }
+    const auto paid = executor::pay_what_is_owed(world());
+    World::require(paid.has_value(), "what an agent told last can't be written down");
     check();
     invariants_->check_end(sandboxes_, episodes_);
     if (!forked_.first.empty())

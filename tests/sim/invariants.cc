@@ -104,10 +104,14 @@ void Invariants::check_budget(const Bounds& bounds) {
     all.lost_most += spent.lost_most;
     all.reserved_tokens += spent.reserved_tokens;
   }
+  const auto owed = World::must(store_.owed());
+  for (const auto& one : owed)
+    if (one.step.run_id == run_id_) all.reserved_tokens += one.step.reserved_tokens;
   const auto rows = World::must(store_.budgets(run_id_));
   for (const auto& row : rows) {
     if (row.unit == store::kTokens) {
-      World::require(row.reserved == all.reserved_tokens, "reserved is not what the open agents reserved");
+      World::require(row.reserved == all.reserved_tokens,
+                     "reserved is not what the agents reserved that are open or have last words");
       // That may be in a call at once.
       const auto agents = static_cast<std::int64_t>(spent_.size()) * bounds.best_of;
       World::require(!row.cap || row.spent + row.reserved < *row.cap + agents * kTokensOfCallMax,
@@ -191,7 +195,7 @@ void Invariants::check_episodes(const std::string& phase_id, const store::Attemp
           "an attempt passed by an episode that did not");
 }
 
-void Invariants::check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator) {
+void Invariants::check_usage(const SimEpisodes& episodes) {
   std::set<std::string> recorded;
   std::int64_t tokens = 0;
   const auto& all = episodes.told(run_id_);
@@ -205,8 +209,7 @@ void Invariants::check_usage(const SimEpisodes& episodes, const std::set<std::st
     tokens += told->second;
   }
   for (const auto& [id, of_call] : all)
-    World::require(recorded.contains(id) || ended_by_operator.contains(id.substr(0, id.find('.'))),
-                   "a call of a model was not counted: " + id);
+    World::require(recorded.contains(id), "a call of a model was not counted: " + id);
   const auto budgets = World::must(store_.budgets(run_id_));
   const auto spent = std::ranges::find(budgets, store::kTokens, &store::BudgetRow::unit);
   World::require(tokens == (spent == budgets.end() ? 0 : spent->spent), "tokens are not those of the calls");
@@ -265,7 +268,7 @@ void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& epi
   for (const auto& id : sandboxes.ended())
     World::require(states[id] == store::StepState::kDone || ended_by_operator.contains(id),
                    "a result that was there was not recorded: " + id);
-  check_usage(episodes, ended_by_operator);
+  check_usage(episodes);
   check_forgotten(episodes);
   World::require(sandboxes.started() <= ended, "a step ran that nobody recorded");
   World::require(static_cast<std::int64_t>(store_.cost_rows(run_id_, 0)->size()) == ended,

@@ -49,7 +49,7 @@ class Invariants {
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
   void check_budget(const Bounds& bounds);
   // Each call of a model once, but for what an operator ended.
-  void check_usage(const SimEpisodes& episodes, const std::set<std::string>& ended_by_operator);
+  void check_usage(const SimEpisodes& episodes);
   // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
   void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
                       const std::vector<store::EpisodeRow>& episodes);

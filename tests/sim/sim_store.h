@@ -109,6 +109,14 @@ class SimStore final : public store::Store {
                          const store::Operator& who, WallTime now) override {
     return real().operator_budget(run_id, unit, cap, who, now);
   }
+  Result<std::vector<store::Owed>> owed() override { return real().owed(); }
+  Status pay(const store::Owed& owed, const store::Told& told, WallTime now) override {
+    world_.pass("pay");
+    touched_.insert(owed.step.phase_id);
+    auto done = with_faults([&] { return real().pay(owed, told, now); });
+    world_.pass("paid");
+    return done;
+  }
 
   Result<store::RunRow> run(const std::string& run_id) override { return real().run(run_id); }
   Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real().runs(most); }

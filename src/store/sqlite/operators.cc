@@ -72,11 +72,13 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
                                        .backend = run_row.backend,
                                        .gate_isolation_class = "shared_kernel",
                                        .emitted_at = now});
-    const ResumeDecision decision{.sandbox_run_id = step_row.sandbox_run_id,
-                                  .label = step_row.label,
-                                  .found = "operator",
-                                  .decision = "skip",
-                                  .lost_cost_row = cost};
+    const ResumeDecision decision{
+        .sandbox_run_id = step_row.sandbox_run_id,
+        .label = step_row.label,
+        .found = "operator",
+        .decision = "skip",
+        .lost_cost_row = cost,
+        .owes = step_row.gate_id == kAgentGate && !planted("usage_of_ended_agents_dropped")};
     PAWL_OK(close_lost_step(decision, now));
   }
   attempt->finished = true;

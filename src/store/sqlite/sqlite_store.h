@@ -48,6 +48,9 @@ class SqliteStore : public Store {
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override;
 
+  Result<std::vector<Owed>> owed() override;
+  Status pay(const Owed& owed, const Told& told, WallTime now) override;
+
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
   Result<std::string> resolve_run(const std::string& text) override;

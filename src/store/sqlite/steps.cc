@@ -191,7 +191,14 @@ Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now) 
   // was set back knows nothing either.
   const auto started = parse_rfc3339(row.started_at);
   const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
-  PAWL_OK(settle_budgets(row, ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms), resume.told));
+  auto settled = row;
+  if (resume.owes) {
+    settled.reserved_tokens = settled.reserved_usd_nanos = 0;
+    PAWL_TRY(auto query, connection_->query("owe"));
+    PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).run());
+  }
+  const std::int64_t spent_ms = ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms);
+  PAWL_OK(settle_budgets(settled, spent_ms, resume.told));
   PAWL_OK(record_told(row, resume.told, now));
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume), now);
 }

@@ -25,4 +25,43 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
   return append_row(ended.run_id, ended.phase_id, usage_row(ended, told.usage), now);
 }
 
+Result<std::vector<Owed>> SqliteStore::owed() {
+  PAWL_TRY(auto query, connection_->query("owed"));
+  constexpr int kToldSeq = 20;  // after those of read_step
+  std::vector<Owed> out;
+  for (;;) {
+    PAWL_TRY(const bool more, query.next());
+    if (!more) return out;
+    PAWL_TRY(auto step_row, read_step(query));
+    out.push_back({.step = std::move(step_row), .told_seq = query.number(kToldSeq)});
+  }
+}
+
+Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
+  PAWL_TRY(auto transaction, begin("pay"));
+  StepRow ended = owed.step;
+  {
+    PAWL_TRY(auto query, connection_->query("pay"));
+    PAWL_OK(query.bind(ended.sandbox_run_id).run());
+    if (connection_->changes() == 0) return transaction.commit();  // somebody else did, with the same words
+  }
+  ended.reserved_ms = 0;  // settled when it was ended
+  PAWL_OK(settle_budgets(ended, 0, told));
+  if (told.last_seq > 0) {
+    PAWL_TRY(const auto phase_row, phase(ended.run_id, ended.phase_id));
+    PAWL_TRY(const auto run_row, run(ended.run_id));
+    const bool sealed = is_terminal(phase_row.state);
+    if (sealed) PAWL_OK(open_chain(ended.run_id, ended.phase_id));
+    PAWL_OK(end_step_of_episode(ended, told, ended.decision));
+    PAWL_OK(record_told(ended, told, now));
+    if (sealed) PAWL_OK(seal_phase(phase_row, now));
+    if (run_row.state != RunState::kExecuting) {
+      PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(ended.run_id, now));
+      PAWL_OK(set_run_state(ended.run_id, run_row.state, run_row.ended_at));  // it ended when it did
+    }
+    PAWL_OK(sign_head(ended.run_id, now));
+  }
+  return transaction.commit();
+}
+
 }  // namespace pawl::store::sqlite

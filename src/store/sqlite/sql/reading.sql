@@ -53,3 +53,12 @@ SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
 SELECT line FROM usage WHERE usage_seq > ?1 ORDER BY usage_seq;
 -- name: select_inventory
 SELECT names FROM inventories WHERE key = ?1;
+-- name: owed
+-- All of it: few rows, for moments.
+SELECT steps.sandbox_run_id, steps.run_id, steps.phase_id, steps.attempt_id, steps.step_index, steps.gate_id, steps.step_name, steps.label, steps.execution, steps.sandbox_spec_hash, steps.state, steps.started_at, steps.ended_at, steps.run, steps.reserved_ms, steps.reserved_tokens, steps.reserved_usd_nanos, steps.episode, steps.told_seq, steps.decision,
+  CASE steps.episode WHEN 0 THEN attempts.told_seq
+    ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id
+          AND other.attempt_id = steps.attempt_id AND other.episode = steps.episode) END
+FROM owed JOIN steps ON steps.sandbox_run_id = owed.sandbox_run_id
+JOIN attempts ON attempts.run_id = steps.run_id AND attempts.phase_id = steps.phase_id AND attempts.attempt_id = steps.attempt_id
+ORDER BY owed.sandbox_run_id;

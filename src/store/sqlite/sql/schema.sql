@@ -24,6 +24,8 @@ SELECT COUNT(*) FROM heads WHERE EXISTS (SELECT 1 FROM ledger WHERE ledger.run_i
 SELECT COUNT(*) FROM attempts WHERE told_seq > 0;
 -- name: count_episode_steps
 SELECT COUNT(*) FROM steps WHERE episode > 0;
+-- name: count_owed
+SELECT COUNT(*) FROM owed;
 -- name: leases_after
 SELECT run_id, phase_id, lease_owner FROM phases WHERE lease_owner <> '' AND lease_expires_at > ?1;
 -- name: insert_migration

@@ -20,6 +20,10 @@ UPDATE attempts SET agent_layer = ?4 WHERE run_id = ?1 AND phase_id = ?2 AND att
 INSERT INTO usage (run_id, phase_id, attempt_id, told_seq, line, episode) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 -- name: set_told
 UPDATE attempts SET told_seq = ?4 WHERE run_id = ?1 AND phase_id = ?2 AND attempt_id = ?3 AND told_seq < ?4;
+-- name: owe
+INSERT INTO owed (sandbox_run_id, run_id) VALUES (?1, ?2);
+-- name: pay
+DELETE FROM owed WHERE sandbox_run_id = ?1;
 -- name: insert_cost
 INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);
 -- name: insert_ledger
