@@ -76,8 +76,8 @@ class Backend {
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
   virtual Health health() = 0;
-  // Whether a sandbox can be made at all, in a millisecond and without a trace on disk. kDenied says what is
-  // in the way.
+  // Whether a sandbox can be made, by making one: in milliseconds, without a trace on disk, from any thread.
+  // kDenied says what is in the way.
   virtual Status usable() = 0;
   // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
   virtual void clean_up(const std::string& sandbox_run_id) = 0;

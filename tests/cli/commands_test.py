@@ -174,6 +174,16 @@ class MainJob(WithRun):
         self.assertEqual(phase["attempts"], [])
         self.pawl("resume", "last", expect=0)
 
+    def test_where_only_a_part_of_a_sandbox_can_be_made_no_attempt_is_spent(self):
+        self.make_simple(gate="true")
+        # The kernel shows no fresh /proc to a namespace whose own is covered in places, as containers' are.
+        script = f"mount --bind /dev/null /proc/keys && {PAWL} run plan.yaml; echo code $?"
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertIn("code 1", done.stdout, done.stderr)
+        self.assertIn("no sandbox can be made here: proc /tmp/root/proc: Operation not permitted", done.stderr)
+        self.assertEqual(self.pawl_json("inspect", "last")["phases"][0]["attempts"], [])
+        self.pawl("resume", "last")
+
     def test_a_trace_that_cant_be_had_is_told_before_an_attempt_is_spent(self):
         self.make_simple(gate="true")
         plan = self.root / "plan.yaml"

@@ -19,27 +19,45 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::int64_t kTickMs = 100;          // how late a limit that is watched may be noticed
-constexpr std::int64_t kMemoryTickMs = 20;     // memory grows faster
-constexpr std::int64_t kDiskPauseFactor = 10;  // watching the disk takes at most a tenth of the time
-constexpr std::int64_t kTermGraceMs = 2000;    // from SIGTERM to SIGKILL when the budget is over
-constexpr std::int64_t kCancelGraceMs = 1000;  // when somebody waits for it
-constexpr std::size_t kProcessesMax = 4096;    // that the memory watcher follows
+constexpr std::int64_t kTickMs = 100;           // how late a limit that is watched may be noticed
+constexpr std::int64_t kMemoryTickMs = 20;      // memory grows faster
+constexpr std::int64_t kMemoryPauseFactor = 3;  // watching it takes at most a quarter of the time
+constexpr std::int64_t kDiskPauseFactor = 10;   // watching the disk takes at most a tenth of the time
+constexpr std::int64_t kTermGraceMs = 2000;     // from SIGTERM to SIGKILL when the budget is over
+constexpr std::int64_t kCancelGraceMs = 1000;   // when somebody waits for it
+constexpr std::size_t kProcessesMax = 4096;     // that the memory watcher follows
 
-std::int64_t private_rss_bytes(int pid) {
+struct Memory {
+  std::int64_t resident = 0, own = 0;  // bytes; `own` without the pages of files and what is shared
+};
+
+Memory memory_of(int pid) {
   auto text = os::read_file("/proc/" + std::to_string(pid) + "/statm", 4096);
   long resident = 0, shared = 0;
-  if (!text || std::sscanf(text->c_str(), "%*d %ld %ld", &resident, &shared) != 2) return 0;
-  return (resident - shared) * sysconf(_SC_PAGESIZE);
+  if (!text || std::sscanf(text->c_str(), "%*d %ld %ld", &resident, &shared) != 2) return {};
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  return {.resident = resident * page, .own = (resident - shared) * page};
+}
+
+// What is shared counts in parts, one for each that maps it (proc(5): Pss). The kernel walks the page tables
+// for it.
+std::int64_t charged_bytes(int pid) {
+  auto text = os::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup", 4096);
+  if (!text) return memory_of(pid).own;
+  std::int64_t kib = 0;
+  for (const char* word : {"\nPss_Anon:", "\nPss_Shmem:"}) {
+    const auto at = text->find(word);
+    long long value = 0;
+    if (at != std::string::npos && std::sscanf(text->c_str() + at, "%*s %lld", &value) == 1) kib += value;
+  }
+  return kib << 10;
 }
 
 // Of `init` and everything below it; orphans are below it too.
-std::int64_t sandbox_memory_bytes(int init) {
+std::vector<int> processes_below(int init) {
   std::vector<int> pids{init};
-  std::int64_t bytes = 0;
   for (std::size_t i = 0; i < pids.size() && pids.size() < kProcessesMax; ++i) {
     const std::string process = "/proc/" + std::to_string(pids[i]);
-    bytes += private_rss_bytes(pids[i]);
     auto threads = os::list_folder(process + "/task");
     if (!threads) continue;
     for (const auto& thread : *threads) {
@@ -50,7 +68,22 @@ std::int64_t sandbox_memory_bytes(int init) {
         pids.push_back(pid);
     }
   }
-  return bytes;
+  return pids;
+}
+
+// Exact when it may be more than `limit`; else without what is shared.
+std::int64_t sandbox_memory_bytes(int init, std::int64_t limit) {
+  const auto pids = processes_below(init);
+  Memory all;
+  for (const int pid : pids) {
+    const auto one = memory_of(pid);
+    all.resident += one.resident;
+    all.own += one.own;
+  }
+  if (all.resident <= limit) return all.own;
+  std::int64_t charged = 0;
+  for (const int pid : pids) charged += charged_bytes(pid);
+  return charged;
 }
 
 class Watcher {
@@ -143,9 +176,10 @@ class Watcher {
       return end_for(Outcome::kSignaled, kCancelGraceMs);
     }
     if (sandbox_.watch_memory && now >= next_memory_) {
-      if (sandbox_memory_bytes(sandbox_.pid) > sandbox_.spec->memory_limit_mib << 20)
-        return end_for(Outcome::kOomKilled);
-      next_memory_ = clock_.mono().micros + kMemoryTickMs * 1000;
+      const std::int64_t limit = sandbox_.spec->memory_limit_mib << 20;
+      if (sandbox_memory_bytes(sandbox_.pid, limit) > limit) return end_for(Outcome::kOomKilled);
+      const std::int64_t after = clock_.mono().micros;
+      next_memory_ = after + std::max(kMemoryTickMs * 1000, (after - now) * kMemoryPauseFactor);
     }
     if (now >= next_disk_) {
       if (over_disk_limit()) return end_for(Outcome::kDiskLimit);

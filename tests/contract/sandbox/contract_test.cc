@@ -221,6 +221,25 @@ TEST_P(Sandbox, BoundsMemory) {
   EXPECT_TRUE(run.outcome == Outcome::kOomKilled || refused) << name(run.outcome) << box.err;
 }
 
+TEST_P(Sandbox, BoundsMemoryThatIsShared) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 60;
+  const std::string take =
+      "import mmap, os, time; m = mmap.mmap(-1, %d << 20)\n"
+      "for i in range(0, len(m), 4096): m[i] = 1\n"
+      "os.fork(); os.fork(); time.sleep(%s)";
+  const auto python = [&](int mib, const char* seconds) {
+    char text[512];
+    std::snprintf(text, sizeof text, take.c_str(), mib, seconds);
+    return box.sh("exec python3 -c '" + std::string(text) + "'");
+  };
+  const auto run = python(300, "60");
+  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
+  const auto within = python(20, "0.5");  // once, though four map it
+  EXPECT_EQ(within.outcome, Outcome::kExited) << name(within.outcome) << within.reason << box.err;
+}
+
 TEST_P(Sandbox, BoundsProcesses) {
   SandboxBox box(GetParam());
   box.spec.pids_limit = 16;
