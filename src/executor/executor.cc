@@ -355,7 +355,10 @@ class Session {
     }
     if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
     observer_.attempt_ended(claim_, end, finished);
-    return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
+    return Turn{.kind = Turn::Kind::kAttempt,
+                .run_ended = finished.run_ended,
+                .run_id = claim_.run.run_id,
+                .phase_id = claim_.phase.phase_id};
   }
 
   Result<store::AttemptEnd> end_of(Try& kept, const std::vector<gates::Signal>& extra) {
@@ -419,7 +422,7 @@ class Session {
   bool out_of_budget_ = false;  // a step did not begin
 };
 
-Result<Tries> load_tries(const World& world, const store::Claim& claim, const plan::Plan& plan) {
+Result<Tries> load_tries(const World& world, const store::Claim& claim, const Planned& plan) {
   PAWL_TRY(const auto hold, world.objects.hold());
   return Tries::load(world, claim, plan);
 }
@@ -440,20 +443,20 @@ store::ClaimRequest request_now(const os::Clock& clock) {
   return request;
 }
 
-const plan::Plan* Executor::keep_plan(const std::string& run_id) {
+bool Executor::keep_plan(const std::string& run_id) {
   if (plan_run_id_ != run_id) {
     plan_ = options_.plans->kept(run_id);
     plan_run_id_ = plan_ ? run_id : "";
   }
-  return plan_.get();
+  return plan_ != nullptr;
 }
 
-Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
-  if (keep_plan(run.run_id) == nullptr) {
-    PAWL_TRY(plan_, options_.plans->of(run));
-    plan_run_id_ = run.run_id;
+Result<CommonPlan> Executor::plan_for(const store::Claim& claim) {
+  if (!keep_plan(claim.run.run_id)) {
+    PAWL_TRY(plan_, options_.plans->of(claim));
+    plan_run_id_ = claim.run.run_id;
   }
-  return plan_.get();
+  return plan_;
 }
 
 store::ClaimRequest Executor::claim_request() {
@@ -462,24 +465,25 @@ store::ClaimRequest Executor::claim_request() {
   request.owner = options_.owner;
   request.lease_ms = options_.lease_ms;
   request.owner_is_dead = options_.owner_is_dead;
-  request.model_of_attempt = [this](const store::RunRow& run, std::int64_t number) {
-    const auto plan = plan_for(run);
+  request.model_of_attempt = [this](const store::Claim& claim, std::int64_t number) {
+    const auto plan = plan_for(claim);
     return plan ? (*plan)->model_of_attempt(number) : std::string();
   };
-  request.has_plan = [this](const std::string& run_id) { return keep_plan(run_id) != nullptr; };
+  request.has_common = [this](const std::string& run_id) { return keep_plan(run_id); };
   return request;
 }
 
 Result<Turn> Executor::run_one() {
-  PAWL_TRY(const auto found, world_.store.claim(claim_request()));
+  PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
   if (!found.claim)
     return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
 
   const store::Claim& claim = *found.claim;
   observer_.claimed(claim);
   auto turn = [&]() -> Result<Turn> {
-    PAWL_TRY(const auto* plan, plan_for(claim.run));
-    PAWL_TRY(auto tries, load_tries(world_, claim, *plan));
+    PAWL_TRY(auto common, plan_for(claim));
+    PAWL_TRY(const auto plan, planned_of(std::move(common), claim));
+    PAWL_TRY(auto tries, load_tries(world_, claim, plan));
     return Session(world_, options_, observer_, claim, std::move(tries)).run();
   }();
   if (turn) return turn;

@@ -21,6 +21,7 @@ inline constexpr std::string_view kStatementPayloadType = "application/vnd.in-to
 struct Work {
   std::string patch;                    // what `pawl diff` prints
   std::string commit;                   // the last that `pawl apply` makes; "" when it makes none
+  std::string plan_text;
   std::string policy_blake3;            // of the plan's policy; "" when it has none
   std::vector<store::LayerRow> layers;  // that the patch is of
 };
