@@ -11,9 +11,7 @@ Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store
   std::vector<workspace::AppliedPhase> out;
   for (const auto& layer : layers) {
     PAWL_TRY(auto phase, executor::phase_of(store, run, layer.phase_id));
-    out.push_back({.phase_id = layer.phase_id,
-                   .goal = std::move(phase.goal),
-                   .layer_id = layer.layer_id});
+    out.push_back({.phase_id = layer.phase_id, .goal = std::move(phase.goal), .layer_id = layer.layer_id});
   }
   return out;
 }

@@ -1,5 +1,6 @@
-// Plans as an executor has them: of a run what is of no phase, shared by the executors of a process, and one phase
-// at a time. Nobody who works on a run holds all its phases, or parses its text: rows are made of it once.
+// Plans as an executor has them: of a run what is of no phase, shared by the executors of a process, and one
+// phase at a time. Nobody who works on a run holds all its phases, or parses its text: rows are made of it
+// once.
 #pragma once
 
 #include <memory>
@@ -45,7 +46,8 @@ store::PlanRows rows_of(const plan::Plan& plan);
 
 // The plan of a run, whole, from its text. kCorrupt when it does not parse any more.
 Result<plan::Plan> plan_of(store::Store& store, const store::RunRow& run);
-// What the rows say of a run or one of its phases. A run without rows, which an older version made, gets them first.
+// What the rows say of a run or one of its phases. A run without rows, which an older version made, gets them
+// first.
 Result<plan::Common> common_of(store::Store& store, const store::RunRow& run);
 Result<plan::Phase> phase_of(store::Store& store, const store::RunRow& run, const std::string& phase_id);
 Result<Planned> planned_of(store::Store& store, const store::RunRow& run, const std::string& phase_id);

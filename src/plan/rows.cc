@@ -123,7 +123,8 @@ constexpr std::array<std::string_view, 4> words_of(ResumePolicy) {
 }
 
 template <typename Type>
-concept Plain = std::same_as<Type, std::string> || std::same_as<Type, std::int64_t> || std::same_as<Type, bool>;
+concept Plain =
+    std::same_as<Type, std::string> || std::same_as<Type, std::int64_t> || std::same_as<Type, bool>;
 template <typename Type>
 concept Word = std::is_enum_v<Type>;
 

@@ -1,5 +1,6 @@
 // A plan as rows: one of what is of no phase, and one a phase, so that nobody who works on one phase reads
-// the text of all. Made once, of a plan that parse.h has accepted; docs/adr/0020 says why not the text in parts.
+// the text of all. Made once, of a plan that parse.h has accepted; docs/adr/0020 says why not the text in
+// parts.
 //
 // Canonical JSON of every member, what the text leaves out included: a default that a later version changes
 // changes no run that is there.

@@ -11,7 +11,7 @@
 
 namespace pawl::plan {
 
-constexpr std::size_t kDepthMax = 32;        // the deepest plan of ours has 8 levels
+constexpr std::size_t kDepthMax = 32;          // the deepest plan of ours has 8 levels
 constexpr std::int64_t kNodesMax = 3'000'000;  // with aliases expanded: 100,000 phases of 20 nodes fit
 constexpr std::size_t kAliasesMax = 1000;
 

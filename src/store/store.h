@@ -64,8 +64,8 @@ struct Fork {
   Operator who;
 };
 
-// What a plan's text comes to, in parts of which a claim reads two. Made of the text by whoever knows plans, and
-// again at any time: the store does not look into them.
+// What a plan's text comes to, in parts of which a claim reads two. Made of the text by whoever knows plans,
+// and again at any time: the store does not look into them.
 struct PlanRows {
   std::string common;  // of no phase
   struct OfPhase {
@@ -145,8 +145,8 @@ struct Candidate {
 
 struct ClaimResult {
   std::optional<Claim> claim;
-  // What would be claimed is of this run, and there are no rows of its plan: an older version made it. Nothing was
-  // claimed; put_plan(), then claim again.
+  // What would be claimed is of this run, and there are no rows of its plan: an older version made it.
+  // Nothing was claimed; put_plan(), then claim again.
   std::string unplanned;
   Nothing nothing = Nothing::kAllTerminal;  // meaningful without a claim
   std::string waits_for;                    // one sentence for people
@@ -371,8 +371,8 @@ class Store {
                                  const Operator& who, WallTime now) = 0;
 
   // --- reading
-  virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound
-  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;  // newest first
+  virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
+  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first
   virtual Result<std::string> plan_text(const std::string& run_id) = 0;  // kNotFound
   // "" when an older version made the run, and nobody has claimed from it since.
   virtual Result<std::string> planned_common(const std::string& run_id) = 0;
