@@ -36,15 +36,17 @@ struct Database {
         std::to_string(kRuns - 1) +
         ") INSERT INTO runs (run_id, workflow_id, plan_text, plan_file, plan_content, source_path, base_id, "
         "base_commit,"
-        " backend, created_at) SELECT '01900000-0000-7000-8000-' || printf('%012d', i), 'w', 'p', 'f', 'c', "
+        " backend, created_at) SELECT '01900000-0000-7000-8000-' || printf('%012d', i), 'w', '', 'f', 'c', "
         "'/s', 'b', '',"
         " 'namespace', '2026-01-01T00:00:00.000000Z' FROM n;"
+        "INSERT INTO plans SELECT run_id, 'c', 'p' FROM runs;"
         "INSERT INTO tiers SELECT run_id, 0, 't', 1, 0 FROM runs;"
         "INSERT INTO budgets (run_id, unit) SELECT run_id, 'sandbox_ms' FROM runs;"
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
         std::to_string(kPhases - 1) +
         ") INSERT INTO phases (run_id, phase_id, tier_index, phase_index) SELECT run_id, 'p' || i, 0, i FROM "
         "runs, n;"
+        "INSERT INTO planned_phases SELECT run_id, tier_index, phase_index, 'a row' FROM phases;"
         "COMMIT; ANALYZE;";
     PAWL_CHECK(sqlite3_exec(raw, fill.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(raw);

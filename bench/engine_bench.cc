@@ -17,6 +17,7 @@
 #include "ledger/ledger.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "plan/parse.h"
 #include "store/store.h"
 
 namespace {
@@ -126,18 +127,20 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   void add_runs(int runs) {
-    const std::string plan = plan_text();
+    const std::string text = plan_text();
+    const auto rows = executor::rows_of(*plan::parse(text, "plan.yaml").plan);
     for (int i = 0; i < runs; ++i) {
       store::NewRun run;
       run.run = {.run_id = os::uuid7(clock.wall(), random),
                  .workflow_id = "bench",
-                 .plan_text = plan,
                  .plan_file = "/plan.yaml",
                  .plan_content = "content",
                  .source_path = "/",
                  .base_id = "base",
                  .backend = "namespace",
                  .created_at = rfc3339(clock.wall())};
+      run.plan_text = text;
+      run.plan = rows;
       run.tiers.push_back({.tier_index = 0, .name = "t", .stop_on_failure = true, .parallel = true});
       for (int phase = 0; phase < kPhasesOfRun; ++phase)
         run.phases.push_back({.run_id = run.run.run_id,

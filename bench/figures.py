@@ -240,7 +240,7 @@ def at_rest(folder):
         while executor.poll() is None and not list(folder.glob("rest/spool/*/supervisor")):
             time.sleep(0.1)
         time.sleep(1)
-        resident = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{executor.pid}/status").read_text())[1]) / 1024
+        resident = resident_mib(executor.pid)
     finally:
         executor.kill()
         executor.wait()
@@ -250,6 +250,52 @@ def at_rest(folder):
     return {
         "executor_at_rest_mib": (resident, "MiB", "< 25", resident < 25),
         "binary_mb": (size, "MB", "< 20", size < 20),
+    }
+
+
+def resident_mib(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+
+
+def restart(folder, phases):
+    """`pawl resume` of a run that nobody has claimed from: to its first claim in ms, and its memory while the step runs."""
+    name = f"restart{phases}"
+    (folder / f"{name}.yaml").write_text(plan(phases).replace('agent: {run: ["true"]}', "agent: {run: [sleep, 60]}"))
+    made = subprocess.Popen([PAWL, "run", f"{name}.yaml", "--dir", name], cwd=folder, stdout=subprocess.DEVNULL)
+    path = folder / name / "pawl.db"
+
+    def attempts():
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60) as database:
+            return database.execute("SELECT COUNT(*) FROM attempts").fetchone()[0]
+
+    while made.poll() is None and not (path.exists() and (folder / name / "runs").exists() and list((folder / name / "runs").iterdir()) and attempts()):
+        time.sleep(0.05)
+    made.kill()
+    made.wait()
+    subprocess.run([PAWL, "cancel", "last", "p0", "--reason", "measured", "--dir", name], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    before, started = attempts(), time.perf_counter()
+    executor = subprocess.Popen([PAWL, "resume", "last", "--dir", name], cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        while executor.poll() is None and attempts() == before:
+            time.sleep(0.002)
+        took = time.perf_counter() - started
+        time.sleep(1)
+        return took * 1000, resident_mib(executor.pid)
+    finally:
+        executor.kill()
+        executor.wait()
+        subprocess.run([PAWL, "cancel", "last", "--reason", "measured", "--dir", name], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+
+def restarts(folder):
+    found = {phases: restart(folder, phases) for phases in (1_000, 10_000, 100_000)}
+    took, growth = found[100_000][0], found[100_000][1] / found[1_000][1]
+    return {
+        "restart_100k_ms": (took, "ms", "< 500", took < 500),
+        "executor_1k_phases_mib": (found[1_000][1], "MiB", "", True),
+        "executor_10k_phases_mib": (found[10_000][1], "MiB", "", True),
+        "executor_100k_phases_mib": (found[100_000][1], "MiB", "", True),
+        "executor_growth": (growth, "ratio", "<= 1.1", growth <= 1.1),
     }
 
 
@@ -297,6 +343,7 @@ def main():
         figures.update(a_million_rows(folder.resolve()))
         figures.update(journaled_steps(folder.resolve()))
         figures.update(at_rest(folder.resolve()))
+        figures.update(restarts(folder.resolve()))
         figures.update(among_hostile_clients())
     finally:
         shutil.rmtree(folder)

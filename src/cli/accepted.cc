@@ -7,14 +7,11 @@
 namespace pawl::cli {
 
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run) {
-  PAWL_TRY(const auto plan, executor::plan_of(run));
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
   std::vector<workspace::AppliedPhase> out;
   for (const auto& layer : layers) {
-    const auto* phase = plan.find_phase(layer.phase_id);
-    out.push_back({.phase_id = layer.phase_id,
-                   .goal = phase == nullptr ? "" : phase->goal,
-                   .layer_id = layer.layer_id});
+    PAWL_TRY(auto phase, executor::phase_of(store, run, layer.phase_id));
+    out.push_back({.phase_id = layer.phase_id, .goal = std::move(phase.goal), .layer_id = layer.layer_id});
   }
   return out;
 }

@@ -38,7 +38,7 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
       return std::unexpected(std::move(there).error().in("the work of " + newest->attempt_id +
                                                          " is gone; `pawl retry` the phase"));
   }
-  PAWL_TRY(const auto plan, executor::plan_of(run));
+  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
   if (work.what.layer.empty() || plan.protect.empty()) return work;
   PAWL_TRY(const auto base_layer, objects.merge(run.base_id, newest->base_layers));
   PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, base_layer, plan.protect));

@@ -34,7 +34,8 @@ Result<std::string> commit_of(const State& state, const store::RunRow& run,
 
 Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
   ledger::Work out;
-  PAWL_TRY(const auto plan, executor::plan_of(run));
+  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+  PAWL_TRY(out.plan_text, state.store->plan_text(run.run_id));
   if (plan.policy) out.policy_blake3 = plan.policy->blake3;
   PAWL_TRY(out.layers, state.store->accepted_layers(run.run_id));
   PAWL_TRY(auto accepted, accepted_phases(*state.store, run));

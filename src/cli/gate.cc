@@ -160,13 +160,13 @@ void print_step(const State& state, const std::string& label, const sandbox::San
 }
 
 Result<executor::GateAgain> what_is_asked(const State& state, const GateOptions& options,
-                                          const plan::Plan& plan, const store::RunRow& run) {
+                                          const store::RunRow& run, executor::Planned& plan) {
   executor::GateAgain what{.run = run, .gate_id = options.gate};
   PAWL_TRY(what.phase, phase_of(*state.store, run.run_id, options.phase));
-  const auto* phase = plan.find_phase(options.phase);
-  const auto gates = phase == nullptr ? std::vector<std::string>() : phase->gates;
-  if (std::ranges::find(gates, options.gate) == gates.end())
-    return unknown("phase " + options.phase + " has no gate", options.gate, gates);
+  PAWL_TRY(plan, executor::planned_of(*state.store, run, options.phase));
+  const auto& phase = plan.phase;
+  if (std::ranges::find(phase.gates, options.gate) == phase.gates.end())
+    return unknown("phase " + options.phase + " has no gate", options.gate, phase.gates);
   PAWL_OK(add_attempt(*state.store, options.attempt, what));
   PAWL_OK(check_there(state, what));
   return what;
@@ -176,9 +176,9 @@ Result<bool> gate(const GateOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_TRY(const auto plan, executor::plan_of(run));
+  executor::Planned plan;
   PAWL_TRY(const auto hold, state.workspaces->hold());
-  PAWL_TRY(const auto what, what_is_asked(state, options, plan, run));
+  PAWL_TRY(const auto what, what_is_asked(state, options, run, plan));
   PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
   PAWL_OK(backend->usable());
   PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend));

@@ -75,10 +75,9 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
   const auto& run = content.story.run;
   PAWL_TRY(const auto phases, state.store->phases(run_id));
   for (const auto& phase : phases) ++content.counts[std::string(name(phase.state))];
-  if (const auto plan = executor::plan_of(run))
-    for (const auto& phase : content.story.phases)
-      if (const auto* planned = plan->find_phase(phase.row.phase_id))
-        content.goals[phase.row.phase_id] = planned->goal;
+  for (const auto& phase : content.story.phases)
+    if (const auto planned = executor::phase_of(*state.store, run, phase.row.phase_id))
+      content.goals[phase.row.phase_id] = planned->goal;
   add_logs(state, content);
   if (auto patch = patch_of(state, run))
     content.patch = *std::move(patch);

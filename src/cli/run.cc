@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "cli/context.h"
 #include "cli/plan_file.h"
@@ -54,7 +56,8 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
   return run_id;
 }
 
-int run(const RunOptions& options) {
+// What to work on, or why nothing. The plan, with all its phases, is gone when it returns.
+std::variant<LoopOptions, int> made(const RunOptions& options) {
   const auto file = read_plan(options.plan);
   if (!file) {
     report(file.error());
@@ -82,7 +85,15 @@ int run(const RunOptions& options) {
   }
   fmt::print(options.state.json ? stderr : stdout, "run {}  {}\n", loop.run_ids.front(),
              file->parsed.plan->workflow);
-  return run_loop(loop);
+  return loop;
+}
+
+int run(const RunOptions& options) {
+  const auto loop = made(options);
+  // A large plan was some hundred MiB of small pieces: what works on the run for hours has no use for them.
+  static_cast<void>(malloc_trim(0));
+  if (const int* code = std::get_if<int>(&loop)) return *code;
+  return run_loop(std::get<LoopOptions>(loop));
 }
 
 }  // namespace

@@ -106,8 +106,8 @@ Status work(Shared& shared, int worker) {
     PAWL_TRY(const auto turn, executor.run_one());
     switch (turn.kind) {
       case executor::Turn::Kind::kAttempt:
-        for (const auto& run_id : shared.options.run_ids)
-          PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+        // What others of the run changed comes when it is over, or left.
+        PAWL_OK(ledger::project_phase(*state.store, state.folder, turn.run_id, turn.phase_id));
         break;
       case executor::Turn::Kind::kDetached:
         return {};
@@ -233,29 +233,13 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
 }
 
 namespace {
-// Which step of the plan asks for a trace: "gate check, step unit"; "" for none.
-std::string traced_step(const plan::Plan& plan) {
-  for (const auto& tier : plan.tiers)
-    for (const auto& phase : tier.phases)
-      if (phase.agent.trace) return "phase " + phase.id + ", agent";
-  for (const auto& [name, gate] : plan.gates) {
-    auto all = gate.steps;
-    for (const auto& [attempt, steps] : gate.overrides) std::ranges::copy(steps, std::back_inserter(all));
-    const auto traced = std::ranges::find(all, true, &plan::Step::trace);
-    if (traced != all.end()) return "gate " + name + ", step " + traced->name;
-  }
-  return "";
-}
-
 // That the machine has what the plan asks for beside a sandbox.
-Status check_needs(sandbox::Backend& backend, const store::RunRow& run) {
-  if (run.plan_text.find("trace") == std::string::npos) return {};  // a plan may be large
-  PAWL_TRY(const auto plan, executor::plan_of(run));
-  const std::string step = traced_step(plan);
-  if (step.empty()) return {};
+Status check_needs(sandbox::Backend& backend, store::Store& store, const store::RunRow& run) {
+  PAWL_TRY(const auto plan, executor::common_of(store, run));
+  if (plan.traced.empty()) return {};
   for (const auto& mechanism : backend.health().mechanisms)
     if (mechanism.name == "trace" && mechanism.status != "works")
-      return fail(ErrorKind::kDenied, step + ": trace: " + mechanism.detail);
+      return fail(ErrorKind::kDenied, plan.traced + ": trace: " + mechanism.detail);
   return {};
 }
 
@@ -265,7 +249,7 @@ Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   auto status = backend->usable();
-  if (status) status = check_needs(*backend, first);
+  if (status) status = check_needs(*backend, *state.store, first);
   if (!status)
     status.error().message +=
         "\nNo attempt was spent. See `pawl sandbox health`, then go on with `pawl resume " +

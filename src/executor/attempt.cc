@@ -23,14 +23,6 @@ std::string content_of(const Context& context) {
   return blake3_hex(canonical(files));
 }
 
-const plan::Phase* phase_of(const plan::Plan& plan, const store::PhaseRow& row) {
-  const auto tier = static_cast<std::size_t>(row.tier_index),
-             index = static_cast<std::size_t>(row.phase_index);
-  if (tier >= plan.tiers.size() || index >= plan.tiers[tier].phases.size()) return nullptr;
-  const auto& phase = plan.tiers[tier].phases[index];
-  return phase.id == row.phase_id ? &phase : nullptr;
-}
-
 bool minds_refused_entries(const PlannedStep& step) {
   return step.role != StepRole::kBaseline &&  // nobody judges base
          step.step->limits.refused_entries == plan::RefusedEntries::kFail;
@@ -38,18 +30,16 @@ bool minds_refused_entries(const PlannedStep& step) {
 
 }  // namespace
 
-Attempt::Attempt(World world, const store::Claim& claim, const plan::Plan& plan, std::int64_t episode)
+Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode)
     : world_(world),
       claim_(&claim),
-      plan_(&plan),
-      phase_(phase_of(plan, claim.phase)),
+      plan_(plan.common.get()),
+      phase_(&plan.phase),
       episode_(episode),
-      steps_(planned_steps(plan, *phase_, claim.attempt.number, episode)) {}
+      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)) {}
 
-Result<Attempt> Attempt::load(World world, const store::Claim& claim, const plan::Plan& plan,
+Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Planned& plan,
                               std::int64_t episode) {
-  if (phase_of(plan, claim.phase) == nullptr)
-    return fail(ErrorKind::kCorrupt, "phase " + claim.phase.phase_id + " is not in the plan of its run");
   Attempt attempt(world, claim, plan, episode);
   for (const auto& row : claim.steps) {
     if (attempt.step_at(row.step_index) == nullptr) continue;  // of another episode

@@ -34,9 +34,9 @@ struct LostStep {
 
 class Attempt {
  public:
-  // REQUIRES: claim and plan outlive it; the objects are held.
+  // REQUIRES: claim and its plan outlive it; the objects are held.
   // `episode`: of several (best_of), from 1; 0 for the only one.
-  static Result<Attempt> load(World world, const store::Claim& claim, const plan::Plan& plan,
+  static Result<Attempt> load(World world, const store::Claim& claim, const Planned& plan,
                               std::int64_t episode);
 
   // Makes again what gc took of what no row names: layers that others are merged or filtered to. REQUIRES,
@@ -93,7 +93,7 @@ class Attempt {
                                   const std::optional<LostStep>& lost);
 
  private:
-  Attempt(World world, const store::Claim& claim, const plan::Plan& plan, std::int64_t episode);
+  Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode);
   Status merge_base();
   Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
@@ -127,7 +127,7 @@ class Attempt {
 
   World world_;
   const store::Claim* claim_;
-  const plan::Plan* plan_;
+  const plan::Common* plan_;
   const plan::Phase* phase_;
   std::int64_t episode_;
   std::vector<PlannedStep> steps_;

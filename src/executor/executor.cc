@@ -356,7 +356,10 @@ class Session {
     if (!finished.ended_steps.empty()) PAWL_OK(pay_what_is_owed(world_));
     if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
     observer_.attempt_ended(claim_, end, finished);
-    return Turn{.kind = Turn::Kind::kAttempt, .run_ended = finished.run_ended};
+    return Turn{.kind = Turn::Kind::kAttempt,
+                .run_ended = finished.run_ended,
+                .run_id = claim_.run.run_id,
+                .phase_id = claim_.phase.phase_id};
   }
 
   Result<store::AttemptEnd> end_of(Try& kept, const std::vector<gates::Signal>& extra) {
@@ -420,41 +423,27 @@ class Session {
   bool out_of_budget_ = false;  // a step did not begin
 };
 
-Result<Tries> load_tries(const World& world, const store::Claim& claim, const plan::Plan& plan) {
+Result<Tries> load_tries(const World& world, const store::Claim& claim, const Planned& plan) {
   PAWL_TRY(const auto hold, world.objects.hold());
   return Tries::load(world, claim, plan);
 }
 
 }  // namespace
 
-bool owner_is_dead(std::string_view owner) {
-  // Another worker of this very process, as a rule.
-  static const std::string own = os::to_text(os::this_process()) + "/";
-  if (owner.starts_with(own)) return false;
-  const auto identity = os::parse_identity(owner);
-  return identity && os::liveness(*identity) == os::Liveness::kDead;
-}
-
-store::ClaimRequest request_now(const os::Clock& clock) {
-  store::ClaimRequest request{.now = clock.wall(), .mono = clock.mono(), .mono_id = clock.mono_id()};
-  request.owner_is_dead = owner_is_dead;
-  return request;
-}
-
-const plan::Plan* Executor::keep_plan(const std::string& run_id) {
+bool Executor::keep_plan(const std::string& run_id) {
   if (plan_run_id_ != run_id) {
     plan_ = options_.plans->kept(run_id);
     plan_run_id_ = plan_ ? run_id : "";
   }
-  return plan_.get();
+  return plan_ != nullptr;
 }
 
-Result<const plan::Plan*> Executor::plan_for(const store::RunRow& run) {
-  if (keep_plan(run.run_id) == nullptr) {
-    PAWL_TRY(plan_, options_.plans->of(run));
-    plan_run_id_ = run.run_id;
+Result<CommonPlan> Executor::plan_for(const store::Claim& claim) {
+  if (!keep_plan(claim.run.run_id)) {
+    PAWL_TRY(plan_, options_.plans->of(claim));
+    plan_run_id_ = claim.run.run_id;
   }
-  return plan_.get();
+  return plan_;
 }
 
 store::ClaimRequest Executor::claim_request() {
@@ -463,18 +452,18 @@ store::ClaimRequest Executor::claim_request() {
   request.owner = options_.owner;
   request.lease_ms = options_.lease_ms;
   request.owner_is_dead = options_.owner_is_dead;
-  request.model_of_attempt = [this](const store::RunRow& run, std::int64_t number) {
-    const auto plan = plan_for(run);
+  request.model_of_attempt = [this](const store::Claim& claim, std::int64_t number) {
+    const auto plan = plan_for(claim);
     return plan ? (*plan)->model_of_attempt(number) : std::string();
   };
-  request.has_plan = [this](const std::string& run_id) { return keep_plan(run_id) != nullptr; };
+  request.has_common = [this](const std::string& run_id) { return keep_plan(run_id); };
   return request;
 }
 
 Result<Turn> Executor::run_one() {
   if (owes_) PAWL_OK(pay_what_is_owed(world_));
   owes_ = false;
-  PAWL_TRY(const auto found, world_.store.claim(claim_request()));
+  PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
   owes_ = found.nothing == store::Nothing::kReserved;  // perhaps by one whose operator's command was killed
   if (!found.claim)
     return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
@@ -482,8 +471,9 @@ Result<Turn> Executor::run_one() {
   const store::Claim& claim = *found.claim;
   observer_.claimed(claim);
   auto turn = [&]() -> Result<Turn> {
-    PAWL_TRY(const auto* plan, plan_for(claim.run));
-    PAWL_TRY(auto tries, load_tries(world_, claim, *plan));
+    PAWL_TRY(auto common, plan_for(claim));
+    PAWL_TRY(const auto plan, planned_of(std::move(common), claim));
+    PAWL_TRY(auto tries, load_tries(world_, claim, plan));
     return Session(world_, options_, observer_, claim, std::move(tries)).run();
   }();
   if (turn) return turn;

@@ -115,6 +115,7 @@ struct Turn {
   store::Nothing nothing = store::Nothing::kAllTerminal;
   std::string waits_for;
   bool run_ended = false;
+  std::string run_id, phase_id;  // of kAttempt
 };
 
 class Executor {
@@ -128,16 +129,16 @@ class Executor {
 
  private:
   store::ClaimRequest claim_request();
-  // Keeps it from being thrown away; nullptr when it must be read first.
-  const plan::Plan* keep_plan(const std::string& run_id);
-  Result<const plan::Plan*> plan_for(const store::RunRow& run);
+  // Keeps it from being thrown away; false when it must be read first.
+  bool keep_plan(const std::string& run_id);
+  Result<CommonPlan> plan_for(const store::Claim& claim);
 
   World world_;
   Options options_;
   Observer& observer_;
   bool owes_ = true;         // whether somebody may have died between an operator's word and what follows it
   std::string plan_run_id_;  // whose plan plan_ is
-  std::shared_ptr<const plan::Plan> plan_;
+  CommonPlan plan_;
 };
 
 }  // namespace pawl::executor

@@ -17,22 +17,13 @@ Result<sandbox::SandboxRun> run_alone(const World& world, const sandbox::Sandbox
   return run;
 }
 
-// The plan as if the phase had no other gate.
-plan::Plan with_one_gate(plan::Plan plan, const GateAgain& what) {
-  for (auto& tier : plan.tiers)
-    for (auto& phase : tier.phases)
-      if (phase.id == what.phase.phase_id) {
-        phase.gates = {what.gate_id};
-        phase.best_of = 1;
-      }
-  return plan;
-}
-
 }  // namespace
 
-Result<Attempt::GateEnd> run_gate_again(const World& world, const plan::Plan& plan, const GateAgain& what,
+Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended) {
-  const plan::Plan narrow = with_one_gate(plan, what);
+  Planned narrow = plan;  // as if the phase had no other gate
+  narrow.phase.gates = {what.gate_id};
+  narrow.phase.best_of = 1;
   store::Claim claim;
   claim.run = what.run;
   claim.phase = what.phase;

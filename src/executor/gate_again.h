@@ -27,7 +27,7 @@ using StepEnded = std::function<void(const std::string& label, const sandbox::Sa
 // Runs the steps with the specs that the attempt gave them, a baseline first where the store has no
 // inventory, and changes no row: nothing is claimed, counted or kept of it. `stop` is asked a few times a
 // second; true ends what runs (kCancelled). REQUIRES: the objects are held: no row names what the steps make.
-Result<Attempt::GateEnd> run_gate_again(const World& world, const plan::Plan& plan, const GateAgain& what,
+Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended);
 
 }  // namespace pawl::executor

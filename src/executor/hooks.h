@@ -30,7 +30,7 @@ store::Advice doctor_advice(const std::string& sandbox_run_id, std::string_view 
 store::Advice replan_advice(const std::string& sandbox_run_id, std::string_view answer);
 
 struct HookFacts {
-  const plan::Plan& plan;
+  const plan::Common& plan;
   const store::Claim& claim;
   const gates::Verdict& verdict;                // of this attempt
   bool backend_error = false;                   // the sandbox's fault: nobody is asked

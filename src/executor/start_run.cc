@@ -1,7 +1,6 @@
 #include "executor/start_run.h"
 
 #include "os/file.h"
-#include "plan/parse.h"
 
 namespace pawl::executor {
 namespace {
@@ -33,7 +32,7 @@ Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store:
   if (run.run.source_path != plan_folder) exclude.push_back(run.run.source_path);
   PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, exclude));
   if (input.plan.policy) PAWL_OK(workspaces.put_blob(input.policy_text));
-  run.run.plan_text = input.plan_text;
+  run.plan_text = input.plan_text;
   run.run.plan_file = input.plan_file;
   run.run.plan_content = content.base_id;
   return {};
@@ -49,6 +48,7 @@ Result<std::string> create(store::Store& store, os::Clock& clock, os::Random& ra
   run.tokens_cap = plan.budget.of_agents.tokens;
   run.usd_nanos_cap = plan.budget.of_agents.usd_nanos;
   add_tiers(plan, run);
+  run.plan = rows_of(plan);
   PAWL_OK(store.create_run(run, now));
   return run.run.run_id;
 }
@@ -65,7 +65,7 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
   };
   if (!os::is_folder(workspaces.base_tree(run.base_id))) return gone("the base");
   if (!os::is_folder(workspaces.base_tree(run.plan_content))) return gone("the plan's folder");
-  PAWL_TRY(const auto plan, plan_of(run));
+  PAWL_TRY(const auto plan, common_of(store, run));
   if (plan.policy && !os::exists(workspaces.blob_path(plan.policy->blake3))) return gone("the policy");
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
   for (const auto& layer : layers)
@@ -113,18 +113,11 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));
   }
-  run.run.plan_text = from.plan_text;
+  PAWL_TRY(run.plan_text, store.plan_text(from.run_id));
   run.run.plan_file = from.plan_file;
   run.run.plan_content = from.plan_content;
-  PAWL_TRY(const auto plan, plan_of(from));
+  PAWL_TRY(const auto plan, plan_of(store, from));
   return create(store, clock, random, plan, std::move(run));
-}
-
-Result<plan::Plan> plan_of(const store::RunRow& run) {
-  auto parsed = plan::parse(run.plan_text, run.plan_file);
-  if (parsed.plan) return *std::move(parsed.plan);
-  return fail(ErrorKind::kCorrupt, "the plan of run " + run.run_id + " does not parse: " +
-                                       (parsed.problems.empty() ? "" : to_text(parsed.problems.front())));
 }
 
 }  // namespace pawl::executor

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "executor/executor.h"
+#include "executor/plans.h"
 #include "plan/plan.h"
 #include "workspace/workspace.h"
 
@@ -38,8 +39,5 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
 // kNotFound: gc took something that the run's next attempt would start from.
 Status check_not_collected(store::Store& store, const workspace::Workspaces& workspaces,
                            const store::RunRow& run);
-
-// The plan of a run, from its row. kCorrupt when it does not parse any more.
-Result<plan::Plan> plan_of(const store::RunRow& run);
 
 }  // namespace pawl::executor

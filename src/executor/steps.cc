@@ -30,8 +30,8 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase) {
   return out;
 }
 
-std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase, std::int64_t attempt,
-                                       std::int64_t episode) {
+std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
+                                       std::int64_t attempt, std::int64_t episode) {
   std::vector<PlannedStep> out;
   const auto add = [&](StepRole role, const std::string& gate, const plan::Step& step, bool last) {
     out.push_back({.index = static_cast<std::int64_t>(out.size()),

@@ -43,8 +43,8 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 // All steps that an episode of the attempt could need: the agent, then for each gate its baseline (when it
 // requires tests and compares something with base) and its steps; then the plan's hooks, which the episodes
 // share. The steps of one episode come after those of the one before: each has an index of its own.
-std::vector<PlannedStep> planned_steps(const plan::Plan& plan, const plan::Phase& phase, std::int64_t attempt,
-                                       std::int64_t episode);
+std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
+                                       std::int64_t attempt, std::int64_t episode);
 bool needs_inventory(const plan::Gate& gate);
 // What a step gives signals: families of its reports, "trace".
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);

@@ -23,12 +23,9 @@ Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
 
 }  // namespace
 
-Result<Tries> Tries::load(const World& world, const store::Claim& claim, const plan::Plan& plan) {
+Result<Tries> Tries::load(const World& world, const store::Claim& claim, const Planned& plan) {
   Tries out(claim);
-  const plan::Phase* phase = plan.find_phase(claim.phase.phase_id);
-  if (phase == nullptr)
-    return fail(ErrorKind::kCorrupt, "phase " + claim.phase.phase_id + " is not in the plan of its run");
-  for (const auto episode : episodes_of(*phase)) {
+  for (const auto episode : episodes_of(plan.phase)) {
     PAWL_TRY(auto attempt, Attempt::load(world, claim, plan, episode));
     out.tries_.push_back(
         {.attempt = std::move(attempt), .told_seq = episode == 0 ? claim.attempt.told_seq : 0});

@@ -39,7 +39,7 @@ struct Try {
 class Tries {
  public:
   // REQUIRES: as Attempt::load.
-  static Result<Tries> load(const World& world, const store::Claim& claim, const plan::Plan& plan);
+  static Result<Tries> load(const World& world, const store::Claim& claim, const Planned& plan);
 
   std::vector<Try>& all() { return tries_; }
   bool are_several() const { return tries_.size() > 1; }

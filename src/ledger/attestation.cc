@@ -114,7 +114,7 @@ class Statement {
       return text_in(started(), key) == value;
     };
     if (!is("type", "run_started") || !is("run_id", run_.run_id)) return contradicted("the id");
-    if (!is("plan_hash", blake3_hex(run_.plan_text)) || !is("plan_content", run_.plan_content))
+    if (!is("plan_hash", blake3_hex(work_.plan_text)) || !is("plan_content", run_.plan_content))
       return contradicted("the plan");
     if (!is("base_id", run_.base_id) || !is("base_commit", run_.base_commit)) return contradicted("the base");
     return {};
@@ -128,7 +128,7 @@ class Statement {
 
   Json definition() const {
     Json plan = resource("plan.yaml", "blake3", text_in(started(), "plan_hash"));
-    plan["digest"]["sha256"] = sha256_hex(run_.plan_text);
+    plan["digest"]["sha256"] = sha256_hex(work_.plan_text);
     Json from = Json::array({std::move(plan)});
     from.push_back(resource("plan/manifest.jsonl", "blake3", run_.plan_content));
     if (!work_.policy_blake3.empty()) from.push_back(resource("policy", "blake3", work_.policy_blake3));

@@ -19,8 +19,9 @@ inline constexpr std::string_view kStatementPayloadType = "application/vnd.in-to
 
 // What a run made, and of what, as far as its rows do not say it.
 struct Work {
-  std::string patch;                    // what `pawl diff` prints
-  std::string commit;                   // the last that `pawl apply` makes; "" when it makes none
+  std::string patch;   // what `pawl diff` prints
+  std::string commit;  // the last that `pawl apply` makes; "" when it makes none
+  std::string plan_text;
   std::string policy_blake3;            // of the plan's policy; "" when it has none
   std::vector<store::LayerRow> layers;  // that the patch is of
 };

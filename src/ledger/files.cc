@@ -204,14 +204,16 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
   return verify(files, {.public_key = head.public_key, .live = true});
 }
 
-Status project_run(store::Store& store, const std::string& folder, const std::string& run_id) {
+namespace {
+
+Status project_chains(store::Store& store, const std::string& folder, const std::string& run_id,
+                      const std::vector<std::string>& chains) {
   const std::string runs = os::join(folder, "runs"), cost = os::join(folder, "cost");
   PAWL_OK(os::make_folders(runs));
   PAWL_OK(os::make_folders(cost));
   // Workers of one run project at the same time; rows are only ever appended in order.
   PAWL_TRY(const auto lock, os::FileLock::lock(os::join(runs, ".lock")));
   const std::string own = os::join(runs, run_id);
-  PAWL_TRY(const auto chains, store.chains(run_id));
   for (const auto& chain : chains) {
     const std::string path =
         chain.empty() ? os::join(own, "run.jsonl") : os::join(own, "phases/" + chain + "/attempts.jsonl");
@@ -220,6 +222,18 @@ Status project_run(store::Store& store, const std::string& folder, const std::st
   }
   PAWL_OK(project_cost(store, &store::Store::cost_rows, os::join(cost, "sandbox.jsonl")));
   return project_cost(store, &store::Store::usage_rows, os::join(cost, "agent.jsonl"));
+}
+
+}  // namespace
+
+Status project_run(store::Store& store, const std::string& folder, const std::string& run_id) {
+  PAWL_TRY(const auto chains, store.chains(run_id));
+  return project_chains(store, folder, run_id, chains);
+}
+
+Status project_phase(store::Store& store, const std::string& folder, const std::string& run_id,
+                     const std::string& phase_id) {
+  return project_chains(store, folder, run_id, {"", phase_id});
 }
 
 }  // namespace pawl::ledger

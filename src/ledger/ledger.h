@@ -84,5 +84,8 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
 // durable: projections. Incremental: appends when the file is a prefix, else writes it anew (a torn tail is
 // no corruption).
 Status project_run(store::Store& store, const std::string& folder, const std::string& run_id);
+// Of one phase, the run's chain and the costs: what an attempt changes, whatever the number of phases.
+Status project_phase(store::Store& store, const std::string& folder, const std::string& run_id,
+                     const std::string& phase_id);
 
 }  // namespace pawl::ledger

@@ -176,6 +176,18 @@ void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
       problems.warn(entry.first, "gate '" + entry.first.Scalar() + "' is used by no phase");
 }
 
+// Which step asks for a trace first: "gate check, step unit".
+std::string traced_step(const Plan& plan) {
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases)
+      if (phase.agent.trace) return "phase " + phase.id + ", agent";
+  for (const auto& [name, gate] : plan.gates) {
+    const auto traced = std::ranges::find(gate.steps, true, &Step::trace);  // an override can't ask for one
+    if (traced != gate.steps.end()) return "gate " + name + ", step " + traced->name;
+  }
+  return "";
+}
+
 Plan read_plan(const YAML::Node& root, Problems& problems) {
   Plan plan;
   const Mapping top(root, "the plan", "plan", problems);
@@ -205,6 +217,7 @@ Plan read_plan(const YAML::Node& root, Problems& problems) {
   read_backoff(top, plan, problems);
   read_gates(top, defaults, plan, problems);
   read_tiers(top, defaults, plan, problems);
+  plan.traced = traced_step(plan);
   return plan;
 }
 

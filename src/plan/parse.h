@@ -17,8 +17,7 @@
 
 namespace pawl::plan {
 
-constexpr std::uint64_t kPlanBytesMax =
-    1 << 20;  // a plan that a person wrote; a generated one of 10,000 phases fits
+constexpr std::uint64_t kPlanBytesMax = 16 << 20;  // a generated plan of 100,000 phases fits
 
 struct Problem {
   std::string file;

@@ -4,7 +4,7 @@
 
 namespace pawl::plan {
 
-const std::string& Plan::model_of_attempt(std::int64_t n) const {
+const std::string& Common::model_of_attempt(std::int64_t n) const {
   static const std::string none;
   if (models.empty()) return none;
   const auto last = static_cast<std::int64_t>(models.size()) - 1;

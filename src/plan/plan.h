@@ -15,6 +15,7 @@ namespace pawl::plan {
 // In the plan, from 1; 0: it is not there.
 struct Place {
   std::int64_t line = 0, column = 0;
+  bool operator==(const Place&) const = default;
 };
 
 enum class Network { kNone, kScoped };
@@ -28,6 +29,7 @@ enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
 struct Resume {
   ResumePolicy policy = ResumePolicy::kReExecute;
   std::vector<std::string> probe;  // of kProbe: the command that finds out whether the step's effect happened
+  bool operator==(const Resume&) const = default;
 };
 
 // Limits of one step; the plan's `sandbox` gives defaults, a step overrides each. Units are in the names.
@@ -48,6 +50,7 @@ struct Limits {
 struct Reports {
   std::string format;
   std::vector<std::string> patterns;  // relative to the workspace, never empty
+  bool operator==(const Reports&) const = default;
 };
 
 struct Step {
@@ -58,12 +61,14 @@ struct Step {
   bool trace = false;
   std::vector<Reports> reports;  // of its tests; in the order of known_keys()
   Limits limits;
+  bool operator==(const Step&) const = default;
 };
 
 struct RetryPolicy {
   std::vector<std::string> non_retryable;  // kinds of signals
   bool timeout_retryable = false;
   bool oom_retryable = false;
+  bool operator==(const RetryPolicy&) const = default;
 };
 
 struct Gate {
@@ -75,12 +80,14 @@ struct Gate {
   RetryPolicy retry;
 
   const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
+  bool operator==(const Gate&) const = default;
 };
 
 // What agents spend, as they tell it (docs/agents.md); absent: not limited.
 constexpr std::int64_t kTokensMax = 1'000'000'000'000;
 struct Spending {
   std::optional<std::int64_t> tokens, usd_nanos;
+  bool operator==(const Spending&) const = default;
 };
 
 // More tries than that of one goal at the same state are better spent as attempts, which learn from each
@@ -99,6 +106,7 @@ struct Phase {
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;
+  bool operator==(const Phase&) const = default;
 };
 
 struct Tier {
@@ -106,21 +114,25 @@ struct Tier {
   OnFailure on_failure = OnFailure::kStop;
   bool parallel = false;
   std::vector<Phase> phases;  // never empty
+  bool operator==(const Tier&) const = default;
 };
 
 struct Doctor {
   Step step;  // name "run"
   std::int64_t after_failures = 2;
+  bool operator==(const Doctor&) const = default;
 };
 
 struct Replan {
   Step step;  // name "run"
   std::int64_t max_replans = 1;
+  bool operator==(const Replan&) const = default;
 };
 
 // Before attempt n + 1 of a revision: a random part of min(max, initial * 2^(n-1)) seconds ("full jitter").
 struct Backoff {
   std::int64_t initial_seconds = 0, max_seconds = 0;
+  bool operator==(const Backoff&) const = default;
 };
 
 // What a run may spend; absent: not limited.
@@ -128,6 +140,7 @@ constexpr std::int64_t kBudgetSecondsMax = 1'000'000'000;  // thirty years
 struct Budget {
   std::optional<std::int64_t> sandbox_seconds;
   Spending of_agents;
+  bool operator==(const Budget&) const = default;
 };
 
 // Rules on what attempts change (docs/policy.md), in a file that is not the source's.
@@ -135,9 +148,11 @@ struct PolicyFile {
   std::string file;    // as written; relative to the plan's folder
   std::string blake3;  // of its content; "" where the plan does not say it yet
   Place at;            // of `policy` in the plan
+  bool operator==(const PolicyFile&) const = default;
 };
 
-struct Plan {
+// What is of no phase: an executor has this of a run, and one phase at a time.
+struct Common {
   std::string workflow;
   std::string source_path;                // as written; relative to the plan's folder
   std::optional<std::string> source_ref;  // absent: the directory as it is
@@ -150,11 +165,18 @@ struct Plan {
   Backoff backoff;
   Budget budget;
   std::map<std::string, Gate> gates;
-  std::vector<Tier> tiers;  // never empty
+  std::string traced;  // the first that asks for a trace, for people: "phase fix, agent"; "": nobody does
 
   // PAWL_MODEL of attempt `n` (from 1): models[min(n-1, last)], or "" when the plan names none.
   const std::string& model_of_attempt(std::int64_t n) const;
+  bool operator==(const Common&) const = default;
+};
+
+struct Plan : Common {
+  std::vector<Tier> tiers;  // never empty
+
   const Phase* find_phase(const std::string& id) const;
+  bool operator==(const Plan&) const = default;
 };
 
 }  // namespace pawl::plan

@@ -346,7 +346,7 @@ Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context
   }
   for (const auto& item : phases) {
     if (++context.phases > kPhasesMax) {
-      problems.add(item, "phases: at most 10000 in a plan");
+      problems.add(item, "phases: at most 100000 in a plan");
       break;
     }
     tier.phases.push_back(read_phase(item, context, problems));

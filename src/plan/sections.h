@@ -12,7 +12,7 @@ namespace pawl::plan {
 constexpr std::int64_t kMaxAttemptsMax = 100;
 constexpr std::int64_t kGateSecondsMax = 600;      // design, section 6
 constexpr std::int64_t kAgentSecondsMax = 86'400;  // a day
-constexpr std::size_t kPhasesMax = 10'000, kGatesMax = 1'000, kStepsMax = 100;
+constexpr std::size_t kPhasesMax = 100'000, kGatesMax = 1'000, kStepsMax = 100;
 
 struct Defaults {  // from the top of the plan, for every phase
   Limits limits;

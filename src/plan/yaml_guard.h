@@ -11,8 +11,8 @@
 
 namespace pawl::plan {
 
-constexpr std::size_t kDepthMax = 32;        // the deepest plan of ours has 8 levels
-constexpr std::int64_t kNodesMax = 300'000;  // with aliases expanded: 10,000 phases of 20 nodes fit
+constexpr std::size_t kDepthMax = 32;          // the deepest plan of ours has 8 levels
+constexpr std::int64_t kNodesMax = 3'000'000;  // with aliases expanded: 100,000 phases of 20 nodes fit
 constexpr std::size_t kAliasesMax = 1000;
 
 // The first thing wrong with the text as YAML: not UTF-8, a NUL, a syntax error, a duplicate key, a second

@@ -20,7 +20,7 @@ JsonMembers run_started_row(const NewRun& run) {
   return row_of("run_started")
       .text("run_id", run.run.run_id)
       .text("workflow_id", run.run.workflow_id)
-      .text("plan_hash", blake3_hex(run.run.plan_text))
+      .text("plan_hash", blake3_hex(run.plan_text))
       .text("plan_content", run.run.plan_content)
       .text("base_id", run.run.base_id)
       .text("base_commit", run.run.base_commit)

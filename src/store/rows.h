@@ -50,7 +50,6 @@ struct TierRow {
 struct RunRow {
   std::string run_id, workflow_id;
   RunState state = RunState::kExecuting;
-  std::string plan_text;     // the plan as it was read: a run never changes its plan
   std::string plan_file;     // where it was, for people
   std::string plan_content;  // base id of the plan's folder, mounted at /plan
   std::string source_path;   // absolute

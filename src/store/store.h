@@ -64,10 +64,23 @@ struct Fork {
   Operator who;
 };
 
+// What a plan's text comes to, in parts of which a claim reads two. Made of the text by whoever knows plans,
+// and again at any time: the store does not look into them.
+struct PlanRows {
+  std::string common;  // of no phase
+  struct OfPhase {
+    std::int64_t tier_index = 0, phase_index = 0;
+    std::string row;
+  };
+  std::vector<OfPhase> phases;
+};
+
 struct NewRun {
   RunRow run;
   std::vector<TierRow> tiers;
   std::vector<PhaseRow> phases;  // state, counters and lease are set by the store
+  std::string plan_text;         // as it was read: a run never changes its plan
+  PlanRows plan;                 // empty: who claims first makes it (ClaimResult::unplanned)
   std::optional<std::int64_t> sandbox_ms_cap, tokens_cap, usd_nanos_cap;
   std::optional<Fork> fork;
 };
@@ -78,6 +91,8 @@ struct Lease {
   std::string expires_at;
 };
 
+struct Claim;
+
 struct ClaimRequest {
   std::vector<std::string> run_ids;  // empty: any open run
   std::string owner;                 // os::to_text(identity) plus "/worker"
@@ -87,12 +102,11 @@ struct ClaimRequest {
   std::int64_t lease_ms = 30'000;
   // Whether the owner of a live lease is known to be dead (this host, boot id, pid, start time).
   std::function<bool(std::string_view owner)> owner_is_dead;
-  // PAWL_MODEL for attempt `number` of a new attempt, by the run's plan; called inside the transaction: must
-  // be pure.
-  std::function<std::string(const RunRow& run, std::int64_t number)> model_of_attempt;
-  // Whether the caller knows the plan of that run: then the row of the claim has no plan_text, here and
-  // there.
-  std::function<bool(const std::string& run_id)> has_plan;
+  // PAWL_MODEL for attempt `number` of a new attempt, by the claim's run and common; called inside the
+  // transaction: must be pure.
+  std::function<std::string(const Claim& claim, std::int64_t number)> model_of_attempt;
+  // Whether the caller knows PlanRows::common of that run: then the claim has none, here and there.
+  std::function<bool(const std::string& run_id)> has_common;
 };
 
 struct Claim {
@@ -104,6 +118,7 @@ struct Claim {
   std::vector<StepRow> steps;          // of this attempt, by step_index, execution
   std::optional<AttemptRow> previous;  // the newest finished attempt of this phase, for its feedback
   std::string revised_goal;            // what a replanner said instead of the plan's goal; "" when none did
+  std::string planned, common;         // the rows of its plan
 };
 
 // Why there was nothing to claim. The later, the better news: what is told of several.
@@ -130,6 +145,9 @@ struct Candidate {
 
 struct ClaimResult {
   std::optional<Claim> claim;
+  // What would be claimed is of this run, and there are no rows of its plan: an older version made it.
+  // Nothing was claimed; put_plan(), then claim again.
+  std::string unplanned;
   Nothing nothing = Nothing::kAllTerminal;  // meaningful without a claim
   std::string waits_for;                    // one sentence for people
 };
@@ -281,6 +299,9 @@ class Store {
   // the same in both, or one of them has not ended or ended the run; kNotFound: there is no such point.
   virtual Status create_run(const NewRun& run, WallTime now) = 0;
 
+  // Writes the rows of a run that has none yet; idempotent.
+  virtual Status put_plan(const std::string& run_id, const PlanRows& plan) = 0;
+
   // 1. Takes the lowest executable phase (design, section 3). A new attempt is reserved (attempts_used + 1,
   //    attempts_total + 1, attempt row) before anything runs; an unfinished attempt goes on without a
   //    reservation. ENSURES: lease.fence is greater than every fence ever issued for the phase.
@@ -365,8 +386,12 @@ class Store {
   virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
 
   // --- reading
-  virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound
-  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;  // newest first
+  virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
+  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first
+  virtual Result<std::string> plan_text(const std::string& run_id) = 0;  // kNotFound
+  // "" when an older version made the run, and nobody has claimed from it since.
+  virtual Result<std::string> planned_common(const std::string& run_id) = 0;
+  virtual Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) = 0;
   // Full id, or a unique prefix or suffix of at least 4 characters, or "last". kNotFound, kInvalid when
   // ambiguous.
   virtual Result<std::string> resolve_run(const std::string& text) = 0;

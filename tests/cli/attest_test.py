@@ -270,7 +270,7 @@ class OfARunThatPassed(AttestTest):
         shutil.copy(self.root / "source/.pawl/pawl.db", kept)
         cases = {"UPDATE accepted_layers SET layer_id = (SELECT agent_layer FROM attempts WHERE attempt_id = 'fix.1')": "the work",
                  "DELETE FROM accepted_layers": "the work",
-                 "UPDATE runs SET plan_text = replace(plan_text, 'make it right', 'make it wrong')": "the plan",
+                 "UPDATE plans SET text = replace(text, 'make it right', 'make it wrong')": "the plan",
                  "UPDATE runs SET base_commit = source_path": "the base",
                  "UPDATE ledger SET line = replace(line, 'passed', 'PASSED') WHERE chain = 'fix' AND line LIKE '%\"attempt_id\":\"fix.2\"%'"
                  " AND line LIKE '%\"type\":\"attempt\"%'": "does not verify"}

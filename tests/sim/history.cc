@@ -7,6 +7,7 @@
 
 #include "executor/executor.h"
 #include "executor/told.h"
+#include "plan/parse.h"
 #include "sim/episodes.h"
 #include "sim/invariants.h"
 #include "sim/objects.h"
@@ -101,12 +102,14 @@ class History {
     if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
     if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);
     run.run = {.workflow_id = "sim",
-               .plan_text = plan,
                .plan_file = "/sim/plan.yaml",
                .plan_content = "content",
                .source_path = "/sim",
                .base_id = "base",
                .backend = "namespace"};
+    run.plan_text = plan;
+    // Else it is a run that an older version made: who claims first makes the rows.
+    if (dice.percent(85)) run.plan = executor::rows_of(*plan::parse(plan, "plan.yaml").plan);
     planned_ = run;
     World::require(begin(std::move(run)), "create_run");
     if (dice.percent(15)) sandboxes_.be_hopeless();  // as long as it may, it goes on

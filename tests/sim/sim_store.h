@@ -18,6 +18,12 @@ class SimStore final : public store::Store {
   SimStore(World& world, Machine& machine) : world_(world), machine_(machine) {}
 
   Status create_run(const store::NewRun& run, WallTime now) override { return real().create_run(run, now); }
+  Status put_plan(const std::string& run_id, const store::PlanRows& plan) override {
+    world_.pass("put_plan");
+    auto done = with_faults([&] { return real().put_plan(run_id, plan); });
+    world_.pass("plan_put");
+    return done;
+  }
   Result<store::ClaimResult> claim(const store::ClaimRequest& request) override {
     world_.pass("claim");
     auto found = with_faults([&] { return real().claim(request); });
@@ -179,6 +185,13 @@ class SimStore final : public store::Store {
   }
   Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override {
     return real().usage_rows(run_id, skip);
+  }
+  Result<std::string> plan_text(const std::string& run_id) override { return real().plan_text(run_id); }
+  Result<std::string> planned_common(const std::string& run_id) override {
+    return real().planned_common(run_id);
+  }
+  Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) override {
+    return real().planned_phase(run_id, phase_id);
   }
   Result<std::optional<std::string>> inventory(const std::string& key) override {
     return real().inventory(key);

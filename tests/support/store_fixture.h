@@ -39,9 +39,10 @@ class StoreTest : public ::testing::Test {
                      std::optional<std::int64_t> sandbox_ms_cap = std::nullopt) {
     NewRun run;
     run.sandbox_ms_cap = sandbox_ms_cap;
+    run.plan_text = "p";
+    run.plan.common = "c";
     run.run = {.run_id = "run-" + std::to_string(++runs_),
                .workflow_id = "w",
-               .plan_text = "p",
                .base_id = "b",
                .backend = "namespace",
                .created_at = rfc3339(now_)};
@@ -50,12 +51,16 @@ class StoreTest : public ::testing::Test {
                            .name = "t",
                            .stop_on_failure = stop,
                            .parallel = parallel});
-      for (std::size_t phase = 0; phase < tiers[tier].size(); ++phase)
+      for (std::size_t phase = 0; phase < tiers[tier].size(); ++phase) {
         run.phases.push_back({.run_id = run.run.run_id,
                               .phase_id = tiers[tier][phase],
                               .tier_index = static_cast<std::int64_t>(tier),
                               .phase_index = static_cast<std::int64_t>(phase),
                               .max_attempts = 2});
+        run.plan.phases.push_back({.tier_index = static_cast<std::int64_t>(tier),
+                                   .phase_index = static_cast<std::int64_t>(phase),
+                                   .row = "row of " + tiers[tier][phase]});
+      }
     }
     const auto created = store_->create_run(run, now_);
     EXPECT_TRUE(created) << created.error().message;

@@ -161,7 +161,7 @@ Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& ph
   }
 }
 
-Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const RunRow& run_row, const ClaimRequest& request) {
+Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
   if (!planted("attempts_not_reserved")) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
@@ -175,7 +175,7 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const RunRow& run_row, 
   attempt.number = phase.attempts_total;
   attempt.attempt_id = phase.phase_id + "." + std::to_string(attempt.number);
   attempt.revision = phase.revision;
-  if (request.model_of_attempt) attempt.model = request.model_of_attempt(run_row, phase.escalation_level + 1);
+  if (request.model_of_attempt) attempt.model = request.model_of_attempt(claim, phase.escalation_level + 1);
   PAWL_TRY(attempt.base_layers, base_layers_for(phase));
   attempt.started_at = rfc3339(request.now);
   attempt.executor = request.owner;
@@ -207,10 +207,13 @@ Status SqliteStore::write_claim(const PhaseRow& phase) {
   return query.run();
 }
 
-Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
+Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const ClaimRequest& request) {
   Claim claim;
-  const bool has_plan = request.has_plan && request.has_plan(phase.run_id);
-  PAWL_TRY(claim.run, select_run(has_plan ? "select_run_without_plan" : "select_run", phase.run_id));
+  claim.planned = std::move(planned);
+  PAWL_TRY(claim.run, run(phase.run_id));
+  if (!request.has_common || !request.has_common(phase.run_id)) {
+    PAWL_TRY(claim.common, planned_common(phase.run_id));
+  }
   PAWL_TRY(const auto transition, apply(phase, PhaseEvent::kClaim));
   phase.state = transition.state;
   phase.lease_owner = request.owner;
@@ -228,7 +231,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, const ClaimRequest& request) {
     }
   }
   if (!claim.continued) {
-    PAWL_TRY(claim.attempt, reserve(phase, claim.run, request));
+    PAWL_TRY(claim.attempt, reserve(phase, claim, request));
   }
   PAWL_OK(write_claim(phase));
   if (phase.attempts_total > 1) {
@@ -274,7 +277,12 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   PAWL_TRY(auto found, candidate(request));
   ClaimResult out{.nothing = found.nothing, .waits_for = std::move(found.waits_for)};
   if (!found.phase) return out;
-  PAWL_TRY(out.claim, take(*std::move(found.phase), request));
+  PAWL_TRY(auto planned, planned_row(*found.phase));
+  if (!planned) {
+    out.unplanned = found.phase->run_id;
+    return out;
+  }
+  PAWL_TRY(out.claim, take(*std::move(found.phase), *std::move(planned), request));
   PAWL_OK(transaction.commit());
   return out;
 }

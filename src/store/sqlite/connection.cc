@@ -76,7 +76,7 @@ Statements statements_of(std::initializer_list<std::string_view> files) {
 
 const Statements& store_statements() {
   static const auto statements = statements_of({sql::budget, sql::claim, sql::fork, sql::steps, sql::finish,
-                                                sql::operators, sql::reading, sql::schema});
+                                                sql::operators, sql::plans, sql::reading, sql::schema});
   return statements;
 }
 

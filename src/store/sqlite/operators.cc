@@ -11,11 +11,7 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   PAWL_TRY(auto transaction, begin("create_run"));
   {
     PAWL_TRY(auto query, connection_->query("insert_run"));
-    query.bind(row.run_id)
-        .bind(row.workflow_id)
-        .bind(row.plan_text)
-        .bind(row.plan_file)
-        .bind(row.plan_content);
+    query.bind(row.run_id).bind(row.workflow_id).bind(row.plan_file).bind(row.plan_content);
     query.bind(row.source_path)
         .bind(row.base_id)
         .bind(row.base_commit)
@@ -33,6 +29,7 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
     query.bind(row.run_id).bind(phase_row.phase_id).bind(phase_row.tier_index).bind(phase_row.phase_index);
     PAWL_OK(query.bind(phase_row.max_attempts).run());
   }
+  PAWL_OK(insert_plan(run_input));
   PAWL_OK(create_budget(run_input));
   PAWL_OK(append_row(row.run_id, "", run_started_row(run_input), now));
   if (run_input.fork) PAWL_OK(share_history(run_input, now));

@@ -119,23 +119,20 @@ Result<RunRow> read_run(const Query& query) {
   row.run_id = query.text(0);
   row.workflow_id = query.text(1);
   PAWL_TRY(row.state, run_state_from_name(query.text(2)));
-  row.plan_text = query.text(3);
-  row.plan_file = query.text(4);
-  row.plan_content = query.text(5);
-  row.source_path = query.text(6);
-  row.base_id = query.text(7);
-  row.base_commit = query.text(8);
-  row.backend = query.text(9);
-  row.created_at = query.text(10);
-  row.ended_at = query.text(11);
-  row.doctor_calls = query.number(12);
+  row.plan_file = query.text(3);
+  row.plan_content = query.text(4);
+  row.source_path = query.text(5);
+  row.base_id = query.text(6);
+  row.base_commit = query.text(7);
+  row.backend = query.text(8);
+  row.created_at = query.text(9);
+  row.ended_at = query.text(10);
+  row.doctor_calls = query.number(11);
   return row;
 }
 
-Result<RunRow> SqliteStore::run(const std::string& run_id) { return select_run("select_run", run_id); }
-
-Result<RunRow> SqliteStore::select_run(std::string_view statement, const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query(statement));
+Result<RunRow> SqliteStore::run(const std::string& run_id) {
+  PAWL_TRY(auto query, connection_->query("select_run"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
@@ -268,9 +265,13 @@ Result<std::vector<LayerRow>> SqliteStore::accepted_layers(const std::string& ru
 
 Result<std::vector<std::string>> SqliteStore::chains(const std::string& run_id) {
   std::vector<std::string> out = {""};
-  PAWL_TRY(const auto all, phases(run_id));
-  for (const auto& phase : all) out.push_back(phase.phase_id);
-  return out;
+  PAWL_TRY(auto query, connection_->query("phase_ids_of_run"));
+  query.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return out;
+    out.push_back(query.text(0));
+  }
 }
 
 Result<std::vector<LedgerRow>> SqliteStore::ledger(const std::string& run_id, const std::string& chain,

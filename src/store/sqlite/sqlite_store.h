@@ -19,6 +19,7 @@ class SqliteStore : public Store {
       : connection_(std::move(connection)), sealer_(std::move(sealer)) {}
 
   Status create_run(const NewRun& run, WallTime now) override;
+  Status put_plan(const std::string& run_id, const PlanRows& plan) override;
   Result<ClaimResult> claim(const ClaimRequest& request) override;
   Result<Candidate> candidate(const ClaimRequest& request) override;
   Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
@@ -53,6 +54,9 @@ class SqliteStore : public Store {
 
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
+  Result<std::string> plan_text(const std::string& run_id) override;
+  Result<std::string> planned_common(const std::string& run_id) override;
+  Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) override;
   Result<std::string> resolve_run(const std::string& text) override;
   Result<std::optional<ForkPoint>> fork_of(const std::string& run_id) override;
   Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
@@ -89,7 +93,6 @@ class SqliteStore : public Store {
   Status check_lease(const Lease& lease);  // kConflict when the fence is another, or nobody has the phase
   // The same, first of all that `transaction` does: a refusal is all that it commits then.
   Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
-  Result<RunRow> select_run(std::string_view statement, const std::string& run_id);
   Result<AttemptRow> unfinished_attempt(const Lease& lease);
   Status write_phase(const PhaseRow& phase);
   Status write_claim(const PhaseRow& phase);
@@ -125,6 +128,12 @@ class SqliteStore : public Store {
   Status check_attempt(const ForkPoint& from);
   Status inherit_goal(const ForkPoint& from, const std::string& run_id);
 
+  // --- plan
+  Status insert_plan(const NewRun& run);
+  Status insert_planned_phases(const std::string& run_id, const PlanRows& plan);
+  // Nothing when there is no such row.
+  Result<std::optional<std::string>> planned_row(const PhaseRow& phase);
+
   // --- budget
   Status create_budget(const NewRun& run);
   // What `step` may take of `budgets`, into its row and `out`; out.started says whether there is anything
@@ -149,8 +158,8 @@ class SqliteStore : public Store {
   Result<Candidate> candidate_that_began(const std::string& run_id, const ClaimRequest& request);
   Status consider(PhaseRow phase, const ClaimRequest& request, Candidate& out);
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
-  Result<Claim> take(PhaseRow phase, const ClaimRequest& request);
-  Result<AttemptRow> reserve(PhaseRow& phase, const RunRow& run, const ClaimRequest& request);
+  Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
+  Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
   Result<std::vector<std::string>> base_layers_for(const PhaseRow& phase);
   Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
 

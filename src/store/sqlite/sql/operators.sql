@@ -4,7 +4,7 @@ FROM phases WHERE run_id = ?1 AND state = 'SKIPPED' AND last_failure_reason = ?2
 -- name: insert_run
 INSERT INTO runs (run_id, workflow_id, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend,
   created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 -- name: insert_tier
 INSERT INTO tiers (run_id, tier_index, name, stop_on_failure, parallel) VALUES (?1, ?2, ?3, ?4, ?5);
 -- name: insert_phase

@@ -1,11 +1,8 @@
 -- name: select_run
-SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
-FROM runs WHERE run_id = ?1;
--- name: select_run_without_plan
-SELECT run_id, workflow_id, state, '', plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
+SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs WHERE run_id = ?1;
 -- name: newest_runs
-SELECT run_id, workflow_id, state, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
+SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs ORDER BY run_id DESC LIMIT ?1;
 -- name: run_ids_like
 SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1 LIMIT 2;
@@ -14,6 +11,8 @@ SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 
 -- name: phases_of_run
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
+-- name: phase_ids_of_run
+SELECT phase_id FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: first_phases_of_run
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index LIMIT ?2;

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""A restart reads the rows of its plan: the text, which evidence is about, is parsed when a run is made and never again."""
+
+import sqlite3
+import unittest
+
+from pawl_runs import WithRun
+from pawl_testing import plan
+
+NOT_A_PLAN = "this: [is no plan"
+KILLED = {"PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_LABEL": "store.create_run.after_commit"}
+
+
+class Restart(WithRun):
+    def database(self, *statement):
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            rows = db.execute(*statement).fetchall()
+        db.close()
+        return rows
+
+    def spoil_the_text(self):
+        self.database("UPDATE plans SET text = ?", (NOT_A_PLAN,))
+
+    def made_and_killed(self, **kwargs):
+        """A run of three phases whose maker was killed before the first claim."""
+        self.make_simple(phases=3, **kwargs)
+        self.pawl("run", "plan.yaml", expect=-9, env={**KILLED, "PAWL_CRASH_COUNT": str(self.root / "count")})
+        self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(3,)], "they come with the run")
+
+    def test_a_run_that_was_killed_before_its_first_claim_parses_nothing(self):
+        self.made_and_killed(agent="echo $PAWL_MODEL > made", models="[small]")
+        self.spoil_the_text()
+        self.pawl("resume", "last", "--workers", "2")
+        self.assertEqual(self.database("SELECT DISTINCT model FROM attempts"), [("small",)])
+
+    def test_so_do_a_retry_and_the_reports_of_what_was_done(self):
+        self.make_simple(phases=2, agent="echo done > made-$PAWL_PHASE_ID", gate="test -e made-p2")
+        self.pawl("run", "plan.yaml", expect=12)
+        self.spoil_the_text()
+        self.pawl("retry", "last")
+        self.pawl("resume", "last", expect=12)
+        self.pawl("diff", "last")
+        self.assertTrue(self.pawl_json("gate", "last", "p1", "check", expect=1)["same"])  # it fails as it did
+
+    def test_a_fork_has_rows_of_its_own_plan(self):
+        self.make_simple(phases=2)
+        self.pawl("run", "plan.yaml")
+        self.write("other.yaml", plan(agent="echo other > made", phases=2))
+        self.pawl("fork", "last", "--from", "p2", "--plan", "other.yaml")
+        self.spoil_the_text()
+        self.pawl("resume", "last")
+        self.assertIn("+other", self.pawl("diff", "last").stdout)
+        self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(4,)])
+
+    def test_a_revised_goal_outlives_it(self):
+        self.make_simple(agent='echo "$PAWL_GOAL" > goal', gate="grep -q better goal", max_attempts=1,
+                         replan="""{run: "echo '{\\"goal\\": \\"a better one\\"}'", max_replans: 1}""")
+        self.pawl("run", "plan.yaml", expect=-9, env={**KILLED, "PAWL_CRASH_LABEL": "store.finish.after_commit",
+                                                      "PAWL_CRASH_COUNT": str(self.root / "count")})
+        self.spoil_the_text()
+        self.pawl("resume", "last")
+        self.assertIn("+a better one", self.pawl("diff", "last").stdout)
+
+    def test_a_run_of_an_older_version_gets_its_rows_once(self):
+        self.made_and_killed()
+        self.pawl("migrate", "down")
+        text = (self.root / "plan.yaml").read_text()
+        self.assertEqual(self.database("SELECT plan_text FROM runs"), [(text,)], "an older Pawl goes on from it")
+        self.pawl("migrate", "up")
+        self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(0,)])
+        # The rows are made in one transaction; who was killed before it leaves none, and the next makes them.
+        self.pawl("resume", "last", expect=-9, env={**KILLED, "PAWL_CRASH_LABEL": "store.put_plan.before_commit",
+                                                    "PAWL_CRASH_COUNT": str(self.root / "second")})
+        self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(0,)])
+        self.pawl("resume", "last", expect=-9, env={**KILLED, "PAWL_CRASH_LABEL": "store.put_plan.after_commit",
+                                                    "PAWL_CRASH_COUNT": str(self.root / "third")})
+        self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(3,)])
+        self.spoil_the_text()
+        self.pawl("resume", "last")
+
+
+if __name__ == "__main__":
+    unittest.main()
