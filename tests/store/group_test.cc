@@ -106,6 +106,52 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   EXPECT_EQ(store_->refusals(run)->size(), 1U) << "a refusal is kept";
 }
 
+// Workers of one process do not look twice at what they hold; what frees a phase, whoever does it, is seen.
+TEST_F(GroupTest, WhatIsHeldIsFoundAgainWhenItIsFree) {
+  const std::string run = create({{"a", "b", "c"}}, true);
+  const auto workers = member();
+  MonoTime mono{1'000'000};
+  const auto claims = [&](const std::string& worker) -> std::optional<Claim> {
+    auto asked = request("process/" + worker);
+    asked.mono = mono;
+    asked.mono_id = "boot";
+    auto result = workers->claim(asked);
+    EXPECT_TRUE(result);
+    if (result && !result->claim) {
+      EXPECT_EQ(result->nothing, Nothing::kLeased) << result->waits_for;
+    }
+    return result ? std::move(result->claim) : std::nullopt;
+  };
+  const auto a = claims("1"), b = claims("2"), c = claims("3");
+  ASSERT_TRUE(a && b && c);
+  EXPECT_EQ(c->phase.phase_id, "c");
+  EXPECT_FALSE(claims("4"));
+  EXPECT_FALSE(claims("4"));
+
+  ASSERT_TRUE(workers->release(b->lease));
+  const auto again = claims("4");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->phase.phase_id, "b") << "given back";
+  EXPECT_FALSE(claims("5"));
+
+  ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
+  ASSERT_TRUE(store_->operator_retry(run, "a", {}, now_));
+  const auto reopened = claims("5");
+  ASSERT_TRUE(reopened);
+  EXPECT_EQ(reopened->phase.phase_id, "a") << "by another process";
+  EXPECT_FALSE(claims("6"));
+
+  const auto failed = workers->finish(
+      c->lease, std::nullopt, std::nullopt, verdict("failed_retryable"),
+      [](const auto&, const auto&) { return false; }, now_);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(claims("6")->phase.phase_id, "c") << "for its next attempt";
+  EXPECT_FALSE(claims("7"));
+
+  mono.micros += 60'000'000;
+  EXPECT_EQ(claims("7")->phase.phase_id, "a") << "its lease has run out";
+}
+
 // A commit that fails fails for all who share it, and the next one works.
 TEST_F(GroupTest, WhatTheDiskRefusesHappenedForNobody) {
   const std::string run = create({{"a", "b"}}, true);

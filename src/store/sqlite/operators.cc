@@ -62,6 +62,7 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
     }
   }
   std::vector<std::string> ended;
+  PAWL_TRY(auto budgets, known_budgets(phase_row.run_id));
   for (const auto& step_row : open) {
     ended.push_back(step_row.sandbox_run_id);
     PAWL_TRY(const auto run_row, run(phase_row.run_id));
@@ -77,8 +78,9 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
                                   .found = "operator",
                                   .decision = "skip",
                                   .lost_cost_row = cost};
-    PAWL_OK(close_lost_step(decision, now));
+    PAWL_OK(close_lost_step(decision, now, budgets));
   }
+  PAWL_OK(write_budgets(phase_row.run_id, budgets));
   attempt->finished = true;
   attempt->ended_at = rfc3339(now);
   attempt->verdict = "cancelled";

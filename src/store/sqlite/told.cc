@@ -9,6 +9,7 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
     PAWL_TRY(auto query, connection_->query("set_told"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(told.last_seq);
     PAWL_OK(query.run());
+    memory_.unfinished.erase(key_of(ended.run_id, ended.phase_id));
     // The caller read what is there since the attempt's told_seq, under its lease.
     if (connection_->changes() == 0)
       return fail(ErrorKind::kConflict,
