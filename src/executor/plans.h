@@ -6,7 +6,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -23,7 +22,10 @@ class Plans {  // thread-safe
   Result<std::shared_ptr<const plan::Plan>> of(const store::RunRow& run);
 
  private:
-  using Entry = std::pair<std::string, std::shared_ptr<const plan::Plan>>;  // by run_id
+  struct Entry {
+    std::string run_id, file, text;  // file and text: what it was parsed from
+    std::shared_ptr<const plan::Plan> plan;
+  };
   std::shared_ptr<const plan::Plan> find(std::string_view run_id);
 
   std::mutex mutex_;

@@ -100,7 +100,8 @@ TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
   const auto chain = *store_->ledger(run, "a", 1, 10);
   EXPECT_NE(chain.back().line.find(R"("episodes":[{"changed_lines":3,"episode":1,"failing_signals":0,)"),
             std::string::npos);
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "the migration after";
+  for (int after = 0; after < 2; ++after)
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "the migrations after";
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied);
   EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
 }

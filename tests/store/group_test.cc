@@ -83,10 +83,10 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   Result<ClaimResult> slow = fail(ErrorKind::kUnavailable, "not asked yet");
   std::thread leader([&] { slow = slow_claim(*member(), "leader"); });
   give_time_to_join();
-  std::thread twice([&] {
-    // The second marker of that id fails after its reservation is written.
+  std::thread wrong([&] {
+    // The marker of no step fails after its reservation is written.
     const auto begun =
-        member()->begin_step(other.lease, marker("taken", 0, 1000), std::nullopt, std::nullopt, now_);
+        member()->begin_step(other.lease, marker("wrong", -1, 1000), std::nullopt, std::nullopt, now_);
     EXPECT_FALSE(begun);
   });
   std::thread stale([&] {
@@ -96,7 +96,7 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
     EXPECT_EQ(member()->begin_step(old, marker("late", 1), std::nullopt, std::nullopt, now_).error().kind,
               ErrorKind::kConflict);
   });
-  for (auto* thread : {&leader, &twice, &stale}) thread->join();
+  for (auto* thread : {&leader, &wrong, &stale}) thread->join();
   ASSERT_TRUE(slow && slow->claim);
   EXPECT_TRUE(*store_->holds(slow->claim->lease));
   EXPECT_TRUE(*store_->holds(b.lease));

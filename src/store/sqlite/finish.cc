@@ -50,7 +50,6 @@ Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(auto query, connection_->query("close_chain"));
     PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).run());
   }
-  memory_.ends.erase(key_of(phase.run_id, phase.phase_id));
   return append_row(phase.run_id, "", phase_sealed_row(phase, head.rows, head.head), now);
 }
 
@@ -76,6 +75,7 @@ Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime n
   }
   PAWL_OK(append_row(run_id, "", run_sealed_row(state, heads), now));
   PAWL_OK(set_run_state(run_id, state, rfc3339(now)));
+  for (const auto& row : all) memory_.ends.erase(key_of(run_id, row.phase_id));
   memory_.held.erase(run_id);
   return true;
 }
@@ -218,7 +218,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
     if (out.overlapping) return out;
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warning, record_endings(last, resume, now, budgets));
+  PAWL_TRY(out.warning, record_endings(lease, last, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
 
   attempt.finished = true;

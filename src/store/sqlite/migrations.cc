@@ -18,8 +18,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 9>& migrations() {
-  static const std::array<Migration, 9> all = {
+const std::array<Migration, 10>& migrations() {
+  static const std::array<Migration, 10> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -31,7 +31,8 @@ const std::array<Migration, 9>& migrations() {
         "attempt(s) with what their agents told"},
        {"episodes", sql::m0008_episodes_up, sql::m0008_episodes_down, "count_episode_steps",
         "step(s) of attempts with several episodes"},
-       {"cost", sql::m0009_cost_up, sql::m0009_cost_down, "", ""}}};
+       {"cost", sql::m0009_cost_up, sql::m0009_cost_down, "", ""},
+       {"wide_rows", sql::m0010_wide_rows_up, sql::m0010_wide_rows_down, "", ""}}};
   return all;
 }
 

@@ -78,7 +78,7 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
                                   .found = "operator",
                                   .decision = "skip",
                                   .lost_cost_row = cost};
-    PAWL_OK(close_lost_step(decision, now, budgets));
+    PAWL_OK(close_lost_step(step_row, decision, now, budgets));
   }
   PAWL_OK(write_budgets(phase_row.run_id, budgets));
   attempt->finished = true;

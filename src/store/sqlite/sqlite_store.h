@@ -100,20 +100,21 @@ class SqliteStore : public Store {
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
-  Status end_step(const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
+  Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
   Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
-  Status close_lost_step(const ResumeDecision& resume, WallTime now, std::vector<BudgetRow>& budgets);
+  Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
+                         std::vector<BudgetRow>& budgets);
   // Settles what ended in `budgets`, which the caller writes. Returns the one that this takes past what is
   // warned of.
-  Result<std::optional<BudgetRow>> record_endings(const std::optional<StepEnd>& last,
+  Result<std::optional<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
                                                   const std::optional<ResumeDecision>& resume, WallTime now,
                                                   std::vector<BudgetRow>& budgets);
   Status count(const Lease& lease, const StepStart& start);
   Status give_back(const Lease& lease);
   Status finish_attempt(const AttemptRow& attempt);
-  Result<StepRow> step(const std::string& sandbox_run_id);
-  Status set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
-                        WallTime now);
+  Result<StepRow> step(const std::string& run_id, const std::string& phase_id,
+                       const std::string& sandbox_run_id);
+  Status set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now);
   Status seal_phase(const PhaseRow& phase, WallTime now);
   Result<bool> seal_run_if_over(const std::string& run_id, WallTime now);
   Status set_run_state(const std::string& run_id, RunState state, std::string_view ended_at);

@@ -166,26 +166,27 @@ Status SqliteStore::put_cost(const std::string& run_id, const std::string& sandb
   return query.bind(run_id).bind(sandbox_run_id).bind(line).run();
 }
 
-Result<StepRow> SqliteStore::step(const std::string& sandbox_run_id) {
+Result<StepRow> SqliteStore::step(const std::string& run_id, const std::string& phase_id,
+                                  const std::string& sandbox_run_id) {
   if (const auto known = memory_.open_steps.find(sandbox_run_id); known != memory_.open_steps.end())
     return known->second;
   PAWL_TRY(auto query, connection_->query("select_step"));
-  query.bind(sandbox_run_id);
+  query.bind(run_id).bind(phase_id).bind(sandbox_run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kInvalid, "no marker " + sandbox_run_id);
   return read_step(query);
 }
 
-Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
-                                   WallTime now) {
+Status SqliteStore::set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now) {
   const std::string at = rfc3339(now);
   const std::string_view word = name(state);
   PAWL_TRY(auto query, connection_->query("end_step"));
-  PAWL_OK(query.bind(sandbox_run_id).bind(word).bind(run).bind(at).run());
+  query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
+  PAWL_OK(query.bind(word).bind(run).bind(at).run());
   // A result that is recorded already, or was given up, is never recorded again.
   if (connection_->changes() == 0)
-    return fail(ErrorKind::kConflict, "the marker " + sandbox_run_id + " is not open");
-  memory_.open_steps.erase(sandbox_run_id);
+    return fail(ErrorKind::kConflict, "the marker " + step.sandbox_run_id + " is not open");
+  memory_.open_steps.erase(step.sandbox_run_id);
   return {};
 }
 
@@ -193,12 +194,14 @@ Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState 
 Status SqliteStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
   if (step.episode == 0) return {};
   PAWL_TRY(auto query, connection_->query("end_step_of_episode"));
-  return query.bind(step.sandbox_run_id).bind(told.last_seq).bind(decision).run();
+  query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
+  return query.bind(told.last_seq).bind(decision).run();
 }
 
-Status SqliteStore::end_step(const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets) {
-  PAWL_TRY(const auto row, step(end.sandbox_run_id));
-  PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, end.run, now));
+Status SqliteStore::end_step(const Lease& lease, const StepEnd& end, WallTime now,
+                             std::vector<BudgetRow>& budgets) {
+  PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, end.sandbox_run_id));
+  PAWL_OK(set_step_state(row, StepState::kDone, end.run, now));
   if (!end.agent_layer.empty()) {
     PAWL_TRY(auto query, connection_->query("set_agent_layer"));
     PAWL_OK(query.bind(row.run_id).bind(row.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
@@ -211,10 +214,9 @@ Status SqliteStore::end_step(const StepEnd& end, WallTime now, std::vector<Budge
   return append_row(row.run_id, row.phase_id, executed_row(row, end), now);
 }
 
-Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now,
+Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                                     std::vector<BudgetRow>& budgets) {
-  PAWL_TRY(const auto row, step(resume.sandbox_run_id));
-  PAWL_OK(set_step_state(resume.sandbox_run_id, StepState::kLost, "", now));
+  PAWL_OK(set_step_state(row, StepState::kLost, "", now));
   if (!planted("lost_steps_cost_nothing"))
     PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
@@ -227,12 +229,16 @@ Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now,
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume), now);
 }
 
-Result<std::optional<BudgetRow>> SqliteStore::record_endings(const std::optional<StepEnd>& last,
+Result<std::optional<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
+                                                             const std::optional<StepEnd>& last,
                                                              const std::optional<ResumeDecision>& resume,
                                                              WallTime now, std::vector<BudgetRow>& budgets) {
   const auto before = budgets;
-  if (last) PAWL_OK(end_step(*last, now, budgets));
-  if (resume) PAWL_OK(close_lost_step(*resume, now, budgets));
+  if (last) PAWL_OK(end_step(lease, *last, now, budgets));
+  if (resume) {
+    PAWL_TRY(const auto lost, step(lease.run_id, lease.phase_id, resume->sandbox_run_id));
+    PAWL_OK(close_lost_step(lost, *resume, now, budgets));
+  }
   const auto warns = [](const BudgetRow& row) {
     return row.spent >= *row.cap / 100 * kWarnedPercent + *row.cap % 100 * kWarnedPercent / 100;
   };
@@ -294,7 +300,7 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warning, record_endings(previous, resume, now, budgets));
+  PAWL_TRY(out.warning, record_endings(lease, previous, resume, now, budgets));
   StepRow row = row_of(lease, attempt_id, start, now);
   reserve_for(budgets, start, row, out);
   PAWL_OK(write_budgets(lease.run_id, budgets));
@@ -317,7 +323,7 @@ Result<std::optional<BudgetRow>> SqliteStore::end_step(const Lease& lease,
   PAWL_TRY(auto transaction, begin("end_step"));
   PAWL_OK(check_lease(lease, "end_step", now, transaction));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(auto warning, record_endings(previous, resume, now, budgets));
+  PAWL_TRY(auto warning, record_endings(lease, previous, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(transaction.commit());
   return warning;
@@ -326,7 +332,7 @@ Result<std::optional<BudgetRow>> SqliteStore::end_step(const Lease& lease,
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
   PAWL_TRY(auto transaction, begin("note_resume"));
   PAWL_OK(check_lease(lease, "note_resume", now, transaction));
-  PAWL_TRY(const auto row, step(resume.sandbox_run_id));
+  PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, resume.sandbox_run_id));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, resume_row(row.attempt_id, resume), now));
   return transaction.commit();
 }
