@@ -83,6 +83,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
     facts.step_labels.push_back(label_of(phase_->id, step, claim_->attempt.number));
     facts.backend_error = facts.backend_error || run->second.outcome == sandbox::Outcome::kSetupFailed;
   }
+  if (claim_->attempt.number == 1) return facts;  // nearly always: nothing came before
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   for (auto row = attempts.rbegin(); row != attempts.rend(); ++row)
     if (row->finished && row->revision == claim_->attempt.revision && row->verdict != "cancelled")

@@ -83,10 +83,10 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   Result<ClaimResult> slow = fail(ErrorKind::kUnavailable, "not asked yet");
   std::thread leader([&] { slow = slow_claim(*member(), "leader"); });
   give_time_to_join();
-  std::thread twice([&] {
-    // The second marker of that id fails after its reservation is written.
+  std::thread wrong([&] {
+    // The marker of no step fails after its reservation is written.
     const auto begun =
-        member()->begin_step(other.lease, marker("taken", 0, 1000), std::nullopt, std::nullopt, now_);
+        member()->begin_step(other.lease, marker("wrong", -1, 1000), std::nullopt, std::nullopt, now_);
     EXPECT_FALSE(begun);
   });
   std::thread stale([&] {
@@ -96,7 +96,7 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
     EXPECT_EQ(member()->begin_step(old, marker("late", 1), std::nullopt, std::nullopt, now_).error().kind,
               ErrorKind::kConflict);
   });
-  for (auto* thread : {&leader, &twice, &stale}) thread->join();
+  for (auto* thread : {&leader, &wrong, &stale}) thread->join();
   ASSERT_TRUE(slow && slow->claim);
   EXPECT_TRUE(*store_->holds(slow->claim->lease));
   EXPECT_TRUE(*store_->holds(b.lease));
@@ -104,6 +104,52 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   EXPECT_TRUE(store_->ledger(run, other.phase.phase_id, 1, 10)->empty()) << "not even its row";
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0) << "nor its reservation";
   EXPECT_EQ(store_->refusals(run)->size(), 1U) << "a refusal is kept";
+}
+
+// Workers of one process do not look twice at what they hold; what frees a phase, whoever does it, is seen.
+TEST_F(GroupTest, WhatIsHeldIsFoundAgainWhenItIsFree) {
+  const std::string run = create({{"a", "b", "c"}}, true);
+  const auto workers = member();
+  MonoTime mono{1'000'000};
+  const auto claims = [&](const std::string& worker) -> std::optional<Claim> {
+    auto asked = request("process/" + worker);
+    asked.mono = mono;
+    asked.mono_id = "boot";
+    auto result = workers->claim(asked);
+    EXPECT_TRUE(result);
+    if (result && !result->claim) {
+      EXPECT_EQ(result->nothing, Nothing::kLeased) << result->waits_for;
+    }
+    return result ? std::move(result->claim) : std::nullopt;
+  };
+  const auto a = claims("1"), b = claims("2"), c = claims("3");
+  ASSERT_TRUE(a && b && c);
+  EXPECT_EQ(c->phase.phase_id, "c");
+  EXPECT_FALSE(claims("4"));
+  EXPECT_FALSE(claims("4"));
+
+  ASSERT_TRUE(workers->release(b->lease));
+  const auto again = claims("4");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->phase.phase_id, "b") << "given back";
+  EXPECT_FALSE(claims("5"));
+
+  ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
+  ASSERT_TRUE(store_->operator_retry(run, "a", {}, now_));
+  const auto reopened = claims("5");
+  ASSERT_TRUE(reopened);
+  EXPECT_EQ(reopened->phase.phase_id, "a") << "by another process";
+  EXPECT_FALSE(claims("6"));
+
+  const auto failed = workers->finish(
+      c->lease, std::nullopt, std::nullopt, verdict("failed_retryable"),
+      [](const auto&, const auto&) { return false; }, now_);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(claims("6")->phase.phase_id, "c") << "for its next attempt";
+  EXPECT_FALSE(claims("7"));
+
+  mono.micros += 60'000'000;
+  EXPECT_EQ(claims("7")->phase.phase_id, "a") << "its lease has run out";
 }
 
 // A commit that fails fails for all who share it, and the next one works.

@@ -15,7 +15,7 @@ class PlansTest : public StoreTest {
     ASSERT_TRUE(migrate_up("sqlite:" + path_, [](std::string_view) { return true; }));
     store_ = open();
   }
-  static constexpr std::int64_t kBefore = 10;  // the migration that made them is the next
+  static constexpr std::int64_t kBefore = 10;  // the migration after it made them
   const PlanRows rows_{.common = "again",
                        .phases = {{.tier_index = 0, .phase_index = 0, .row = "a, again"},
                                   {.tier_index = 0, .phase_index = 1, .row = "b, again"}}};

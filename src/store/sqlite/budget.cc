@@ -49,14 +49,35 @@ Status SqliteStore::create_budget(const NewRun& run) {
   return {};
 }
 
-Status SqliteStore::reserve_budget(const std::string& run_id, std::string_view unit, std::int64_t amount) {
-  if (amount == 0) return {};
-  PAWL_TRY(auto query, connection_->query("reserve_budget"));
-  return query.bind(run_id).bind(unit).bind(amount).run();
+Result<std::vector<BudgetRow>> SqliteStore::known_budgets(const std::string& run_id) {
+  if (!connection_->in_transaction()) return budgets(run_id);
+  if (const auto known = memory_.budgets.find(run_id); known != memory_.budgets.end()) return known->second;
+  PAWL_TRY(auto found, budgets(run_id));
+  return memory_.budgets[run_id] = std::move(found);
 }
 
-Status SqliteStore::reserve(const std::string& run_id, const std::vector<BudgetRow>& budgets,
-                            const StepStart& start, StepRow& step, Begun& out) {
+Status SqliteStore::write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after) {
+  PAWL_TRY(const auto before, known_budgets(run_id));
+  for (const auto& row : after) {
+    const auto known = of_unit(before, row.unit);
+    if (row.spent == known.spent && row.reserved == known.reserved) continue;
+    PAWL_TRY(auto query, connection_->query("write_budget"));
+    PAWL_OK(query.bind(run_id).bind(row.unit).bind(row.spent).bind(row.reserved).run());
+  }
+  memory_.budgets[run_id] = after;
+  return {};
+}
+
+namespace {
+
+BudgetRow& row_of(std::vector<BudgetRow>& budgets, std::string_view unit) {
+  const auto found = std::ranges::find(budgets, unit, &BudgetRow::unit);
+  return found == budgets.end() ? budgets.emplace_back(BudgetRow{.unit = std::string(unit)}) : *found;
+}
+
+}  // namespace
+
+void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out) {
   const auto left = of_unit(budgets, kSandboxMs);
   out.started = !(planted("budget_without_reservations") ? left.is_spent() : left.is_used_up());
   // The rest of what the run may spend, or what the step asks for at most.
@@ -74,37 +95,41 @@ Status SqliteStore::reserve(const std::string& run_id, const std::vector<BudgetR
     take(kTokens, start.tokens_most, out.tokens);
     take(kUsdNanos, start.usd_nanos_most, out.usd_nanos);
   }
-  if (!out.started) return {};
-  const auto reserve_if_capped = [&](std::string_view unit, const std::optional<std::int64_t>& granted,
-                                     std::int64_t& kept) -> Status {
-    if (of_unit(budgets, unit).cap && granted) kept = *granted;
-    return reserve_budget(run_id, unit, kept);
+  if (!out.started) return;
+  const auto keep = [&](std::string_view unit, std::int64_t amount, std::int64_t& kept) {
+    kept = amount;
+    if (amount != 0) row_of(budgets, unit).reserved += amount;
   };
-  step.reserved_ms = start.reserved_ms;
-  PAWL_OK(reserve_budget(run_id, kSandboxMs, step.reserved_ms));
-  PAWL_OK(reserve_if_capped(kTokens, out.tokens, step.reserved_tokens));
-  return reserve_if_capped(kUsdNanos, out.usd_nanos, step.reserved_usd_nanos);
+  const auto keep_if_capped = [&](std::string_view unit, const std::optional<std::int64_t>& granted,
+                                  std::int64_t& kept) {
+    if (of_unit(budgets, unit).cap && granted) keep(unit, *granted, kept);
+  };
+  keep(kSandboxMs, start.reserved_ms, step.reserved_ms);
+  keep_if_capped(kTokens, out.tokens, step.reserved_tokens);
+  keep_if_capped(kUsdNanos, out.usd_nanos, step.reserved_usd_nanos);
 }
 
-Status SqliteStore::settle_budgets(const StepRow& ended, std::int64_t spent_ms, const Told& told) {
-  const auto settle = [&](std::string_view unit, std::int64_t spent, std::int64_t reserved) -> Status {
-    if (spent == 0 && reserved == 0) return {};
-    const std::int64_t given_back = planted("reservations_kept") ? 0 : reserved;
-    PAWL_TRY(auto query, connection_->query("settle_budget"));
-    return query.bind(ended.run_id).bind(unit).bind(spent).bind(given_back).run();
+void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told) {
+  // What agents tell has no bound but that of the column.
+  constexpr std::int64_t kSpentMax = 9'000'000'000'000'000'000;
+  const auto settle_unit = [&](std::string_view unit, std::int64_t spent, std::int64_t reserved) {
+    if (spent == 0 && reserved == 0) return;
+    auto& row = row_of(budgets, unit);
+    row.spent = std::min(sum_at_most_max(row.spent, spent), kSpentMax);
+    row.reserved -= planted("reservations_kept") ? 0 : reserved;
   };
   std::int64_t tokens = 0, usd_nanos = 0;
   for (const auto& usage : told.usage) {
     tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
     usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
   }
-  PAWL_OK(settle(kSandboxMs, spent_ms, ended.reserved_ms));
-  PAWL_OK(settle(kTokens, tokens, ended.reserved_tokens));
-  return settle(kUsdNanos, usd_nanos, ended.reserved_usd_nanos);
+  settle_unit(kSandboxMs, spent_ms, ended.reserved_ms);
+  settle_unit(kTokens, tokens, ended.reserved_tokens);
+  settle_unit(kUsdNanos, usd_nanos, ended.reserved_usd_nanos);
 }
 
 Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
-  PAWL_TRY(const auto budgets, this->budgets(phase.run_id));
+  PAWL_TRY(const auto budgets, known_budgets(phase.run_id));
   if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<Nothing>();
   // A step that is open holds a reservation: whoever settles it gives some back, and loses no result.
   {
@@ -137,6 +162,7 @@ Status SqliteStore::operator_budget(const std::string& run_id, std::string_view 
   {
     PAWL_TRY(auto query, connection_->query("set_cap"));
     PAWL_OK(query.bind(run_id).bind(unit).bind(cap).run());
+    memory_.budgets.erase(run_id);
   }
   const std::string action = "budget " + std::string(unit) + " " + std::to_string(cap);
   PAWL_OK(append_row(run_id, "", run_operator_row(action, who, run_row.state), now));

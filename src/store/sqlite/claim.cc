@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/planted.h"
 #include "store/sqlite/sqlite_store.h"
@@ -7,7 +8,7 @@ namespace pawl::store::sqlite {
 namespace {
 
 // Of the open runs, looked at before the next page is read: as a rule the first has something to claim.
-constexpr std::int64_t kRunsAtFirst = 1, kRunsAtOnce = 64;
+constexpr std::int64_t kRunsAtFirst = 1, kMoreRuns = 4, kRunsAtOnce = 64;
 
 }  // namespace
 
@@ -19,31 +20,32 @@ Result<std::optional<TierRow>> SqliteStore::open_tier(const std::string& run_id)
   return tier(run_id, query.number(0));
 }
 
-// In a parallel tier one looks first at what no other worker of this process holds: of those, who are alive,
-// many may come before what is free.
-Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
+// In a parallel tier one looks first at what no other worker of this process holds.
+Result<std::optional<Candidate>> SqliteStore::quick_candidate_of(const std::string& run_id,
+                                                                 const ClaimRequest& request) {
   PAWL_TRY(const auto open, open_tier(run_id));
   if (!open) return Candidate{};
   const bool has_process = request.owner.find('/') != std::string::npos && !request.mono_id.empty();
-  if (open->parallel && has_process && !planted("lease_by_wall_clock")) {
-    PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request, true));
-    if (found.phase) return found;
-  }
-  PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request, false));
+  if (!open->parallel || !has_process || planted("lease_by_wall_clock")) return candidate_of(run_id, request);
+  PAWL_TRY(auto found, candidate_among_ours(run_id, *open, request));
+  if (!found || found->phase) return found;
+  return candidate_of(run_id, request);
+}
+
+Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
+  PAWL_TRY(const auto open, open_tier(run_id));
+  if (!open) return Candidate{};
+  PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request));
   if (found.phase) return found;
   PAWL_TRY(auto began, candidate_that_began(run_id, request));
   return began.phase ? began : found;
 }
 
 Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
-                                                 const ClaimRequest& request, bool not_ours) {
+                                                 const ClaimRequest& request) {
   Candidate out;
-  // Owners of one process differ after the last slash only; '0' is what comes after it.
-  const std::string process = request.owner.substr(0, request.owner.rfind('/') + 1);
-  const std::string after_process = process.substr(0, process.size() - 1) + '0';
-  PAWL_TRY(auto open, connection_->query(not_ours ? "open_phases_not_ours" : "open_phases"));
+  PAWL_TRY(auto open, connection_->query("open_phases"));
   open.bind(run_id).bind(tier_row.tier_index);
-  if (not_ours) open.bind(process).bind(after_process).bind(request.mono.micros).bind(request.mono_id);
   for (;;) {
     PAWL_TRY(const bool row, open.next());
     if (!row) break;
@@ -53,6 +55,70 @@ Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, cons
     if (!tier_row.parallel) break;  // one at a time: the later phases of the tier wait for this one
   }
   return out;
+}
+
+Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::string& run_id,
+                                                                   const TierRow& tier_row,
+                                                                   const ClaimRequest& request) {
+  // Owners of one process differ after the last slash only; '0' is what comes after it.
+  Held held{.process = request.owner.substr(0, request.owner.rfind('/') + 1),
+            .mono_id = request.mono_id,
+            .tier_index = tier_row.tier_index};
+  const std::string after_process = held.process.substr(0, held.process.size() - 1) + '0';
+  const auto known = memory_.held.find(run_id);
+  const bool is_known = connection_->in_transaction() && known != memory_.held.end() &&
+                        known->second.process == held.process && known->second.mono_id == held.mono_id &&
+                        known->second.tier_index == held.tier_index &&
+                        request.mono.micros < known->second.until.micros;
+  if (is_known) held = known->second;
+  if (held.all) return std::optional<Candidate>();
+  std::optional<std::int64_t> first;  // that no other worker of ours holds
+  Candidate out;
+  {
+    PAWL_TRY(auto open, connection_->query("open_phases_not_ours"));
+    open.bind(run_id).bind(tier_row.tier_index).bind(held.process).bind(after_process);
+    open.bind(request.mono.micros).bind(request.mono_id).bind(held.next_index);
+    while (!out.phase) {
+      PAWL_TRY(const bool row, open.next());
+      if (!row) break;
+      PAWL_TRY(auto phase, read_phase(open));
+      if (!first) first = phase.phase_index;
+      PAWL_OK(consider(std::move(phase), request, out));
+    }
+  }
+  if (!is_known) held.until.micros = request.mono.micros + request.lease_ms * 1000;
+  if (connection_->in_transaction()) PAWL_OK(remember_held(run_id, held, first));
+  if (!first) return std::optional<Candidate>();
+  // What is claimed now is held from now on.
+  if (out.phase && out.phase->phase_index == first)
+    if (const auto now_known = memory_.held.find(run_id); now_known != memory_.held.end()) {
+      now_known->second.next_index = *first + 1;
+      now_known->second.until.micros =
+          std::min(now_known->second.until.micros, request.mono.micros + request.lease_ms * 1000);
+    }
+  return out;
+}
+
+// `held`, and what follows up to `first`, or to the end.
+Status SqliteStore::remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first) {
+  memory_.held.erase(run_id);
+  if (!first) {
+    PAWL_TRY(auto query, connection_->query("began_elsewhere"));
+    query.bind(run_id).bind(held.tier_index);
+    PAWL_TRY(const bool row, query.next());
+    if (row) return {};
+    held.all = true;
+  }
+  if (first != held.next_index) {
+    PAWL_TRY(auto query, connection_->query("first_lease_to_end"));
+    query.bind(run_id).bind(held.tier_index).bind(held.next_index);
+    query.bind(first.value_or(std::numeric_limits<std::int64_t>::max()));
+    PAWL_TRY(const bool row, query.next());
+    if (row && !query.is_null(0)) held.until.micros = std::min(held.until.micros, query.number(0));
+  }
+  if (first) held.next_index = *first;
+  memory_.held[run_id] = std::move(held);
+  return {};
 }
 
 // Those whose turn it is not, since an operator queued something before them. What their steps reserved would
@@ -100,39 +166,52 @@ Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candid
   return {};
 }
 
+Result<std::vector<std::string>> SqliteStore::open_runs_after(const std::string& run_id, std::int64_t most) {
+  std::vector<std::string> out;
+  PAWL_TRY(auto query, connection_->query("open_runs_after"));
+  query.bind(run_id).bind(most);
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return out;
+    out.push_back(query.text(0));
+  }
+}
+
 Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
   Candidate best;
-  const auto look_at = [&](const std::string& run_id) -> Result<bool> {
-    PAWL_TRY(auto found, candidate_of(run_id, request));
+  std::vector<std::string> ours;  // runs of which other workers of this process hold all that is left
+  const auto keep = [&](Candidate found) {
     if (found.phase || found.nothing > best.nothing) best = std::move(found);
-    return best.phase.has_value();
   };
-  if (!request.run_ids.empty()) {
-    for (const auto& run_id : request.run_ids) {
-      PAWL_TRY(const bool found, look_at(run_id));
-      if (found) break;
+  const auto look_at = [&](const std::string& run_id) -> Status {
+    PAWL_TRY(auto found, quick_candidate_of(run_id, request));
+    if (found)
+      keep(*std::move(found));
+    else
+      ours.push_back(run_id);
+    return {};
+  };
+  auto page = request.run_ids;
+  std::int64_t most = kRunsAtFirst;
+  while (!best.phase) {
+    if (request.run_ids.empty()) {
+      PAWL_TRY(page, open_runs_after(page.empty() ? "" : page.back(), most));
+      most = std::min(most * kMoreRuns, kRunsAtOnce);
     }
-    return best;
-  }
-  std::string after;
-  for (;;) {
-    std::vector<std::string> page;
-    {
-      PAWL_TRY(auto query, connection_->query("open_runs_after"));
-      query.bind(after).bind(after.empty() ? kRunsAtFirst : kRunsAtOnce);
-      for (;;) {
-        PAWL_TRY(const bool row, query.next());
-        if (!row) break;
-        page.push_back(query.text(0));
-      }
-    }
-    if (page.empty()) return best;
+    if (page.empty()) break;
     for (const auto& run_id : page) {
-      PAWL_TRY(const bool found, look_at(run_id));
-      if (found) return best;
+      PAWL_OK(look_at(run_id));
+      if (best.phase) return best;
     }
-    after = page.back();
+    if (!request.run_ids.empty()) break;
   }
+  // Nothing anywhere: what of ours is to be waited for?
+  for (const auto& run_id : ours) {
+    PAWL_TRY(auto found, candidate_of(run_id, request));
+    keep(std::move(found));
+    if (best.phase) return best;
+  }
+  return best;
 }
 
 Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& phase) {
@@ -234,6 +313,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
     PAWL_TRY(claim.attempt, reserve(phase, claim, request));
   }
   PAWL_OK(write_claim(phase));
+  memory_.unfinished[key_of(phase.run_id, phase.phase_id)] = claim.attempt;
   if (phase.attempts_total > 1) {
     PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
@@ -313,6 +393,7 @@ Status SqliteStore::release(const Lease& lease) {
 }
 
 Status SqliteStore::give_back(const Lease& lease) {
+  memory_.held.erase(lease.run_id);
   PAWL_TRY(auto query, connection_->query("release_lease"));
   return query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).run();
 }

@@ -202,18 +202,28 @@ Result<Transaction> Transaction::begin(Connection& connection, std::string_view 
   PAWL_OK(begin.run());
   Transaction transaction(connection, verb);
   if (connection.shares_transaction() || connection.schema_version() == 0) return transaction;
-  PAWL_TRY(auto version, connection.query("user_version"));
-  PAWL_TRY(const bool row, version.next());
-  if (!row || version.number(0) != connection.schema_version())
-    return fail(ErrorKind::kInvalid,
-                "database " + connection.path() +
-                    ": its schema was changed by `pawl migrate` while this program ran; start "
-                    "it again");
+  PAWL_OK(connection.look_at_others());
   return transaction;
+}
+
+Status Connection::look_at_others() {
+  PAWL_TRY(auto data, query("data_version"));
+  PAWL_TRY(const bool known, data.next());
+  if (known && data.number(0) == data_version_) return {};
+  begin_epoch();
+  PAWL_TRY(auto version, query("user_version"));
+  PAWL_TRY(const bool row, version.next());
+  if (!row || version.number(0) != schema_version())
+    return fail(ErrorKind::kInvalid, "database " + path() +
+                                         ": its schema was changed by `pawl migrate` while this program ran; "
+                                         "start it again");
+  data_version_ = data.number(0);
+  return {};
 }
 
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
+  if (connection_->total_changes() != changes_before_) connection_->begin_epoch();
   if (parts_ == Connection::Parts::kPlain) {
     if (connection_->total_changes() != changes_before_) connection_->spoil();
     return;

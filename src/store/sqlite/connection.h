@@ -87,6 +87,10 @@ class Connection {
   // look.
   void expect_schema(std::int64_t version) { schema_version_ = version; }
   std::int64_t schema_version() const { return schema_version_; }
+  // Another number whenever what was read before may not be what is there: somebody else has committed, or
+  // something was taken back. Known from the begin of a transaction on, when a schema is expected.
+  std::int64_t epoch() const { return epoch_; }
+  void begin_epoch() { ++epoch_; }
   bool in_transaction() { return sqlite3_get_autocommit(database_.get()) == 0; }
   // How a Transaction is a part of the one that is open: its commit is durable with that one's, and a part
   // that is not committed takes itself back, or (kPlain, for the price of no savepoint) can't, and says so.
@@ -121,12 +125,16 @@ class Connection {
  private:
   Connection(std::string path, const ConnectionSetup& setup) : path_(std::move(path)), setup_(setup) {}
   Status configure();
+  friend class Transaction;
+  // What others may have done since the last transaction.
+  Status look_at_others();
   // Aborts on an unknown name, which only a programmer can write.
   const Statements::value_type& entry_of(std::string_view statement) const;
 
   const std::string path_;
   const ConnectionSetup setup_;
   std::int64_t schema_version_ = 0;
+  std::int64_t data_version_ = -1, epoch_ = 0;
   Parts parts_ = Parts::kNone;
   bool spoilt_ = false;
   std::unique_ptr<sqlite3, CloseDatabase> database_;

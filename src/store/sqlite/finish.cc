@@ -40,6 +40,7 @@ Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
       .bind(failing)
       .bind(attempt.summary)
       .bind(attempt.feedback);
+  memory_.unfinished.erase(key_of(attempt.run_id, attempt.phase_id));
   return query.bind(attempt.executor).bind(attempt.build).run();
 }
 
@@ -74,6 +75,8 @@ Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime n
   }
   PAWL_OK(append_row(run_id, "", run_sealed_row(state, heads), now));
   PAWL_OK(set_run_state(run_id, state, rfc3339(now)));
+  for (const auto& row : all) memory_.ends.erase(key_of(run_id, row.phase_id));
+  memory_.held.erase(run_id);
   return true;
 }
 
@@ -214,8 +217,9 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
     PAWL_TRY(out.overlapping, overlapping_layer(phase_row, attempt, end.accepted_layer, overlaps));
     if (out.overlapping) return out;
   }
-  std::vector<BudgetRow> budgets;
+  PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warning, record_endings(lease, last, resume, now, budgets));
+  PAWL_OK(write_budgets(lease.run_id, budgets));
 
   attempt.finished = true;
   attempt.ended_at = rfc3339(now);

@@ -18,8 +18,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 11>& migrations() {
-  static const std::array<Migration, 11> all = {
+const std::array<Migration, 12>& migrations() {
+  static const std::array<Migration, 12> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -34,7 +34,8 @@ const std::array<Migration, 11>& migrations() {
        {"cost", sql::m0009_cost_up, sql::m0009_cost_down, "", ""},
        {"owed", sql::m0010_owed_up, sql::m0010_owed_down, "count_owed",
         "ended step(s) of agents whose use is not written down yet; `pawl gc` does it,"},
-       {"plans", sql::m0011_plans_up, sql::m0011_plans_down, "", ""}}};
+       {"plans", sql::m0011_plans_up, sql::m0011_plans_down, "", ""},
+       {"wide_rows", sql::m0012_wide_rows_up, sql::m0012_wide_rows_down, "", ""}}};
   return all;
 }
 

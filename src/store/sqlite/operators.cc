@@ -59,6 +59,7 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
     }
   }
   std::vector<std::string> ended;
+  PAWL_TRY(auto budgets, known_budgets(phase_row.run_id));
   for (const auto& step_row : open) {
     ended.push_back(step_row.sandbox_run_id);
     PAWL_TRY(const auto run_row, run(phase_row.run_id));
@@ -76,8 +77,9 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
         .decision = "skip",
         .lost_cost_row = cost,
         .owes = step_row.gate_id == kAgentGate && !planted("usage_of_ended_agents_dropped")};
-    PAWL_OK(close_lost_step(decision, now));
+    PAWL_OK(close_lost_step(step_row, decision, now, budgets));
   }
+  PAWL_OK(write_budgets(phase_row.run_id, budgets));
   attempt->finished = true;
   attempt->ended_at = rfc3339(now);
   attempt->verdict = "cancelled";

@@ -217,8 +217,9 @@ Result<std::vector<AttemptRow>> SqliteStore::attempts_before(const std::string& 
 
 Result<std::vector<StepRow>> SqliteStore::steps_of_attempt(const std::string& run_id,
                                                            const std::string& attempt_id) {
+  const std::string phase_id = attempt_id.substr(0, attempt_id.rfind('.'));
   PAWL_TRY(auto query, connection_->query("steps_in_attempt"));
-  query.bind(run_id).bind(attempt_id);
+  query.bind(run_id).bind(attempt_id).bind(phase_id);
   return all_rows<StepRow>(query, read_step);
 }
 

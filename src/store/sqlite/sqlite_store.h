@@ -8,6 +8,7 @@
 
 #include "store/ledger_rows.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/memory.h"
 #include "store/store.h"
 #include "store/transition.h"
 
@@ -89,11 +90,14 @@ class SqliteStore : public Store {
 
  private:
   Result<Transaction> begin(std::string_view verb);
+  void look_at_epoch();  // forgets what may not be so any more
   // --- shared by the verbs; all inside the caller's transaction
   Status check_lease(const Lease& lease);  // kConflict when the fence is another, or nobody has the phase
   // The same, first of all that `transaction` does: a refusal is all that it commits then.
   Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
   Result<AttemptRow> unfinished_attempt(const Lease& lease);
+  Result<std::string> unfinished_attempt_id(const Lease& lease);
+  Status insert_step(const StepRow& row);
   Status write_phase(const PhaseRow& phase);
   Status write_claim(const PhaseRow& phase);
   Status append_row(const std::string& run_id, const std::string& chain, JsonMembers content, WallTime now);
@@ -102,20 +106,21 @@ class SqliteStore : public Store {
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
-  Status end_step(const StepEnd& end, WallTime now);
+  Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
   Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
-  Status close_lost_step(const ResumeDecision& resume, WallTime now);
-  // `budgets`: of the run, as they are before and after. Returns the one that this takes past what is warned
-  // of.
+  Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
+                         std::vector<BudgetRow>& budgets);
+  // Settles what ended in `budgets`, which the caller writes. Returns the one that this takes past what is
+  // warned of.
   Result<std::optional<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
                                                   const std::optional<ResumeDecision>& resume, WallTime now,
                                                   std::vector<BudgetRow>& budgets);
   Status count(const Lease& lease, const StepStart& start);
   Status give_back(const Lease& lease);
   Status finish_attempt(const AttemptRow& attempt);
-  Result<StepRow> step(const std::string& sandbox_run_id);
-  Status set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
-                        WallTime now);
+  Result<StepRow> step(const std::string& run_id, const std::string& phase_id,
+                       const std::string& sandbox_run_id);
+  Status set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now);
   Status seal_phase(const PhaseRow& phase, WallTime now);
   Result<bool> seal_run_if_over(const std::string& run_id, WallTime now);
   Status set_run_state(const std::string& run_id, RunState state, std::string_view ended_at);
@@ -136,13 +141,10 @@ class SqliteStore : public Store {
 
   // --- budget
   Status create_budget(const NewRun& run);
-  // What `step` may take of `budgets`, into its row and `out`; out.started says whether there is anything
-  // left to take.
-  Status reserve(const std::string& run_id, const std::vector<BudgetRow>& budgets, const StepStart& start,
-                 StepRow& step, Begun& out);
-  Status reserve_budget(const std::string& run_id, std::string_view unit, std::int64_t amount);
-  // What `ended` had reserved goes back, what it took is spent.
-  Status settle_budgets(const StepRow& ended, std::int64_t spent_ms, const Told& told);
+  // As the transaction sees them.
+  Result<std::vector<BudgetRow>> known_budgets(const std::string& run_id);
+  // What of `after` is not as in known_budgets().
+  Status write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after);
   // Whether the budget keeps `phase` from going on: kBudget or kReserved.
   Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
 
@@ -154,10 +156,18 @@ class SqliteStore : public Store {
   Result<std::optional<TierRow>> open_tier(const std::string& run_id);
   // `not_ours`: of what other workers of the caller's process hold, nothing is read.
   Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
-                                      const ClaimRequest& request, bool not_ours);
+                                      const ClaimRequest& request);
+  // A tier of which other workers of the caller's process, who are alive, may hold many phases: of those it
+  // reads nothing. No answer: they hold all that is left.
+  Result<std::optional<Candidate>> candidate_among_ours(const std::string& run_id, const TierRow& tier_row,
+                                                        const ClaimRequest& request);
+  Status remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first);
   Result<Candidate> candidate_that_began(const std::string& run_id, const ClaimRequest& request);
   Status consider(PhaseRow phase, const ClaimRequest& request, Candidate& out);
+  // No answer: what candidate_among_ours() says.
+  Result<std::optional<Candidate>> quick_candidate_of(const std::string& run_id, const ClaimRequest& request);
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
+  Result<std::vector<std::string>> open_runs_after(const std::string& run_id, std::int64_t most);
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
   Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
   Result<std::vector<std::string>> base_layers_for(const PhaseRow& phase);
@@ -186,8 +196,7 @@ class SqliteStore : public Store {
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
-  std::map<std::string, ChainHead>
-      ends_;  // of the chains that the transaction has asked for, by run and chain
+  Memory memory_;
   std::optional<std::pair<std::string, TierRow>> last_tier_;  // tiers never change
 };
 
@@ -196,6 +205,12 @@ BudgetRow of_unit(const std::vector<BudgetRow>& budgets, std::string_view unit);
 
 // last_failure_reason of a phase that was SKIPPED because `phase_id` failed.
 std::string stopped_by(const std::string& phase_id);
+
+// What `step` may take of `budgets`, in its row, there and in `out`; out.started says whether there is
+// anything left to take.
+void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out);
+// What `ended` had reserved goes back, what it took is spent.
+void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told);
 
 // A row of the statement's columns, in the order of the phases table (attempts, steps, runs alike).
 Result<PhaseRow> read_phase(const Query& query);

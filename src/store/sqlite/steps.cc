@@ -9,6 +9,21 @@
 namespace pawl::store::sqlite {
 namespace {
 
+StepRow row_of(const Lease& lease, const std::string& attempt_id, const StepStart& start, WallTime now) {
+  return {.sandbox_run_id = start.sandbox_run_id,
+          .run_id = lease.run_id,
+          .phase_id = lease.phase_id,
+          .attempt_id = attempt_id,
+          .step_index = start.step_index,
+          .gate_id = start.gate_id,
+          .step_name = start.step_name,
+          .label = start.label,
+          .execution = start.execution,
+          .sandbox_spec_hash = start.sandbox_spec_hash,
+          .started_at = rfc3339(now),
+          .episode = start.episode};
+}
+
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
 }
@@ -24,8 +39,14 @@ Result<PhaseRow> SqliteStore::phase(const std::string& run_id, const std::string
 }
 
 Result<Transaction> SqliteStore::begin(std::string_view verb) {
-  ends_.clear();
-  return Transaction::begin(*connection_, verb);
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
+  look_at_epoch();
+  return transaction;
+}
+
+void SqliteStore::look_at_epoch() {
+  if (memory_.epoch == connection_->epoch() && !memory_.is_large()) return;
+  memory_ = Memory{.epoch = connection_->epoch()};
 }
 
 Status SqliteStore::check_lease(const Lease& lease) {
@@ -57,6 +78,8 @@ Status SqliteStore::check_lease(const Lease& lease, std::string_view verb, WallT
 }
 
 Result<AttemptRow> SqliteStore::unfinished_attempt(const Lease& lease) {
+  const auto known = memory_.unfinished.find(key_of(lease.run_id, lease.phase_id));
+  if (known != memory_.unfinished.end()) return known->second;
   PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
   query.bind(lease.run_id).bind(lease.phase_id);
   PAWL_TRY(const bool row, query.next());
@@ -76,11 +99,13 @@ Status SqliteStore::write_phase(const PhaseRow& phase) {
       .bind(phase.lease_expires_at);
   query.bind(phase.fence).bind(phase.revision).bind(phase.attempts_total).bind(phase.escalation_level);
   query.bind(phase.doctor_calls).bind(phase.replans);
+  if (!is_terminal(phase.state)) memory_.held.erase(phase.run_id);
   return query.run();
 }
 
 Result<ChainHead> SqliteStore::chain_head(const std::string& run_id, const std::string& chain) {
-  if (const auto known = ends_.find(run_id + '/' + chain); known != ends_.end()) return known->second;
+  if (const auto known = memory_.ends.find(key_of(run_id, chain)); known != memory_.ends.end())
+    return known->second;
   PAWL_TRY(auto query, connection_->query("last_ledger"));
   query.bind(run_id).bind(chain);
   PAWL_TRY(const bool row, query.next());
@@ -95,7 +120,8 @@ Status SqliteStore::append_row(const std::string& run_id, const std::string& cha
   auto sealed = sealer_->seal(std::move(content), last.rows + 1, now, last.head);
   PAWL_TRY(auto query, connection_->query("insert_ledger"));
   PAWL_OK(query.bind(run_id).bind(chain).bind(last.rows + 1).bind(sealed.hash).bind(sealed.line).run());
-  ends_[run_id + '/' + chain] = {.chain = chain, .rows = last.rows + 1, .head = std::move(sealed.hash)};
+  memory_.ends[key_of(run_id, chain)] = {
+      .chain = chain, .rows = last.rows + 1, .head = std::move(sealed.hash)};
   return {};
 }
 
@@ -129,7 +155,7 @@ Status SqliteStore::sign_head(const std::string& run_id, WallTime now) {
 }
 
 Status SqliteStore::sign_heads() {
-  ends_.clear();  // the last verb may have been taken back
+  look_at_epoch();  // the last verb may have been taken back
   for (const auto& [run_id, now] : heads_to_sign_) PAWL_OK(sign_head_now(run_id, now));
   return {};
 }
@@ -140,23 +166,27 @@ Status SqliteStore::put_cost(const std::string& run_id, const std::string& sandb
   return query.bind(run_id).bind(sandbox_run_id).bind(line).run();
 }
 
-Result<StepRow> SqliteStore::step(const std::string& sandbox_run_id) {
+Result<StepRow> SqliteStore::step(const std::string& run_id, const std::string& phase_id,
+                                  const std::string& sandbox_run_id) {
+  if (const auto known = memory_.open_steps.find(sandbox_run_id); known != memory_.open_steps.end())
+    return known->second;
   PAWL_TRY(auto query, connection_->query("select_step"));
-  query.bind(sandbox_run_id);
+  query.bind(run_id).bind(phase_id).bind(sandbox_run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kInvalid, "no marker " + sandbox_run_id);
   return read_step(query);
 }
 
-Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState state, std::string_view run,
-                                   WallTime now) {
+Status SqliteStore::set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now) {
   const std::string at = rfc3339(now);
   const std::string_view word = name(state);
   PAWL_TRY(auto query, connection_->query("end_step"));
-  PAWL_OK(query.bind(sandbox_run_id).bind(word).bind(run).bind(at).run());
+  query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
+  PAWL_OK(query.bind(word).bind(run).bind(at).run());
   // A result that is recorded already, or was given up, is never recorded again.
   if (connection_->changes() == 0)
-    return fail(ErrorKind::kConflict, "the marker " + sandbox_run_id + " is not open");
+    return fail(ErrorKind::kConflict, "the marker " + step.sandbox_run_id + " is not open");
+  memory_.open_steps.erase(step.sandbox_run_id);
   return {};
 }
 
@@ -164,26 +194,29 @@ Status SqliteStore::set_step_state(const std::string& sandbox_run_id, StepState 
 Status SqliteStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
   if (step.episode == 0) return {};
   PAWL_TRY(auto query, connection_->query("end_step_of_episode"));
-  return query.bind(step.sandbox_run_id).bind(told.last_seq).bind(decision).run();
+  query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
+  return query.bind(told.last_seq).bind(decision).run();
 }
 
-Status SqliteStore::end_step(const StepEnd& end, WallTime now) {
-  PAWL_TRY(const auto row, step(end.sandbox_run_id));
-  PAWL_OK(set_step_state(end.sandbox_run_id, StepState::kDone, end.run, now));
+Status SqliteStore::end_step(const Lease& lease, const StepEnd& end, WallTime now,
+                             std::vector<BudgetRow>& budgets) {
+  PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, end.sandbox_run_id));
+  PAWL_OK(set_step_state(row, StepState::kDone, end.run, now));
   if (!end.agent_layer.empty()) {
     PAWL_TRY(auto query, connection_->query("set_agent_layer"));
     PAWL_OK(query.bind(row.run_id).bind(row.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
+    memory_.unfinished.erase(key_of(row.run_id, row.phase_id));
   }
   PAWL_OK(put_cost(row.run_id, end.sandbox_run_id, end.cost_row));
   PAWL_OK(end_step_of_episode(row, end.told, ""));
-  PAWL_OK(settle_budgets(row, end.duration_ms, end.told));
+  settle(budgets, row, end.duration_ms, end.told);
   PAWL_OK(record_told(row, end.told, now));
   return append_row(row.run_id, row.phase_id, executed_row(row, end), now);
 }
 
-Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now) {
-  PAWL_TRY(const auto row, step(resume.sandbox_run_id));
-  PAWL_OK(set_step_state(resume.sandbox_run_id, StepState::kLost, "", now));
+Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
+                                    std::vector<BudgetRow>& budgets) {
+  PAWL_OK(set_step_state(row, StepState::kLost, "", now));
   if (!planted("lost_steps_cost_nothing"))
     PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
@@ -195,10 +228,10 @@ Status SqliteStore::close_lost_step(const ResumeDecision& resume, WallTime now) 
   if (resume.owes) {
     settled.reserved_tokens = settled.reserved_usd_nanos = 0;
     PAWL_TRY(auto query, connection_->query("owe"));
-    PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).run());
+    PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).run());
   }
   const std::int64_t spent_ms = ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms);
-  PAWL_OK(settle_budgets(settled, spent_ms, resume.told));
+  settle(budgets, settled, spent_ms, resume.told);
   PAWL_OK(record_told(row, resume.told, now));
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume), now);
 }
@@ -207,12 +240,12 @@ Result<std::optional<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
                                                              const std::optional<StepEnd>& last,
                                                              const std::optional<ResumeDecision>& resume,
                                                              WallTime now, std::vector<BudgetRow>& budgets) {
-  PAWL_TRY(budgets, this->budgets(lease.run_id));
-  if (!last && !resume) return std::optional<BudgetRow>();
-  const auto before = std::move(budgets);
-  if (last) PAWL_OK(end_step(*last, now));
-  if (resume) PAWL_OK(close_lost_step(*resume, now));
-  PAWL_TRY(budgets, this->budgets(lease.run_id));
+  const auto before = budgets;
+  if (last) PAWL_OK(end_step(lease, *last, now, budgets));
+  if (resume) {
+    PAWL_TRY(const auto lost, step(lease.run_id, lease.phase_id, resume->sandbox_run_id));
+    PAWL_OK(close_lost_step(lost, *resume, now, budgets));
+  }
   const auto warns = [](const BudgetRow& row) {
     return row.spent >= *row.cap / 100 * kWarnedPercent + *row.cap % 100 * kWarnedPercent / 100;
   };
@@ -243,6 +276,27 @@ Status SqliteStore::count(const Lease& lease, const StepStart& start) {
   return write_phase(phase);
 }
 
+Result<std::string> SqliteStore::unfinished_attempt_id(const Lease& lease) {
+  const auto known = memory_.unfinished.find(key_of(lease.run_id, lease.phase_id));
+  if (known != memory_.unfinished.end()) return known->second.attempt_id;
+  PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
+  query.bind(lease.run_id).bind(lease.phase_id);
+  PAWL_TRY(const bool found, query.next());
+  if (!found) return no_unfinished_attempt(lease);
+  return query.text(0);
+}
+
+Status SqliteStore::insert_step(const StepRow& row) {
+  PAWL_TRY(auto query, connection_->query("insert_step"));
+  query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).bind(row.attempt_id);
+  query.bind(row.step_index).bind(row.gate_id).bind(row.step_name).bind(row.label).bind(row.execution);
+  query.bind(row.sandbox_spec_hash).bind(row.started_at);
+  query.bind(row.reserved_ms).bind(row.reserved_tokens).bind(row.reserved_usd_nanos);
+  PAWL_OK(query.bind(row.episode).run());
+  memory_.open_steps[row.sandbox_run_id] = row;
+  return {};
+}
+
 Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start,
                                       const std::optional<StepEnd>& previous,
                                       const std::optional<ResumeDecision>& resume, WallTime now) {
@@ -250,43 +304,20 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
   PAWL_TRY(auto transaction, begin("begin_step"));
   PAWL_OK(check_lease(lease, "begin_step", now, transaction));
-  std::string attempt_id;
-  {
-    PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
-    query.bind(lease.run_id).bind(lease.phase_id);
-    PAWL_TRY(const bool found, query.next());
-    if (!found) return no_unfinished_attempt(lease);
-    attempt_id = query.text(0);
-  }
+  PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
-  std::vector<BudgetRow> budgets;
+  PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warning, record_endings(lease, previous, resume, now, budgets));
-  StepRow row;
-  PAWL_OK(reserve(lease.run_id, budgets, start, row, out));
+  StepRow row = row_of(lease, attempt_id, start, now);
+  reserve_for(budgets, start, row, out);
+  PAWL_OK(write_budgets(lease.run_id, budgets));
   if (!out.started) {
     if (!start.others_run) PAWL_OK(give_back(lease));
     PAWL_OK(transaction.commit());
     return out;
   }
   if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(lease, start));
-  row.sandbox_run_id = start.sandbox_run_id;
-  row.attempt_id = attempt_id;
-  row.label = start.label;
-  row.execution = start.execution;
-  row.sandbox_spec_hash = start.sandbox_spec_hash;
-  row.started_at = rfc3339(now);
-  {
-    PAWL_TRY(auto query, connection_->query("insert_step"));
-    query.bind(start.sandbox_run_id).bind(lease.run_id).bind(lease.phase_id).bind(attempt_id);
-    query.bind(start.step_index)
-        .bind(start.gate_id)
-        .bind(start.step_name)
-        .bind(start.label)
-        .bind(start.execution);
-    query.bind(start.sandbox_spec_hash).bind(row.started_at);
-    query.bind(row.reserved_ms).bind(row.reserved_tokens).bind(row.reserved_usd_nanos);
-    PAWL_OK(query.bind(start.episode).run());
-  }
+  PAWL_OK(insert_step(row));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row), now));
   PAWL_OK(transaction.commit());
   return out;
@@ -298,8 +329,9 @@ Result<std::optional<BudgetRow>> SqliteStore::end_step(const Lease& lease,
                                                        WallTime now) {
   PAWL_TRY(auto transaction, begin("end_step"));
   PAWL_OK(check_lease(lease, "end_step", now, transaction));
-  std::vector<BudgetRow> budgets;
+  PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(auto warning, record_endings(lease, previous, resume, now, budgets));
+  PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(transaction.commit());
   return warning;
 }
@@ -307,7 +339,7 @@ Result<std::optional<BudgetRow>> SqliteStore::end_step(const Lease& lease,
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
   PAWL_TRY(auto transaction, begin("note_resume"));
   PAWL_OK(check_lease(lease, "note_resume", now, transaction));
-  PAWL_TRY(const auto row, step(resume.sandbox_run_id));
+  PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, resume.sandbox_run_id));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, resume_row(row.attempt_id, resume), now));
   return transaction.commit();
 }

@@ -9,6 +9,7 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
     PAWL_TRY(auto query, connection_->query("set_told"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(told.last_seq);
     PAWL_OK(query.run());
+    memory_.unfinished.erase(key_of(ended.run_id, ended.phase_id));
     // The caller read what is there since the attempt's told_seq, under its lease.
     if (connection_->changes() == 0)
       return fail(ErrorKind::kConflict,
@@ -46,7 +47,9 @@ Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
     if (connection_->changes() == 0) return transaction.commit();  // somebody else did, with the same words
   }
   ended.reserved_ms = 0;  // settled when it was ended
-  PAWL_OK(settle_budgets(ended, 0, told));
+  PAWL_TRY(auto budgets, known_budgets(ended.run_id));
+  settle(budgets, ended, 0, told);
+  PAWL_OK(write_budgets(ended.run_id, budgets));
   if (told.last_seq > 0) {
     PAWL_TRY(const auto phase_row, phase(ended.run_id, ended.phase_id));
     PAWL_TRY(const auto run_row, run(ended.run_id));

@@ -8,7 +8,14 @@ ORDER BY phase_index;
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 AND tier_index = ?2 AND outcome = ''
   AND NOT (lease_owner > ?3 AND lease_owner < ?4 AND lease_until_mono > ?5 AND lease_mono_id = ?6)
+  AND phase_index >= ?7
 ORDER BY phase_index;
+-- name: first_lease_to_end
+SELECT MIN(lease_until_mono) FROM phases
+WHERE run_id = ?1 AND tier_index = ?2 AND outcome = '' AND phase_index >= ?3 AND phase_index < ?4;
+-- name: began_elsewhere
+SELECT 1 FROM attempts JOIN phases ON phases.run_id = attempts.run_id AND phases.phase_id = attempts.phase_id
+WHERE attempts.run_id = ?1 AND attempts.finished = 0 AND phases.tier_index <> ?2 LIMIT 1;
 -- name: phases_that_began
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 AND phase_id IN (SELECT phase_id FROM attempts WHERE run_id = ?1 AND finished = 0)

@@ -14,5 +14,8 @@ ROLLBACK TO part;
 PRAGMA application_id;
 -- name: user_version
 PRAGMA user_version;
+-- name: data_version
+-- Another one when somebody else has committed since; our own commits do not count.
+PRAGMA data_version;
 -- name: count_tables
 SELECT COUNT(*) FROM sqlite_schema;

@@ -21,7 +21,7 @@ SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4;
 -- name: steps_in_attempt
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
-FROM steps WHERE run_id = ?1 AND attempt_id = ?2 ORDER BY step_index, execution;
+FROM steps WHERE run_id = ?1 AND phase_id = ?3 AND attempt_id = ?2 ORDER BY step_index, execution;
 -- name: attempts_of_phase
 SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
@@ -58,6 +58,6 @@ SELECT steps.sandbox_run_id, steps.run_id, steps.phase_id, steps.attempt_id, ste
   CASE steps.episode WHEN 0 THEN attempts.told_seq
     ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id
           AND other.attempt_id = steps.attempt_id AND other.episode = steps.episode) END
-FROM owed JOIN steps ON steps.sandbox_run_id = owed.sandbox_run_id
+FROM owed JOIN steps ON steps.run_id = owed.run_id AND steps.phase_id = owed.phase_id AND steps.sandbox_run_id = owed.sandbox_run_id
 JOIN attempts ON attempts.run_id = steps.run_id AND attempts.phase_id = steps.phase_id AND attempts.attempt_id = steps.attempt_id
 ORDER BY owed.sandbox_run_id;

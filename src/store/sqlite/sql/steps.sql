@@ -6,14 +6,14 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15);
 UPDATE runs SET doctor_calls = doctor_calls + 1 WHERE run_id = ?1 AND doctor_calls < ?2;
 -- name: select_step
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
-FROM steps WHERE sandbox_run_id = ?1;
+FROM steps WHERE run_id = ?1 AND phase_id = ?2 AND sandbox_run_id = ?3;
 -- name: open_step_of_phase
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE run_id = ?1 AND phase_id = ?2 AND state = 'open';
 -- name: end_step_of_episode
-UPDATE steps SET told_seq = ?2, decision = ?3 WHERE sandbox_run_id = ?1;
+UPDATE steps SET told_seq = ?4, decision = ?5 WHERE run_id = ?1 AND phase_id = ?2 AND sandbox_run_id = ?3;
 -- name: end_step
-UPDATE steps SET state = ?2, run = ?3, ended_at = ?4 WHERE sandbox_run_id = ?1 AND state = 'open';
+UPDATE steps SET state = ?4, run = ?5, ended_at = ?6 WHERE run_id = ?1 AND phase_id = ?2 AND sandbox_run_id = ?3 AND state = 'open';
 -- name: set_agent_layer
 UPDATE attempts SET agent_layer = ?4 WHERE run_id = ?1 AND phase_id = ?2 AND attempt_id = ?3;
 -- name: insert_usage
@@ -21,7 +21,7 @@ INSERT INTO usage (run_id, phase_id, attempt_id, told_seq, line, episode) VALUES
 -- name: set_told
 UPDATE attempts SET told_seq = ?4 WHERE run_id = ?1 AND phase_id = ?2 AND attempt_id = ?3 AND told_seq < ?4;
 -- name: owe
-INSERT INTO owed (sandbox_run_id, run_id) VALUES (?1, ?2);
+INSERT INTO owed (sandbox_run_id, run_id, phase_id) VALUES (?1, ?2, ?3);
 -- name: pay
 DELETE FROM owed WHERE sandbox_run_id = ?1;
 -- name: insert_cost

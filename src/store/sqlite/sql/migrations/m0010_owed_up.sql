@@ -2,5 +2,6 @@
 -- until they are gone. Their reservations of tokens and money stay as long.
 CREATE TABLE owed (
   sandbox_run_id TEXT NOT NULL PRIMARY KEY,
-  run_id TEXT NOT NULL
+  run_id TEXT NOT NULL,
+  phase_id TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
