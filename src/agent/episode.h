@@ -164,6 +164,10 @@ class Episode {
    public:
     virtual ~Saving() = default;
     virtual Status append(std::string_view bytes) = 0;
+    virtual void expect(std::size_t bytes) = 0;  // in all, at most: they need no second place while they come
+    // Cuts and hashes what was appended, all of it: most of what finish() does for a large payload. Another
+    // thread may call it, when nobody uses this object meanwhile.
+    virtual void prepare() = 0;
     // `keep`: how many of this id are left at most, 0 for all of them.
     virtual Result<Checkpoint> finish() = 0;
   };

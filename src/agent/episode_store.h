@@ -103,7 +103,12 @@ class EpisodeStore final : public Episode {
   static Stored read_checkpoint(const Query& query);
   Result<std::optional<Stored>> checkpoint(std::string_view statement, const std::string& id,
                                            std::int64_t seq);
-  Result<Checkpoint> save(const SaveSpec& spec, std::string payload, WallTime now);
+  struct Payload {
+    std::string bytes;
+    std::string hash;  // "" until it is prepared
+    std::vector<Chunks::Cut> cuts;
+  };
+  Result<Checkpoint> save(const SaveSpec& spec, Payload payload, WallTime now);
   Status insert_checkpoint(const Checkpoint& made, const ChunkList& chunks);
   Status remove_older(const std::string& id, std::int64_t keep);
   // `stored` is its id's oldest; returns the one after it.
