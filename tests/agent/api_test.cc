@@ -431,6 +431,21 @@ TEST_F(ApiTest, BestEffortGoesOnUnsavedAndSavesTheEndWithTheBeginning) {
   EXPECT_EQ(unsaved_.size(), 3U);
 }
 
+TEST_F(ApiTest, WhatWasBegunUnsavedIsBegunAgainAfterTheServersDeath) {
+  const Context best_effort{.key = {"run", "goal", "episode"}, .best_effort = true};
+  const std::string begin = R"({"key":"k","kind":"effect","args_hash":"h"})",
+                    end = R"({"key":"k","result":1})";
+  open(best_effort);
+  EXPECT_EQ(ask_in_vain("/v1/steps/begin", begin).status, 202);
+  open(best_effort);
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", end, "s2").status, 404);
+  const auto again = json(ask("POST", "/v1/steps/begin", begin, "s2"));
+  EXPECT_EQ(again["answer"], "run") << "it is not lost: nobody knows of it";
+  EXPECT_EQ(again["execution"], 1);
+  EXPECT_EQ(events("step_lost"), 0);
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", end, "s2").status, 204);
+}
+
 TEST_F(ApiTest, BestEffortRefusesWhatNobodyCouldFind) {
   open({.key = {"run", "goal", "episode"}, .best_effort = true});
   const auto route = find_route("PUT", "/v1/question?key=q", true);
