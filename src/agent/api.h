@@ -114,7 +114,8 @@ class Api {
   Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
 
   // Like the Episode's. Hooks that tell of something durable are called by commit().
-  Status begin_group();
+  Status begin_group(bool alone = false);
+  bool spoilt() const { return episode_->spoilt(); }
   Status commit();
   void roll_back();
 

@@ -87,6 +87,8 @@ Status Chunks::forget_if_changed() {
 }
 
 std::string_view Chunks::pack(std::string_view bytes) {
+  // Packing a small one takes longer than writing it as it is.
+  if (bytes.size() <= kChunkBytesMin) return bytes;
   if (!compressor_) compressor_.reset(ZSTD_createCCtx());
   PAWL_CHECK(compressor_ != nullptr);
   buffer_.resize(ZSTD_COMPRESSBOUND(kChunkBytesMax));
@@ -128,9 +130,8 @@ Result<std::optional<std::int64_t>> Chunks::find_stored(std::string_view hash, s
 Result<std::int64_t> Chunks::insert(std::string_view hash, std::string_view bytes) {
   const auto packed = pack(bytes);
   PAWL_TRY(auto query, connection_.query("insert_chunk"));
-  query.bind(static_cast<std::int64_t>(bytes.size())).bind_blob(hash).bind_blob(packed);
-  PAWL_TRY([[maybe_unused]] const bool row, query.next());
-  return query.number(0);
+  PAWL_OK(query.bind(static_cast<std::int64_t>(bytes.size())).bind_blob(hash).bind_blob(packed).run());
+  return connection_.last_inserted();
 }
 
 Result<Chunks::Found> Chunks::find_or_insert(const Hash& hash, std::string_view bytes) {
@@ -225,10 +226,10 @@ Status Chunks::end_run(std::int64_t chunk) {
       PAWL_TRY(auto less, connection_.query("add_chunk_runs"));
       return less.bind(chunk).bind(-1).run();
     }
+    known_.erase(key_of(query.blob(1)));
   }
   PAWL_TRY(auto query, connection_.query("delete_chunk"));
-  PAWL_TRY(const bool row, query.bind(chunk).next());
-  if (row) known_.erase(key_of(query.blob(0)));
+  PAWL_OK(query.bind(chunk).run());
   if (last_.has(chunk)) last_ = {};
   return {};
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "agent/chunker.h"
 #include "agent/episode_store.h"
 #include "agent/fields.h"
 #include "base/hash.h"
@@ -73,10 +74,7 @@ class EpisodeStore::Receiving final : public Episode::Saving {
     return {};
   }
   void expect(std::size_t bytes) override { payload_.bytes.reserve(bytes); }
-  void prepare() override {
-    payload_.hash = blake3_hex(payload_.bytes);
-    payload_.cuts = Chunks::cut(payload_.bytes);
-  }
+  void prepare() override { payload_.prepare(); }
   Result<Checkpoint> finish() override {
     *bytes_of_all_ -= static_cast<std::int64_t>(payload_.bytes.size());
     return store_.save(spec_, std::exchange(payload_, {}), now_);
@@ -142,8 +140,14 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& 
   return query.run();
 }
 
+void EpisodeStore::Payload::prepare() {
+  cuts = Chunks::cut(bytes);
+  hash = cuts.size() == 1 ? to_hex({cuts.front().hash.data(), cuts.front().hash.size()}) : blake3_hex(bytes);
+}
+
 Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, WallTime now) {
   const std::size_t size = payload.bytes.size();
+  if (size <= kChunkBytesMin) payload.prepare();  // one chunk, and one hash of both
   Checkpoint made{.id = spec.id,
                   .hash = payload.hash.empty() ? blake3_hex(payload.bytes) : payload.hash,
                   .size = static_cast<std::int64_t>(size),
