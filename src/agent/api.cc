@@ -38,7 +38,7 @@ Api::Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks)
       hooks_(std::move(hooks)),
       fingerprint_(fingerprint_of(context_)) {}
 
-Status Api::begin_group() { return episode_->begin_group(); }
+Status Api::begin_group(bool alone) { return episode_->begin_group(alone); }
 
 Status Api::commit() {
   if (auto committed = episode_->commit(); !committed) {

@@ -95,7 +95,12 @@ struct Call {
   Headers headers;
   std::string session;  // the header's word, or one of the connection
   std::string_view body;
+  std::shared_ptr<std::optional<Loaded>> loaded;  // of kLoad: what load_beside() has found; taken once
 };
+
+// Of kLoad, in any thread: what load would find, by a connection of its own. Nothing: it is damaged, or not
+// there, or the request is wrong; load says so.
+std::optional<Loaded> load_beside(const std::string& path, const Call& call, WallTime now);
 
 class Api {
  public:
@@ -109,7 +114,8 @@ class Api {
   Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
 
   // Like the Episode's. Hooks that tell of something durable are called by commit().
-  Status begin_group();
+  Status begin_group(bool alone = false);
+  bool spoilt() const { return episode_->spoilt(); }
   Status commit();
   void roll_back();
 

@@ -66,6 +66,13 @@ Status no_two(const Route& route) {
   return {};
 }
 
+Result<Loaded> load_of(Episode& episode, const Call& call, WallTime now) {
+  const std::string& id = *call.route.parameter("id");
+  PAWL_OK(check_id("id", id));
+  PAWL_TRY(const auto seq, integer_parameter(call.route, "seq", 1, kSeqMax, 0));
+  return episode.load(id, seq > 0 ? std::optional(seq) : std::nullopt, now);
+}
+
 // A JSON array that grows, and knows when it has enough.
 class ListText {
  public:
@@ -188,11 +195,18 @@ void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime 
   });
 }
 
+std::optional<Loaded> load_beside(const std::string& path, const Call& call, WallTime now) {
+  const auto episode = Episode::open(path, Episode::Access::kReadOnly);
+  if (!episode) return std::nullopt;
+  auto loaded = load_of(**episode, call, now);
+  // Of damage tells who may write.
+  if (!loaded || loaded->damaged > 0) return std::nullopt;
+  return *std::move(loaded);
+}
+
 Api::Handled Api::load(const Call& call, WallTime now) {
-  const std::string& id = *call.route.parameter("id");
-  PAWL_OK(check_id("id", id));
-  PAWL_TRY(const auto seq, integer_parameter(call.route, "seq", 1, kSeqMax, 0));
-  PAWL_TRY(auto loaded, episode_->load(id, seq > 0 ? std::optional(seq) : std::nullopt, now));
+  auto beside = call.loaded ? std::exchange(*call.loaded, std::nullopt) : std::nullopt;
+  PAWL_TRY(auto loaded, beside ? Result<Loaded>(*std::move(beside)) : load_of(*episode_, call, now));
   if (const auto session = session_of(call, now)) tell_restart(**session, loaded.checkpoint, now);
   Answer out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";

@@ -75,7 +75,8 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
   std::size_t ready = 0;
   do begin_save(*group.jobs[ready++], now);
   while (ready < group.jobs.size() && clock_.mono() < end);
-  if (const auto begun = group.api->begin_group(); !begun) {
+  const bool alone = ready == 1;
+  if (const auto begun = group.api->begin_group(alone); !begun) {
     for (std::size_t i = 0; i < ready; ++i)
       run_alone(*group.jobs[i], begun.error(), why_not_committed(begun.error()), now);
     return ready;
@@ -88,6 +89,13 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
     else if (job.saving)
       job.answer = group.api->finish_save(job.call, *job.saving, now);
   } while (ran < ready && clock_.mono() < end);
+  const Answer& first = group.jobs.front()->answer;
+  const bool refused = first.status >= kNoSuccess && first.unsaved.empty();
+  if (alone && refused && group.api->spoilt()) {
+    group.api->roll_back();
+    group.jobs.front()->saving.reset();
+    return ran;
+  }
   if (const auto committed = group.api->commit(); !committed) {
     // SQLite takes a whole transaction back when one of its writes finds the disk full; commit() only says
     // that it did.

@@ -63,9 +63,9 @@ Chunks::Hash Chunks::key_of(std::string_view hash) {
   return out;
 }
 
-void Chunks::know(std::string_view hash, std::int64_t chunk) {
+void Chunks::know(const Hash& hash, std::int64_t chunk) {
   if (known_.size() >= kKnownMax) known_.clear();
-  known_[key_of(hash)] = chunk;
+  known_[hash] = chunk;
 }
 
 void Chunks::forget() {
@@ -87,6 +87,8 @@ Status Chunks::forget_if_changed() {
 }
 
 std::string_view Chunks::pack(std::string_view bytes) {
+  // Packing a small one takes longer than writing it as it is.
+  if (bytes.size() <= kChunkBytesMin) return bytes;
   if (!compressor_) compressor_.reset(ZSTD_createCCtx());
   PAWL_CHECK(compressor_ != nullptr);
   buffer_.resize(ZSTD_COMPRESSBOUND(kChunkBytesMax));
@@ -128,37 +130,48 @@ Result<std::optional<std::int64_t>> Chunks::find_stored(std::string_view hash, s
 Result<std::int64_t> Chunks::insert(std::string_view hash, std::string_view bytes) {
   const auto packed = pack(bytes);
   PAWL_TRY(auto query, connection_.query("insert_chunk"));
-  query.bind(static_cast<std::int64_t>(bytes.size())).bind_blob(hash).bind_blob(packed);
-  PAWL_TRY([[maybe_unused]] const bool row, query.next());
-  return query.number(0);
+  PAWL_OK(query.bind(static_cast<std::int64_t>(bytes.size())).bind_blob(hash).bind_blob(packed).run());
+  return connection_.last_inserted();
 }
 
-Result<Chunks::Found> Chunks::find_or_insert(std::string_view bytes) {
-  const std::string hash = blake3_bytes(bytes);
-  if (const auto known = known_.find(key_of(hash)); known != known_.end()) return Found{known->second, false};
-  PAWL_TRY(const auto stored, find_stored(hash, bytes));
+Result<Chunks::Found> Chunks::find_or_insert(const Hash& hash, std::string_view bytes) {
+  if (const auto known = known_.find(hash); known != known_.end()) return Found{known->second, false};
+  const std::string_view key(hash.data(), hash.size());
+  PAWL_TRY(const auto stored, find_stored(key, bytes));
   Found out;
   if (stored) {
     out.chunk = *stored;
   } else {
-    PAWL_TRY(out.chunk, insert(hash, bytes));
+    PAWL_TRY(out.chunk, insert(key, bytes));
     out.is_new = true;
   }
   know(hash, out.chunk);
   return out;
 }
 
-Result<ChunkList> Chunks::put(std::string payload, const ChunkList& before) {
+Chunks::Cut Chunks::first_cut(std::string_view rest) {
+  const std::size_t size = first_chunk(rest);
+  return {.size = size, .hash = key_of(blake3_bytes(rest.substr(0, size)))};
+}
+
+std::vector<Chunks::Cut> Chunks::cut(std::string_view payload) {
+  std::vector<Cut> out;
+  for (; !payload.empty(); payload.remove_prefix(out.back().size)) out.push_back(first_cut(payload));
+  return out;
+}
+
+Result<ChunkList> Chunks::put(std::string payload, const std::vector<Cut>& cuts, const ChunkList& before) {
   PAWL_OK(forget_if_changed());
   std::vector<Piece> pieces;
   ChunkList out, fresh;
   LastPayload::Follower follower(last_);
   for (std::size_t offset = 0; offset < payload.size(); offset += pieces.back().size) {
     const auto rest = std::string_view(payload).substr(offset);
-    auto piece = follower.expected(offset, rest);
+    auto piece = cuts.empty() ? follower.expected(offset, rest) : std::nullopt;
     if (!piece) {
-      piece = Piece{.size = first_chunk(rest)};
-      PAWL_TRY(const auto found, find_or_insert(rest.substr(0, piece->size)));
+      const Cut made = cuts.empty() ? first_cut(rest) : cuts[pieces.size()];
+      piece = Piece{.size = made.size};
+      PAWL_TRY(const auto found, find_or_insert(made.hash, rest.substr(0, made.size)));
       piece->chunk = found.chunk;
       if (found.is_new) fresh.push_back(found.chunk);
       follower.found(offset, found.chunk);
@@ -196,7 +209,7 @@ Result<std::optional<std::string>> Chunks::get(const ChunkList& list, std::int64
       forget();
       return damaged;
     }
-    know(hash, chunk);
+    know(key_of(hash), chunk);
     if (out.size() + bytes->size() > static_cast<std::size_t>(size)) return damaged;
     out += *bytes;
   }
@@ -213,10 +226,10 @@ Status Chunks::end_run(std::int64_t chunk) {
       PAWL_TRY(auto less, connection_.query("add_chunk_runs"));
       return less.bind(chunk).bind(-1).run();
     }
+    known_.erase(key_of(query.blob(1)));
   }
   PAWL_TRY(auto query, connection_.query("delete_chunk"));
-  PAWL_TRY(const bool row, query.bind(chunk).next());
-  if (row) known_.erase(key_of(query.blob(0)));
+  PAWL_OK(query.bind(chunk).run());
   if (last_.has(chunk)) last_ = {};
   return {};
 }

@@ -37,9 +37,17 @@ class Chunks {
  public:
   explicit Chunks(Connection& connection) : connection_(connection) {}
 
-  // Stores what is not there. `before`: what the checkpoint before of the same id has. A chunk that is there,
-  // and was neither written nor read by this object yet, is looked at, and mended when it is damaged.
-  Result<ChunkList> put(std::string payload, const ChunkList& before);
+  using Hash = std::array<char, 32>;
+  struct Cut {
+    std::size_t size = 0;
+    Hash hash{};
+  };
+  static std::vector<Cut> cut(std::string_view payload);
+
+  // Stores what is not there. `cuts`: the payload's; without them it is cut here, where it is not what the
+  // last payload was. `before`: what the checkpoint before of the same id has. A chunk that is there, and was
+  // neither written nor read by this object yet, is looked at, and mended when it is damaged.
+  Result<ChunkList> put(std::string payload, const std::vector<Cut>& cuts, const ChunkList& before);
   // Nothing: a chunk is missing or damaged, or they are not `size` bytes.
   Result<std::optional<std::string>> get(const ChunkList& list, std::int64_t size);
   // The oldest checkpoint of an id, which has `list`, goes; the next one has `next`.
@@ -51,13 +59,13 @@ class Chunks {
     std::int64_t chunk = 0;
     bool is_new = false;
   };
-  Result<Found> find_or_insert(std::string_view bytes);
+  Result<Found> find_or_insert(const Hash& hash, std::string_view bytes);
   // Looks `hash` up; a row that is not what it says gets `bytes`.
   Result<std::optional<std::int64_t>> find_stored(std::string_view hash, std::string_view bytes);
   Result<std::int64_t> insert(std::string_view hash, std::string_view bytes);
   Status end_run(std::int64_t chunk);
   Status forget_if_changed();
-  void know(std::string_view hash, std::int64_t chunk);
+  void know(const Hash& hash, std::int64_t chunk);
   void remember(std::string payload, const std::vector<Piece>& pieces);
 
   std::string_view pack(std::string_view bytes);
@@ -70,7 +78,6 @@ class Chunks {
   struct FreeDecompressor {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
-  using Hash = std::array<char, 32>;
   struct FirstBytes {  // of a hash are a hash
     std::size_t operator()(const Hash& hash) const {
       std::size_t out = 0;
@@ -79,6 +86,7 @@ class Chunks {
     }
   };
   static Hash key_of(std::string_view hash);
+  static Cut first_cut(std::string_view rest);
 
   Connection& connection_;
   std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written or read whole by this object

@@ -235,7 +235,10 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
       if (auto problem = co_await prepare_large(sink, job, sink.size_max)) co_return problem;
       life_.state = State::kReading;
     }
-    if (saves && sink.saving) job.saving = std::move(sink.saving);
+    if (saves && sink.saving) {
+      job.saving = std::move(sink.saving);
+      if (sink.size > kAsideBytes) co_await aside([&job] { job.saving->prepare(); });
+    }
     job.call.body = sink.body;
     co_return std::nullopt;
   }
@@ -248,6 +251,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     job.api = std::move(*api);
     auto saving = job.api->begin_save(job.call, hub_.clock.wall());
     if (!saving) co_return problem(saving.error());
+    (*saving)->expect(bytes);
     if (const auto appended = (*saving)->append(sink.body); !appended) co_return problem(appended.error());
     sink.saving = std::move(*saving);
     sink.body = {};
@@ -261,6 +265,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
       if (const auto api = hub_.episodes.find(job.key)) {
         const std::size_t bytes = (*api)->answer_bytes(job.call);
         if (bytes > kSmallBytes) co_await take_turn(bytes);
+        if (job.call.route.verb == Verb::kLoad && bytes > kAsideBytes) co_await load_aside(job);
       }
     }
     const MonoTime asked = hub_.clock.mono();
@@ -278,6 +283,13 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     }
   }
 
+  asio::awaitable<void> load_aside(Job& job) {
+    job.call.loaded = std::make_shared<std::optional<Loaded>>();
+    const std::string path = hub_.episodes.path_of(job.key);
+    const WallTime now = hub_.clock.wall();
+    co_await aside([&] { *job.call.loaded = load_beside(path, job.call, now); });
+  }
+
   // --- turns
 
   asio::awaitable<void> take_turn(std::size_t bytes) {
@@ -291,6 +303,20 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   }
   void give_back_turn() {
     if (const auto bytes = std::exchange(life_.turn_bytes, 0); bytes > 0) hub_.turns.give_back(bytes);
+  }
+
+  // Does `work` while others are served; nothing that it touches may be theirs.
+  template <typename Work>
+  asio::awaitable<void> aside(Work work) {
+    life_.state = State::kWorking;
+    std::exception_ptr thrown;
+    co_await until_called([&](std::move_only_function<void()> done) {
+      hub_.aside.run(std::ref(work), [&thrown, done = std::move(done)](std::exception_ptr what) mutable {
+        thrown = std::move(what);
+        done();
+      });
+    });
+    if (thrown) std::rethrow_exception(thrown);
   }
 
   // --- refusing

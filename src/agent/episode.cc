@@ -86,20 +86,21 @@ Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(Connection& connect
   return Snapshot(&connection);
 }
 
-Status EpisodeStore::begin_group() {
+Status EpisodeStore::begin_group(bool alone) {
   PAWL_CHECK(!group_);
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
-  shared_.emplace(*connection_, store::sqlite::Connection::Parts::kSavepoints);
+  using Parts = store::sqlite::Connection::Parts;
+  shared_.emplace(*connection_, alone ? Parts::kPlain : Parts::kSavepoints);
   return {};
 }
 
 Status EpisodeStore::commit() {
   PAWL_CHECK(group_);
-  shared_.reset();
   // A full disk or a bad page makes SQLite take back the whole transaction
   // (sqlite.org/lang_transaction.html).
-  const bool open = connection_->in_transaction();
+  const bool open = connection_->in_transaction() && !connection_->spoilt();
+  shared_.reset();
   Status done = open ? group_->commit()
                      : fail(ErrorKind::kUnavailable, "episode " + connection_->path() +
                                                          ": what was told was taken back; tell it again");
@@ -118,6 +119,7 @@ void EpisodeStore::roll_back() {
 void EpisodeStore::forget() {
   chunks_.forget();
   steps_.reset();
+  spent_.reset();
 }
 
 Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes) {
@@ -156,17 +158,20 @@ Result<std::int64_t> EpisodeStore::total(std::string_view name) {
 }
 
 Result<std::int64_t> EpisodeStore::add_total(std::string_view name, std::int64_t more) {
-  PAWL_TRY(auto query, connection_->query("add_total"));
-  PAWL_TRY(const bool row, query.bind(name).bind(more).next());
-  if (!row)
+  {
+    PAWL_TRY(auto query, connection_->query("add_total"));
+    PAWL_OK(query.bind(name).bind(more).run());
+  }
+  if (connection_->changes() == 0)
     return fail(ErrorKind::kCorrupt,
                 fmt::format("episode {} has no total of its {}", connection_->path(), name));
-  return query.number(0);
+  return total(name);
 }
 
 Status EpisodeStore::count(std::string_view name, std::int64_t most, std::string_view what) {
-  PAWL_TRY(const std::int64_t now, add_total(name, 1));
-  if (now > most) return fail(ErrorKind::kExhausted, fmt::format("the episode has its {} {}", most, what));
+  PAWL_TRY(const std::int64_t now, total(name));
+  if (now >= most) return fail(ErrorKind::kExhausted, fmt::format("the episode has its {} {}", most, what));
+  PAWL_TRY([[maybe_unused]] const std::int64_t more, add_total(name, 1));
   return {};
 }
 

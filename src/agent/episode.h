@@ -154,7 +154,10 @@ class Episode {
 
   // Verbs between these two are one transaction: their answers may be told when commit() has returned. When
   // commit() fails none of them happened. A verb that fails leaves nothing of itself.
-  virtual Status begin_group() = 0;
+  // `alone`: of one verb, which is taken back with the whole group when it fails after it has written;
+  // spoilt() says so, and then commit() fails. That is cheaper than being ready to take back each.
+  virtual Status begin_group(bool alone = false) = 0;
+  virtual bool spoilt() const = 0;
   virtual Status commit() = 0;
   virtual void roll_back() = 0;
 
@@ -164,6 +167,10 @@ class Episode {
    public:
     virtual ~Saving() = default;
     virtual Status append(std::string_view bytes) = 0;
+    virtual void expect(std::size_t bytes) = 0;  // in all, at most: they need no second place while they come
+    // Cuts and hashes what was appended, all of it: most of what finish() does for a large payload. Another
+    // thread may call it, when nobody uses this object meanwhile.
+    virtual void prepare() = 0;
     // `keep`: how many of this id are left at most, 0 for all of them.
     virtual Result<Checkpoint> finish() = 0;
   };

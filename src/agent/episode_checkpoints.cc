@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "agent/chunker.h"
 #include "agent/episode_store.h"
 #include "agent/fields.h"
 #include "base/hash.h"
@@ -57,23 +58,25 @@ class EpisodeStore::Receiving final : public Episode::Saving {
  public:
   Receiving(EpisodeStore& store, SaveSpec spec, WallTime now)
       : store_(store), bytes_of_all_(store.receiving_bytes_), spec_(std::move(spec)), now_(now) {}
-  ~Receiving() override { *bytes_of_all_ -= static_cast<std::int64_t>(payload_.size()); }
+  ~Receiving() override { *bytes_of_all_ -= static_cast<std::int64_t>(payload_.bytes.size()); }
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
 
   Status append(std::string_view bytes) override {
     const auto more = static_cast<std::int64_t>(bytes.size());
-    if (static_cast<std::int64_t>(payload_.size()) + more > kPayloadBytesMax)
+    if (static_cast<std::int64_t>(payload_.bytes.size()) + more > kPayloadBytesMax)
       return fail(ErrorKind::kExhausted,
                   "a checkpoint has at most " + std::to_string(kPayloadBytesMax) + " bytes");
     if (*bytes_of_all_ + more > kReceivedBytesMax)
       return fail(ErrorKind::kExhausted, "too many checkpoints are being saved at once; save it again later");
-    payload_ += bytes;
+    payload_.bytes += bytes;
     *bytes_of_all_ += more;
     return {};
   }
+  void expect(std::size_t bytes) override { payload_.bytes.reserve(bytes); }
+  void prepare() override { payload_.prepare(); }
   Result<Checkpoint> finish() override {
-    *bytes_of_all_ -= static_cast<std::int64_t>(payload_.size());
+    *bytes_of_all_ -= static_cast<std::int64_t>(payload_.bytes.size());
     return store_.save(spec_, std::exchange(payload_, {}), now_);
   }
 
@@ -82,7 +85,7 @@ class EpisodeStore::Receiving final : public Episode::Saving {
   const std::shared_ptr<std::int64_t> bytes_of_all_;
   const SaveSpec spec_;
   const WallTime now_;
-  std::string payload_;
+  Payload payload_;
 };
 
 Result<std::unique_ptr<Episode::Saving>> EpisodeStore::begin_save(SaveSpec spec, WallTime now) {
@@ -137,20 +140,28 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& 
   return query.run();
 }
 
-Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, std::string payload, WallTime now) {
+void EpisodeStore::Payload::prepare() {
+  cuts = Chunks::cut(bytes);
+  hash = cuts.size() == 1 ? to_hex({cuts.front().hash.data(), cuts.front().hash.size()}) : blake3_hex(bytes);
+}
+
+Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, WallTime now) {
+  const std::size_t size = payload.bytes.size();
+  if (size <= kChunkBytesMin) payload.prepare();  // one chunk, and one hash of both
   Checkpoint made{.id = spec.id,
-                  .hash = blake3_hex(payload),
-                  .size = static_cast<std::int64_t>(payload.size()),
+                  .hash = payload.hash.empty() ? blake3_hex(payload.bytes) : payload.hash,
+                  .size = static_cast<std::int64_t>(size),
                   .metadata = spec.metadata,
                   .spent = spec.spent,
                   .fingerprint = spec.fingerprint,
                   .saved_at = rfc3339(now)};
   const auto write = [&]() -> Status {
-    PAWL_TRY(auto transaction, begin("agent_save", payload.size() + kMetadataBytesMax));
+    PAWL_TRY(auto transaction, begin("agent_save", size + kMetadataBytesMax));
     PAWL_OK(count("checkpoints", kCheckpointsMax, "checkpoints"));
     PAWL_TRY(made.seq, add_total("checkpoint_seq", 1));
     PAWL_TRY(const auto before, checkpoint("newest_of_id", spec.id, kAnySeq));
-    PAWL_TRY(const auto chunks, chunks_.put(std::move(payload), before ? before->chunks : ChunkList()));
+    PAWL_TRY(const auto chunks,
+             chunks_.put(std::move(payload.bytes), payload.cuts, before ? before->chunks : ChunkList()));
     PAWL_OK(insert_checkpoint(made, chunks));
     if (spec.keep > 0) PAWL_OK(remove_older(spec.id, spec.keep));
     return transaction.commit();

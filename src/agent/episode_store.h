@@ -27,7 +27,8 @@ class EpisodeStore final : public Episode {
   // Makes the tables of a new file. kNotFound: it has none, and may not be written.
   Status prepare();
 
-  Status begin_group() override;
+  Status begin_group(bool alone) override;
+  bool spoilt() const override { return connection_->spoilt(); }
   Status commit() override;
   void roll_back() override;
 
@@ -103,7 +104,13 @@ class EpisodeStore final : public Episode {
   static Stored read_checkpoint(const Query& query);
   Result<std::optional<Stored>> checkpoint(std::string_view statement, const std::string& id,
                                            std::int64_t seq);
-  Result<Checkpoint> save(const SaveSpec& spec, std::string payload, WallTime now);
+  struct Payload {
+    std::string bytes;
+    std::string hash;  // "" until it is prepared
+    std::vector<Chunks::Cut> cuts;
+    void prepare();
+  };
+  Result<Checkpoint> save(const SaveSpec& spec, Payload payload, WallTime now);
   Status insert_checkpoint(const Checkpoint& made, const ChunkList& chunks);
   Status remove_older(const std::string& id, std::int64_t keep);
   // `stored` is its id's oldest; returns the one after it.
@@ -146,7 +153,9 @@ class EpisodeStore final : public Episode {
   std::optional<Connection::Shared> shared_;  // while group_ is open
   // Of the file, with what may have been added since it was asked: rather more than there are.
   std::optional<std::int64_t> used_bytes_;
-  std::optional<std::int64_t> steps_;  // how many there are; nobody else writes
+  // How many there are, and what usage adds up to; nobody else writes.
+  std::optional<std::int64_t> steps_;
+  std::optional<Spent> spent_;
 };
 
 }  // namespace pawl::agent

@@ -74,6 +74,7 @@ Status EpisodeStore::add_usage(const Usage& usage, WallTime now) {
     }
   }
   PAWL_OK(count("usage", kUsageRowsMax, "reports of usage"));
+  spent_.reset();
   // A hundred thousand reports of the largest numbers are more than 63 bits.
   constexpr std::int64_t kSumMax = 1LL << 62;
   PAWL_TRY(const std::int64_t usd, add_total("usd_micros", usage.usd_micros.value_or(0)));
@@ -92,10 +93,12 @@ Status EpisodeStore::add_usage(const Usage& usage, WallTime now) {
 }
 
 Result<Spent> EpisodeStore::spent() {
+  if (spent_) return *spent_;
   PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
   Spent out;
   PAWL_TRY(out.usd_micros, total("usd_micros"));
   PAWL_TRY(out.tokens, total("tokens"));
+  if (access_ == Access::kReadWrite) spent_ = out;
   return out;
 }
 

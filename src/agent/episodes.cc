@@ -59,6 +59,10 @@ std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key
   return found->second.api;
 }
 
+std::string Episodes::path_of(const EpisodeKey& key) const {
+  return episode_path(spec_.pawl_folder, key).value_or(std::string());
+}
+
 Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
   PAWL_TRY(const auto path, episode_path(spec_.pawl_folder, context.key));
   PAWL_TRY(auto episode, Episode::open(path, Episode::Access::kReadWrite));

@@ -26,6 +26,7 @@ class Episodes {
   // Opens it when it is not open; then one that nobody has used for the longest time may be closed. Who holds
   // what this returns uses it.
   std::expected<std::shared_ptr<Api>, Answer> find(const EpisodeKey& key);
+  std::string path_of(const EpisodeKey& key) const;  // of one that was found
 
  private:
   using Name = std::pair<std::string, std::string>;  // goal, episode

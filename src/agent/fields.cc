@@ -4,6 +4,7 @@
 #include <string>
 
 #include "agent/agent.h"
+#include "agent/body.h"
 
 namespace pawl::agent {
 namespace {
@@ -27,7 +28,7 @@ bool has_control(std::string_view text) {
 Status check_text(std::string_view field, std::string_view text, std::size_t bytes_max) {
   if (text.size() > bytes_max)
     return invalid(field, std::to_string(text.size()) + " bytes are more than " + std::to_string(bytes_max));
-  if (valid_utf8(text) != text) return invalid(field, "it is not UTF-8");
+  if (!is_valid_utf8(text)) return invalid(field, "it is not UTF-8");
   return {};
 }
 

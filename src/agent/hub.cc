@@ -38,7 +38,8 @@ Hub::Hub(boost::asio::io_context& io, Episodes& of, const os::Clock& at)
     : context(io),
       episodes(of),
       clock(at),
-      batch(of, at, [this] { boost::asio::post(context, [this] { batch.run(); }); }) {
+      batch(of, at, [this] { boost::asio::post(context, [this] { batch.run(); }); }),
+      aside(io) {
   batch.on_answered = [this](const EpisodeKey& key) {
     for (const auto& connection : connections_) connection->question_answered(key);
   };

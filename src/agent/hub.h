@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/aside.h"
 #include "agent/batch.h"
 #include "agent/episodes.h"
 #include "agent/turns.h"
@@ -24,6 +25,8 @@ constexpr std::size_t kStrangersMax = 256;   // that have not: each costs a desc
 constexpr std::size_t kSmallBytes = 256 << 10;
 constexpr std::size_t kTurnsBytes = 160 << 20;
 constexpr std::size_t kMemoryBytesMax = 512 << 20;
+// A payload up to this is cut, hashed and read in the server's own thread: some milliseconds at most.
+constexpr std::size_t kAsideBytes = 2 << 20;
 
 constexpr std::int64_t kSilenceMs = 30'000;  // of a request that is not whole, or an answer that is not read
 // Somebody who holds a turn that others wait for, in all and without a sign of life.
@@ -65,6 +68,7 @@ class Hub {
   os::SystemRandom random;
   Batch batch;
   Turns turns{kTurnsBytes};
+  Aside aside;
   std::string session;  // of requests that name none; "": each connection is one
   bool stopping = false;
 

@@ -7,12 +7,11 @@
 
 #include "agent/body.h"
 #include "os/file.h"
+#include "support/episode_fixture.h"
 #include "support/temp_folder.h"
 
 namespace pawl::agent {
 namespace {
-
-constexpr WallTime kNow{1'780'000'000'000'000};
 
 class ApiTest : public ::testing::Test {
  protected:
@@ -370,6 +369,33 @@ TEST_F(ApiTest, ChildrenAreOnes) {
   EXPECT_EQ(json(ask("GET", "/v1/children?after=coder-0/1.0"))["children"].size(), 0U);
 }
 
+TEST_F(ApiTest, WhatWasLoadedBesideIsAnsweredOnce) {
+  const std::string old_payload(3000, 'a'), new_payload(3000, 'b');
+  ASSERT_EQ(ask("PUT", "/v1/checkpoint?id=a", old_payload).status, 201);
+  ASSERT_EQ(ask("PUT", "/v1/checkpoint?id=a", new_payload).status, 201);
+  const auto path = *episode_path(folder_.path(), {"run", "goal", "episode"});
+  open({.key = {"run", "goal", "episode"}, .model = "large", .plan = "p1"});
+  const auto call = [&](std::string_view target) {
+    return Call{.route = *find_route("GET", target, true), .session = "s2"};
+  };
+  EXPECT_EQ(load_beside(path, call("/v1/checkpoint?id=a"), kNow)->payload, new_payload);
+  EXPECT_FALSE(load_beside(path, call("/v1/checkpoint?id=b"), kNow)) << "there is none";
+  EXPECT_FALSE(load_beside(path + "x", call("/v1/checkpoint?id=a"), kNow));
+
+  Call asked = call("/v1/checkpoint?id=a");
+  asked.loaded = std::make_shared<std::optional<Loaded>>(
+      load_beside(path, call("/v1/checkpoint?id=a&seq=1"), kNow));  // not what load itself would find
+  EXPECT_EQ(api_->handle(asked, kNow).body, old_payload);
+  EXPECT_EQ(events("warm_restart"), 1);
+  EXPECT_EQ(api_->handle(asked, kNow).body, new_payload) << "again, when the group failed";
+
+  // Of damage tells the episode itself: nobody else may write.
+  run_sql(path, "UPDATE chunks SET bytes = x'00' WHERE chunk = (SELECT MAX(chunk) FROM chunks)");
+  EXPECT_FALSE(load_beside(path, call("/v1/checkpoint?id=a"), kNow));
+  EXPECT_EQ(ask("GET", "/v1/checkpoint?id=a").body, old_payload);
+  EXPECT_EQ(events("checkpoint_damaged"), 1);
+}
+
 TEST_F(ApiTest, WhatCanNotBeSavedIsRefused) {
   const auto answer = ask_in_vain("/v1/steps/begin", R"({"key":"k","kind":"effect","args_hash":"h"})");
   EXPECT_EQ(answer.status, 507);
@@ -403,6 +429,21 @@ TEST_F(ApiTest, BestEffortGoesOnUnsavedAndSavesTheEndWithTheBeginning) {
   EXPECT_EQ(ask("POST", "/v1/children/finish", R"({"child_id":"m-0/1.0","result":2})").status, 204);
   EXPECT_EQ(episode_->children()->front().state, "done");
   EXPECT_EQ(unsaved_.size(), 3U);
+}
+
+TEST_F(ApiTest, WhatWasBegunUnsavedIsBegunAgainAfterTheServersDeath) {
+  const Context best_effort{.key = {"run", "goal", "episode"}, .best_effort = true};
+  const std::string begin = R"({"key":"k","kind":"effect","args_hash":"h"})",
+                    end = R"({"key":"k","result":1})";
+  open(best_effort);
+  EXPECT_EQ(ask_in_vain("/v1/steps/begin", begin).status, 202);
+  open(best_effort);
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", end, "s2").status, 404);
+  const auto again = json(ask("POST", "/v1/steps/begin", begin, "s2"));
+  EXPECT_EQ(again["answer"], "run") << "it is not lost: nobody knows of it";
+  EXPECT_EQ(again["execution"], 1);
+  EXPECT_EQ(events("step_lost"), 0);
+  EXPECT_EQ(ask("POST", "/v1/steps/complete", end, "s2").status, 204);
 }
 
 TEST_F(ApiTest, BestEffortRefusesWhatNobodyCouldFind) {

@@ -49,6 +49,33 @@ TEST_F(Checkpoints, EveryFieldComesBack) {
   EXPECT_EQ(loaded->payload, "some bytes");
 }
 
+TEST_F(Checkpoints, WhatIsPreparedIsCutLikeWhatIsNot) {
+  const auto save_prepared = [&](const std::string& id, const std::string& payload) {
+    auto saving = *episode_->begin_save({.id = id}, kNow);
+    saving->expect(payload.size());
+    ASSERT_TRUE(saving->append(payload));
+    saving->prepare();
+    const auto saved = saving->finish();
+    ASSERT_TRUE(saved);
+    EXPECT_EQ(saved->hash, blake3_hex(payload));
+  };
+  for (const std::size_t size : {0, 1, 65'536, 3'000'000}) {
+    const std::string payload = state_text(size, size), changed = payload + "more";
+    ASSERT_TRUE(save(*episode_, "a", payload));
+    const auto chunks = chunk_count();
+    save_prepared("b", payload);
+    EXPECT_EQ(chunk_count(), chunks);
+    save_prepared("b", changed);
+    EXPECT_LE(chunk_count(), chunks + 2);
+    ASSERT_TRUE(save(*episode_, "b", changed));
+    EXPECT_LE(chunk_count(), chunks + 2);
+    expect_payload("a", payload);
+    expect_payload("b", changed);
+  }
+  ASSERT_TRUE(episode_->prune("", false));
+  EXPECT_EQ(chunk_count(), 0);
+}
+
 TEST_F(Checkpoints, PayloadsOfAllSizesComeBack) {
   for (const std::size_t size : {0, 1, 2047, 2048, 2049, 65'536, 1'000'001, 5'000'000}) {
     const std::string text = state_text(size), zeros(size, '\0');

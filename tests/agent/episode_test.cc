@@ -146,7 +146,9 @@ TEST_F(Episodes, AnEpisodeThatGoesWithAnOpenGroupTakesItBack) {
 
 TEST_F(Episodes, AVerbThatFailsInAGroupLeavesNothingOfItself) {
   sql("UPDATE totals SET value = 3999998 WHERE name = 'checkpoints'");
+  sql("UPDATE totals SET value = 1 << 62 WHERE name = 'tokens'");
   ASSERT_TRUE(episode_->begin_group());
+  EXPECT_EQ(episode_->add_usage({.id = "u", .input_tokens = 4}, kNow).error().kind, ErrorKind::kExhausted);
   ASSERT_TRUE(save(*episode_, "a", "1", 0));
   ASSERT_TRUE(save(*episode_, "a", "2", 0));
   EXPECT_EQ(save(*episode_, "a", state_text(50'000), 0).error().kind, ErrorKind::kExhausted);
@@ -160,6 +162,25 @@ TEST_F(Episodes, AVerbThatFailsInAGroupLeavesNothingOfItself) {
   EXPECT_EQ(number("SELECT COUNT(*) FROM chunks"), 2);
   EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'children'"), 1);
   EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'checkpoint_seq'"), 2);
+  EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 0)
+      << "it had counted itself when it failed";
+}
+
+TEST_F(Episodes, AVerbAloneInItsGroupIsTakenBackWithIt) {
+  sql("UPDATE totals SET value = 1 << 62 WHERE name = 'tokens'");
+  ASSERT_TRUE(episode_->begin_group(true));
+  EXPECT_FALSE(episode_->complete_step("none", "1", kNow));
+  EXPECT_FALSE(episode_->spoilt()) << "it had written nothing";
+  EXPECT_EQ(episode_->add_usage({.id = "u", .input_tokens = 4}, kNow).error().kind, ErrorKind::kExhausted);
+  EXPECT_TRUE(episode_->spoilt());
+  EXPECT_FALSE(episode_->commit());
+  EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 0);
+  sql("UPDATE totals SET value = 0 WHERE name = 'tokens'");
+  ASSERT_TRUE(episode_->begin_group(true));
+  ASSERT_TRUE(episode_->add_usage({.id = "u", .input_tokens = 4}, kNow));
+  EXPECT_FALSE(episode_->spoilt());
+  ASSERT_TRUE(episode_->commit());
+  EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 1);
 }
 
 // --- no room

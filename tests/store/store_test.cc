@@ -362,8 +362,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
             (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
-                                      "episodes", "cost", "owed", "plans",
-                                      "wide_rows"}));
+                                      "episodes", "cost", "owed", "plans", "wide_rows"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);

@@ -36,6 +36,16 @@ inline Result<Checkpoint> save(Episode& episode, const std::string& id, std::str
   return saving->finish();
 }
 
+// As somebody else would: with another connection, and no respect.
+inline void run_sql(const std::string& path, const std::string& text) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  char* message = nullptr;
+  EXPECT_EQ(sqlite3_exec(database, text.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
+  sqlite3_free(message);
+  sqlite3_close(database);
+}
+
 class EpisodeTest : public ::testing::Test {
  protected:
   void SetUp() override { reopen(); }
@@ -45,15 +55,7 @@ class EpisodeTest : public ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     episode_ = *std::move(opened);
   }
-  // As somebody else would: with another connection, and no respect.
-  void sql(const std::string& text) const {
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-    char* message = nullptr;
-    EXPECT_EQ(sqlite3_exec(database, text.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
-    sqlite3_free(message);
-    sqlite3_close(database);
-  }
+  void sql(const std::string& text) const { run_sql(path_, text); }
   std::int64_t number(const std::string& text) const {
     sqlite3* database = nullptr;
     EXPECT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);

@@ -42,7 +42,12 @@ class Wire {
     this.socket.ref();
     if (job.body === undefined) this.socket.write(job.head, "latin1");
     else if (typeof job.body === "string" && job.body.length <= SMALL_BYTES) this.socket.write(job.head + job.body);
-    else {
+    else if (typeof job.body !== "string" && job.body.length <= SMALL_BYTES) {
+      const all = Buffer.allocUnsafe(job.head.length + job.body.length);
+      all.write(job.head, "latin1");
+      all.set(job.body, job.head.length);
+      this.socket.write(all);
+    } else {
       this.socket.cork();
       this.socket.write(job.head, "latin1");
       this.socket.write(job.body);

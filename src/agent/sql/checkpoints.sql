@@ -3,15 +3,15 @@ SELECT chunk, size, bytes FROM chunks WHERE hash = ?1;
 -- name: chunk
 SELECT hash, size, bytes FROM chunks WHERE chunk = ?1;
 -- name: chunk_runs
-SELECT runs FROM chunks WHERE chunk = ?1;
+SELECT runs, hash FROM chunks WHERE chunk = ?1;
 -- name: add_chunk_runs
 UPDATE chunks SET runs = runs + ?2 WHERE chunk = ?1;
 -- name: insert_chunk
-INSERT INTO chunks (runs, size, hash, bytes) VALUES (1, ?1, ?2, ?3) RETURNING chunk;
+INSERT INTO chunks (runs, size, hash, bytes) VALUES (1, ?1, ?2, ?3);
 -- name: heal_chunk
 UPDATE chunks SET size = ?2, bytes = ?3 WHERE chunk = ?1;
 -- name: delete_chunk
-DELETE FROM chunks WHERE chunk = ?1 RETURNING hash;
+DELETE FROM chunks WHERE chunk = ?1;
 -- name: insert_checkpoint
 INSERT INTO checkpoints (seq, id, hash, size, metadata, usd_micros, tokens, milliseconds, fingerprint, saved_at, chunks, seal)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);

@@ -22,4 +22,5 @@ FROM pragma_page_count, pragma_freelist_count, pragma_page_size;
 -- name: total
 SELECT value FROM totals WHERE name = ?1;
 -- name: add_total
-UPDATE totals SET value = value + ?2 WHERE name = ?1 RETURNING value;
+-- Without RETURNING, which makes a table for each answer.
+UPDATE totals SET value = value + ?2 WHERE name = ?1;

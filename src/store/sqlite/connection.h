@@ -118,6 +118,7 @@ class Connection {
   void spoil() { spoilt_ = true; }
   std::int64_t total_changes() { return sqlite3_total_changes64(database_.get()); }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
+  std::int64_t last_inserted() { return sqlite3_last_insert_rowid(database_.get()); }  // its row id
 
   // What a SQLite result code means for the caller.
   static std::unexpected<Error> failure(int code, sqlite3* database, const std::string& path);

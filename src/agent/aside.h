@@ -1,0 +1,39 @@
+// What takes long, in another thread, one piece of work after the other: who asked for little does not wait
+// for who asked for much. A detail of connection.cc.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace pawl::agent {
+
+class Aside {
+ public:
+  explicit Aside(boost::asio::io_context& context) : context_(context) {}
+
+  // `work` in the thread, then `done` in the context's, with what `work` threw. Who waits for `done` keeps
+  // the context running.
+  void run(std::move_only_function<void()> work, std::move_only_function<void(std::exception_ptr)> done) {
+    if (!thread_) thread_.emplace(1);  // most agents never save or load what is large
+    boost::asio::post(*thread_, [this, work = std::move(work), done = std::move(done)]() mutable {
+      std::exception_ptr thrown;
+      try {
+        std::exchange(work, nullptr)();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      boost::asio::post(context_, [done = std::move(done), thrown]() mutable { done(thrown); });
+    });
+  }
+
+ private:
+  boost::asio::io_context& context_;
+  std::optional<boost::asio::thread_pool> thread_;
+};
+
+}  // namespace pawl::agent
