@@ -198,6 +198,15 @@ class Egress(PawlTest):
                       "evil.test:0: refused: this name is not allowed"):
             self.assertIn(words, done.stderr)
 
+    def test_requests_by_another_spelling_are_refused(self):
+        curl = "curl -s -m 5 -o /dev/null -w '%{http_code} ' http://good.test/hello "
+        script = f"{curl} -X PROPFIND -H 'Host: other.test'; {curl} --request-target http://other.test/hello; {curl} -X PROPFIND"
+        self.assertEqual(self.outside(script).stdout, "501 404 501 ")
+        done = self.inside(script, "good.test:80", expect=0)
+        self.assertEqual(done.stdout, "000 000 501 ")
+        self.assertIn('the Host header names "other.test"', done.stderr)
+        self.assertIn('the request\'s target names "other.test"', done.stderr)
+
     def test_connections_have_a_rate(self):
         script = ("import socket, time\nstart = time.monotonic()\n"
                   "for _ in range(1000): socket.create_connection(('good.test', 80)).close()\n"

@@ -316,6 +316,27 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
   return {};
 }
 
+// Why what was said does not lead where it was allowed to; empty when it does.
+std::string Egress::objection(const Attempt& attempt, const OpeningResult& opening) const {
+  const auto leads_elsewhere = [&](const std::string& said) {
+    return said != attempt.host &&
+           !(attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)));
+  };
+  const std::string host = net::host_name(opening.host), target = net::host_name(opening.target);
+  switch (opening.kind) {
+    case Opening::kTls:
+      return leads_elsewhere(host) ? "refused: the TLS hello names \"" + host + "\"" : "";
+    case Opening::kHttp:
+      if (!opening.target.empty() && leads_elsewhere(target))
+        return "refused: the request's target names \"" + target + "\"";
+      return leads_elsewhere(host) ? "refused: the Host header names \"" + host + "\"" : "";
+    case Opening::kHttp2:
+      return "refused: HTTP/2 without TLS, which hides the host that it names";
+    default:
+      return "refused: a broken or slow TLS hello or HTTP request";
+  }
+}
+
 // Looks at what the sandbox says first and lets it pass only when it names the host that was allowed. A
 // server that speaks first is not kept waiting: then there is no name to check.
 bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
@@ -340,15 +361,9 @@ bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
       continue;
     }
     if (opening.kind == Opening::kOther) return true;
-    const std::string said = net::host_name(opening.host);
-    const bool named = opening.kind == Opening::kTls || opening.kind == Opening::kHttp;
-    if (named && (said == attempt.host ||
-                  (attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)))))
-      return true;
-    attempt.verdict = opening.kind == Opening::kTls ? "refused: the TLS hello names \"" + said + "\""
-                      : opening.kind == Opening::kHttp
-                          ? "refused: the Host header names \"" + said + "\""
-                          : "refused: a broken or slow TLS hello or HTTP request";
+    auto why = objection(attempt, opening);
+    if (why.empty()) return true;
+    attempt.verdict = std::move(why);
     return false;
   }
 }

@@ -25,6 +25,8 @@
 
 namespace pawl::sandbox::egress {
 
+struct OpeningResult;
+
 inline constexpr int kConnectionsMax = 4096;  // of one step
 inline constexpr int kConnectionsAtOnce = 128;
 // New ones of one step, in the long run; kConnectionsAtOnce of them may come in one go. A package manager
@@ -68,6 +70,7 @@ class Egress {
   void pass(Attempt& attempt, int inner);
   bool proxy_target(Attempt& attempt, int inner);
   os::UniqueFd connect_out(Attempt& attempt);
+  std::string objection(const Attempt& attempt, const OpeningResult& opening) const;
   bool check_opening(Attempt& attempt, int inner, int outer);
   void log(const Attempt& attempt);
   std::optional<std::uint32_t> address_of(const std::string& name);
