@@ -387,7 +387,14 @@ void Egress::pass(Attempt& attempt, int inner) {
 
 void Egress::log(const Attempt& attempt) {
   if (attempt.verdict.empty()) return;
-  if (attempt.verdict.starts_with("refused")) ++refused_;
+  // A flood of refusals must not hide what is let through after it.
+  const int before = attempt.verdict.starts_with("refused") ? refused_++ : 0;
+  const bool moved = attempt.count.sent + attempt.count.received > 0;  // let through, and cut off later
+  if (before < kRefusalsListedMax || moved) return tell(attempt);
+  if (before == kRefusalsListedMax) tell({.verdict = "refused: further refusals are counted, not listed"});
+}
+
+void Egress::tell(const Attempt& attempt) {
   Json line{{"time", rfc3339(os::SystemClock().wall())},
             {"host", attempt.host},
             {"port", attempt.port},
@@ -396,7 +403,7 @@ void Egress::log(const Attempt& attempt) {
             {"received", attempt.count.received},
             {"verdict", attempt.verdict}};
   const std::lock_guard guard(mutex_);
-  if (++lines_ <= kLogLinesMax) on_line_(canonical(line));
+  on_line_(canonical(line));
 }
 
 }  // namespace pawl::sandbox::egress
