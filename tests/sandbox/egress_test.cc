@@ -108,5 +108,16 @@ TEST_F(EgressTest, RefusalsDoNotHideWhatIsAllowed) {
   EXPECT_EQ(count(R"("verdict":"allowed")"), 1);
 }
 
+TEST_F(EgressTest, RefusedQuestionsOfEveryTypeAreLines) {
+  constexpr std::uint16_t kTypeText = 16, kTypeAaaa = 28;
+  const auto resolver = connected(SOCK_DGRAM, ports_[0]);
+  for (const auto type : {kTypeA, kTypeText, kTypeAaaa}) ASSERT_NE(ask(resolver, "evil", type), "");
+  EXPECT_EQ(egress_->refused(), 3);
+  lines();
+  EXPECT_EQ(count(R"("verdict":"refused: this name is not allowed")"), 1);
+  EXPECT_EQ(count("not allowed (a question of type 16)"), 1);
+  EXPECT_EQ(count("not allowed (a question of type 28)"), 1);
+}
+
 }  // namespace
 }  // namespace pawl::sandbox::egress

@@ -188,7 +188,9 @@ void Egress::answer_question() {
     Attempt attempt{.host = question->name};
     attempt.verdict =
         known ? "refused: too many names below an allowed one" : "refused: this name is not allowed";
-    if (question->type == kTypeA) log(attempt);
+    if (question->type != kTypeA)
+      attempt.verdict += " (a question of type " + std::to_string(question->type) + ")";
+    log(attempt);
   }
   const std::string reply = answer(*question, known && (address || question->type != kTypeA), address);
   sendto(sockets_[kResolverIndex].get(), reply.data(), reply.size(), MSG_NOSIGNAL,
