@@ -108,6 +108,16 @@ TEST_F(EgressTest, RefusalsDoNotHideWhatIsAllowed) {
   EXPECT_EQ(count(R"("verdict":"allowed")"), 1);
 }
 
+TEST_F(EgressTest, WhoLeavesTheProxyEarlyTakesNoPlace) {
+  for (int i = 0; i < kConnectionsAtOnce; ++i) say(connected(SOCK_STREAM, ports_[1]), "C");
+  os::SystemClock().sleep_ms(1000);
+  const auto client = connected(SOCK_STREAM, ports_[1]);
+  say(client, "CONNECT evil.test:443 HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(hear(client).starts_with("HTTP/1.1 403")) << "it is served";
+  lines();
+  EXPECT_EQ(count("too many connections"), 0);
+}
+
 TEST_F(EgressTest, RefusedQuestionsOfEveryTypeAreLines) {
   constexpr std::uint16_t kTypeText = 16, kTypeAaaa = 28;
   const auto resolver = connected(SOCK_DGRAM, ports_[0]);

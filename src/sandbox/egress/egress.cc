@@ -250,12 +250,19 @@ void Egress::connection(os::UniqueFd inner, std::size_t index) {
 bool Egress::proxy_target(Attempt& attempt, int inner) {
   std::array<char, kOpeningBytesMax> bytes{};
   ConnectRequest request;
-  while (!request.whole) {
-    if (!wait_for(inner, POLLIN, stop_read_.get(), kOpeningMs)) return false;
+  const os::SystemClock clock;
+  const std::int64_t deadline = clock.mono().micros + kOpeningMs * 1000;
+  for (ssize_t seen = 0; !request.whole;) {
+    if (clock.mono().micros > deadline || !wait_for(inner, POLLIN, stop_read_.get(), kOpeningMs))
+      return false;
+    pollfd closed{.fd = inner, .events = POLLRDHUP, .revents = 0};
+    poll(&closed, 1, 0);  // before the bytes: those of a closed connection are its last
     const ssize_t got = recv(inner, bytes.data(), bytes.size(), MSG_PEEK);
     if (got <= 0) return false;
     request = read_connect({bytes.data(), static_cast<std::size_t>(got)});
-    if (!request.whole) os::SystemClock().sleep_ms(1);  // peeked bytes stay readable
+    if (!request.whole && closed.revents != 0) return false;
+    if (got == seen) clock.sleep_ms(1);  // peeked bytes stay readable
+    seen = got;
   }
   recv(inner, bytes.data(), request.bytes, 0);
   const auto wanted = net::Allowlist::parse({request.target});
