@@ -129,7 +129,8 @@ Tests argument_tests(const Answers& answers) {
   return {{number("clone"), no_bit_of(kNewNamespaces, answers.refuse)},
           {number("unshare"), no_bit_of(kNewNamespaces | kNewTime, answers.refuse)},
           {number("ioctl"), one_of(1, kTerminalPushers, answers.refuse, kAllow)},
-          {number("socket"), one_of(0, kFamilies, kAllow, answers.no_family)}};
+          {number("socket"), one_of(0, kFamilies, kAllow, answers.no_family)},
+          {number("socketpair"), one_of(0, kFamilies, kAllow, answers.no_family)}};
 }
 
 // The answer for each call, as ranges.
@@ -225,8 +226,9 @@ void check(const Program& program, const std::vector<Range>& ranges, const Answe
             (flag & (kNewNamespaces | kNewTime)) != 0 ? answers.refuse : kAllow);
     }
     for (std::uint32_t family = 0; family < 64; ++family)
-      check(program, "socket", high | family, 0,
-            std::ranges::count(kFamilies, family) == 1 ? kAllow : answers.no_family);
+      for (const char* call : {"socket", "socketpair"})
+        check(program, call, high | family, 0,
+              std::ranges::count(kFamilies, family) == 1 ? kAllow : answers.no_family);
     for (std::uint32_t request = 0x5400; request < 0x5500; ++request)
       check(program, "ioctl", 0, high | request,
             std::ranges::count(kTerminalPushers, request) == 1 ? answers.refuse : kAllow);
