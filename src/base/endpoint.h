@@ -25,9 +25,9 @@ struct Address {
 };
 bool parse_address(std::string_view text, Address& out);
 std::string to_text(const Address& address);
-// Private, loopback, link-local (where clouds keep their metadata), shared, multicast, reserved, or a
-// wrapping of such a one (IANA's special-purpose registries, RFC 6890): nothing that a name of the internet
-// leads to.
+// Private, loopback, link-local (where clouds keep their metadata), Azure's WireServer, shared, multicast,
+// reserved, or a wrapping of such a one (IANA's special-purpose registries, RFC 6890): nothing that a name of
+// the internet leads to.
 bool is_special(const Address& address);
 
 struct Endpoint {

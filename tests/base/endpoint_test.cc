@@ -47,6 +47,7 @@ TEST(Endpoint, AddressesThatNoPublicNameLeadsTo) {
                               "127.0.0.1",
                               "127.255.255.255",
                               "169.254.169.254",
+                              "168.63.129.16",
                               "172.16.0.1",
                               "172.31.255.255",
                               "192.168.1.1",
@@ -66,8 +67,8 @@ TEST(Endpoint, AddressesThatNoPublicNameLeadsTo) {
                               "2002:7f00:1::",
                               "2001::1"})
     EXPECT_TRUE(is_special(address(special))) << special;
-  for (const char* open :
-       {"1.1.1.1", "93.184.215.14", "172.32.0.1", "100.128.0.1", "198.20.0.1", "2606:2800::1", "2a00::1"})
+  for (const char* open : {"1.1.1.1", "93.184.215.14", "172.32.0.1", "168.63.129.17", "100.128.0.1",
+                           "198.20.0.1", "2606:2800::1", "2a00::1"})
     EXPECT_FALSE(is_special(address(open))) << open;
 }
 

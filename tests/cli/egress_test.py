@@ -198,6 +198,15 @@ class Egress(PawlTest):
                       "evil.test:0: refused: this name is not allowed"):
             self.assertIn(words, done.stderr)
 
+    def test_requests_by_another_spelling_are_refused(self):
+        curl = "curl -s -m 5 -o /dev/null -w '%{http_code} ' http://good.test/hello "
+        script = f"{curl} -X PROPFIND -H 'Host: other.test'; {curl} --request-target http://other.test/hello; {curl} -X PROPFIND"
+        self.assertEqual(self.outside(script).stdout, "501 404 501 ")
+        done = self.inside(script, "good.test:80", expect=0)
+        self.assertEqual(done.stdout, "000 000 501 ")
+        self.assertIn('the Host header names "other.test"', done.stderr)
+        self.assertIn('the request\'s target names "other.test"', done.stderr)
+
     def test_connections_have_a_rate(self):
         script = ("import socket, time\nstart = time.monotonic()\n"
                   "for _ in range(1000): socket.create_connection(('good.test', 80)).close()\n"
@@ -267,10 +276,10 @@ tiers:
         self.pawl("run", "plan.yaml", expect=0)
         step = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]
         self.assertEqual(step["run"]["egress_allowlist"], ["good.test:80"])
-        self.assertEqual([tried["host"] for tried in step["network_refused"]], ["evil.test"])
+        self.assertEqual([tried["host"] for tried in step["network_refused"]], ["evil.test"] * 2, "for IPv4 and IPv6")
         told = {s["kind"]: s["details"].get("egress_refused")
                 for s in self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]}
-        self.assertEqual(told, {"agent": 1, "build": None})
+        self.assertEqual(told, {"agent": 2, "build": None})
         self.assertIn("network: evil.test:0: refused", self.pawl("inspect", "last", expect=0).stdout)
         network = self.pawl("logs", "last", "p", "--network", expect=0).stdout
         self.assertIn('"host":"good.test"', network)

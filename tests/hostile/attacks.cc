@@ -238,6 +238,11 @@ const std::map<std::string, Attack>& attacks() {
          return unless(EPERM, ioctl(own_terminal(), TIOCLINUX, &code));
        }},
       {"packet_socket", [](auto&) { return unless(EAFNOSUPPORT, socket(AF_PACKET, SOCK_RAW, 0)); }},
+      {"packet_socketpair",
+       [](auto&) {
+         int ends[2];
+         return unless(EAFNOSUPPORT, socketpair(AF_PACKET, SOCK_RAW, 0, ends));
+       }},
       {"vsock_socket", [](auto&) { return unless(EAFNOSUPPORT, socket(AF_VSOCK, SOCK_STREAM, 0)); }},
       {"key_socket_high_bits",
        [](auto&) {

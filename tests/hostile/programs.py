@@ -35,6 +35,7 @@ CALLS = [
     ("tiocsti_high_bits", "", SECCOMP, "the kernel looks at 32 bits of the request, a careless filter at 64"),
     ("tioclinux", "", SECCOMP, "types by the console's clipboard"),
     ("packet_socket", "", SECCOMP, "raw packets"),
+    ("packet_socketpair", "", SECCOMP, "the same code of the kernel by another call"),
     ("vsock_socket", "", SECCOMP, "reaches the hypervisor, past every network namespace"),
     ("key_socket_high_bits", "", SECCOMP, "the family, too, is 32 bits"),
     ("file_handle", "", SECCOMP, "the first half of opening files by number, past every path"),

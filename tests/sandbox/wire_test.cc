@@ -80,6 +80,57 @@ TEST(Wire, TheHostOfARequest) {
   EXPECT_EQ(read_opening("GET /" + std::string(kOpeningBytesMax, 'x')).kind, Opening::kBad);
 }
 
+// A server takes each of these for a request of other.test.
+TEST(Wire, ARequestByAnotherSpelling) {
+  const auto names_other = [](const OpeningResult& opening) {
+    return opening.kind == Opening::kHttp &&
+           (opening.target.empty() ? opening.host : opening.target) == "other.test";
+  };
+  for (const char* text :
+       {"\r\nGET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+        "\n\r\n \tGET / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+        "PROPFIND / HTTP/1.1\r\nHost: other.test\r\n\r\n", "x-1 / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+        "get / HTTP/1.1\r\nHost: other.test\r\n\r\n", "PROPFIND /\r\nHost: other.test\r\n\r\n",
+        "GET\t/ HTTP/1.1\r\nHost: other.test\r\n\r\n", "GET / HTTP/1.1\nHost: other.test\n\n",
+        "GET / HTTP/1.1\nHost: other.test\r\n\nGET / HTTP/1.1\r\nHost: good.test\r\n\r\n",
+        "GET http://other.test/ HTTP/1.1\r\nHost: good.test\r\n\r\n",
+        "GET  hTTp://other.test:80?x HTTP/1.1\r\nHost: good.test\r\n\r\n",
+        "CONNECT other.test:443 HTTP/1.1\r\nHost: good.test\r\n\r\n"})
+    EXPECT_TRUE(names_other(read_opening(text))) << text;
+  EXPECT_EQ(read_opening("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").kind, Opening::kHttp2);
+  EXPECT_EQ(read_opening("\r\nPRI ").kind, Opening::kHttp2);
+  for (const std::string& more :
+       {std::string("\r\n"), std::string("PROP"), std::string("GET\r"), std::string("x y")})
+    EXPECT_EQ(read_opening(more).kind, Opening::kMore) << more;
+}
+
+TEST(Wire, WhatServersReadInTwoWaysIsBad) {
+  for (const std::string& text :
+       {std::string("GET / HTTP/1.1\r\nX: y\rHost: b\r\n\r\n"), std::string("GET\r/\rHTTP/1.1\nHost: b\n\n"),
+        std::string("GET / HTTP/1.1\r\nHost : b\r\n\r\n"), std::string("GET / HTTP/1.1\r\n Host: b\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n", 32),
+        std::string("GET / HTTP/1.1\r\nHost: a:80@b\r\n\r\n"),
+        std::string("GET b HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string("GET http:b HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string("GET http:///b HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string("GET http://a:1@b/ HTTP/1.1\r\nHost: a\r\n\r\n")})
+    EXPECT_EQ(read_opening(text).kind, Opening::kBad) << text;
+  EXPECT_EQ(read_opening("GET http://a@b/ HTTP/1.1\r\nHost: a\r\n\r\n").target, "a@b")
+      << "no name that is allowed";
+}
+
+TEST(Wire, WhatOnlyLooksLikeARequest) {
+  for (const std::string& text :
+       {std::string("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
+        std::string("0033git-upload-pack /project.git\0host=good.test\0", 51), std::string("get key\r\n"),
+        std::string("PING\r\n"), std::string("*1\r\n$4\r\nPING\r\n"), std::string("{\"a\": 1}"),
+        std::string("\0\0\0\x08", 4)})
+    EXPECT_EQ(read_opening(text).kind, Opening::kOther) << text;
+  EXPECT_EQ(read_opening("SSH-2.0-x / HTTP/1.1\r\nHost: b\r\n\r\n").host, "b");
+  EXPECT_EQ(read_opening("SSH-2.0-x ").kind, Opening::kMore);
+}
+
 TEST(Wire, TheTargetOfAConnect) {
   EXPECT_FALSE(read_connect("CONNECT a:443 HTTP/1.1\r\n").whole);
   const auto request = read_connect("CONNECT a:443 HTTP/1.1\r\nHost: b\r\n\r\nrest");

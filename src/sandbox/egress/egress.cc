@@ -188,7 +188,9 @@ void Egress::answer_question() {
     Attempt attempt{.host = question->name};
     attempt.verdict =
         known ? "refused: too many names below an allowed one" : "refused: this name is not allowed";
-    if (question->type == kTypeA) log(attempt);
+    if (question->type != kTypeA)
+      attempt.verdict += " (a question of type " + std::to_string(question->type) + ")";
+    log(attempt);
   }
   const std::string reply = answer(*question, known && (address || question->type != kTypeA), address);
   sendto(sockets_[kResolverIndex].get(), reply.data(), reply.size(), MSG_NOSIGNAL,
@@ -248,12 +250,19 @@ void Egress::connection(os::UniqueFd inner, std::size_t index) {
 bool Egress::proxy_target(Attempt& attempt, int inner) {
   std::array<char, kOpeningBytesMax> bytes{};
   ConnectRequest request;
-  while (!request.whole) {
-    if (!wait_for(inner, POLLIN, stop_read_.get(), kOpeningMs)) return false;
+  const os::SystemClock clock;
+  const std::int64_t deadline = clock.mono().micros + kOpeningMs * 1000;
+  for (ssize_t seen = 0; !request.whole;) {
+    if (clock.mono().micros > deadline || !wait_for(inner, POLLIN, stop_read_.get(), kOpeningMs))
+      return false;
+    pollfd closed{.fd = inner, .events = POLLRDHUP, .revents = 0};
+    poll(&closed, 1, 0);  // before the bytes: those of a closed connection are its last
     const ssize_t got = recv(inner, bytes.data(), bytes.size(), MSG_PEEK);
     if (got <= 0) return false;
     request = read_connect({bytes.data(), static_cast<std::size_t>(got)});
-    if (!request.whole) os::SystemClock().sleep_ms(1);  // peeked bytes stay readable
+    if (!request.whole && closed.revents != 0) return false;
+    if (got == seen) clock.sleep_ms(1);  // peeked bytes stay readable
+    seen = got;
   }
   recv(inner, bytes.data(), request.bytes, 0);
   const auto wanted = net::Allowlist::parse({request.target});
@@ -316,6 +325,27 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
   return {};
 }
 
+// Why what was said does not lead where it was allowed to; empty when it does.
+std::string Egress::objection(const Attempt& attempt, const OpeningResult& opening) const {
+  const auto leads_elsewhere = [&](const std::string& said) {
+    return said != attempt.host &&
+           !(attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)));
+  };
+  const std::string host = net::host_name(opening.host), target = net::host_name(opening.target);
+  switch (opening.kind) {
+    case Opening::kTls:
+      return leads_elsewhere(host) ? "refused: the TLS hello names \"" + host + "\"" : "";
+    case Opening::kHttp:
+      if (!opening.target.empty() && leads_elsewhere(target))
+        return "refused: the request's target names \"" + target + "\"";
+      return leads_elsewhere(host) ? "refused: the Host header names \"" + host + "\"" : "";
+    case Opening::kHttp2:
+      return "refused: HTTP/2 without TLS, which hides the host that it names";
+    default:
+      return "refused: a broken or slow TLS hello or HTTP request";
+  }
+}
+
 // Looks at what the sandbox says first and lets it pass only when it names the host that was allowed. A
 // server that speaks first is not kept waiting: then there is no name to check.
 bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
@@ -340,15 +370,9 @@ bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
       continue;
     }
     if (opening.kind == Opening::kOther) return true;
-    const std::string said = net::host_name(opening.host);
-    const bool named = opening.kind == Opening::kTls || opening.kind == Opening::kHttp;
-    if (named && (said == attempt.host ||
-                  (attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)))))
-      return true;
-    attempt.verdict = opening.kind == Opening::kTls ? "refused: the TLS hello names \"" + said + "\""
-                      : opening.kind == Opening::kHttp
-                          ? "refused: the Host header names \"" + said + "\""
-                          : "refused: a broken or slow TLS hello or HTTP request";
+    auto why = objection(attempt, opening);
+    if (why.empty()) return true;
+    attempt.verdict = std::move(why);
     return false;
   }
 }
@@ -372,7 +396,14 @@ void Egress::pass(Attempt& attempt, int inner) {
 
 void Egress::log(const Attempt& attempt) {
   if (attempt.verdict.empty()) return;
-  if (attempt.verdict.starts_with("refused")) ++refused_;
+  // A flood of refusals must not hide what is let through after it.
+  const int before = attempt.verdict.starts_with("refused") ? refused_++ : 0;
+  const bool moved = attempt.count.sent + attempt.count.received > 0;  // let through, and cut off later
+  if (before < kRefusalsListedMax || moved) return tell(attempt);
+  if (before == kRefusalsListedMax) tell({.verdict = "refused: further refusals are counted, not listed"});
+}
+
+void Egress::tell(const Attempt& attempt) {
   Json line{{"time", rfc3339(os::SystemClock().wall())},
             {"host", attempt.host},
             {"port", attempt.port},
@@ -381,7 +412,7 @@ void Egress::log(const Attempt& attempt) {
             {"received", attempt.count.received},
             {"verdict", attempt.verdict}};
   const std::lock_guard guard(mutex_);
-  if (++lines_ <= kLogLinesMax) on_line_(canonical(line));
+  on_line_(canonical(line));
 }
 
 }  // namespace pawl::sandbox::egress

@@ -25,6 +25,8 @@
 
 namespace pawl::sandbox::egress {
 
+struct OpeningResult;
+
 inline constexpr int kConnectionsMax = 4096;  // of one step
 inline constexpr int kConnectionsAtOnce = 128;
 // New ones of one step, in the long run; kConnectionsAtOnce of them may come in one go. A package manager
@@ -32,12 +34,13 @@ inline constexpr int kConnectionsAtOnce = 128;
 inline constexpr int kConnectionsPerSecond = 100;
 inline constexpr std::int64_t kBytesMax = 64LL << 30;  // both ways, of one step
 inline constexpr int kNamesBelowMax = 64;              // different names that one `*.` entry may stand for
-inline constexpr int kLogLinesMax = 10'000;
+// Lines of refusals. What is allowed or fails is always a line: there are at most kConnectionsMax of those.
+inline constexpr int kRefusalsListedMax = 8'000;
 
 class Egress {
  public:
   // One JSON object without a newline: {"time", "host", "port", "address", "sent", "received", "verdict"}.
-  // Called from threads of this object, one at a time.
+  // Called from threads of this object, one at a time. After kRefusalsListedMax refusals, one that says so.
   using OnLine = std::function<void(std::string_view)>;
 
   Egress(net::Allowlist allowlist, OnLine on_line);
@@ -68,8 +71,10 @@ class Egress {
   void pass(Attempt& attempt, int inner);
   bool proxy_target(Attempt& attempt, int inner);
   os::UniqueFd connect_out(Attempt& attempt);
+  std::string objection(const Attempt& attempt, const OpeningResult& opening) const;
   bool check_opening(Attempt& attempt, int inner, int outer);
   void log(const Attempt& attempt);
+  void tell(const Attempt& attempt);
   std::optional<std::uint32_t> address_of(const std::string& name);
   std::string name_of(const Place& place);
   Attempt attempt_at(std::size_t index);  // what was meant by connecting to this listener
@@ -87,7 +92,6 @@ class Egress {
   std::map<std::string, std::uint32_t> addresses_;         // synthetic, by name; guarded by mutex_
   std::map<std::string, std::uint32_t> slots_;             // the first one's address, by what it is below
   std::map<std::string, std::vector<std::string>> below_;  // names that took a slot; guarded by mutex_
-  int lines_ = 0;                                          // guarded by mutex_
   Rate rate_{kConnectionsPerSecond, kConnectionsAtOnce};   // of server_ only
   std::atomic<int> refused_ = 0, open_ = 0, total_ = 0;
   std::atomic<std::int64_t> bytes_ = 0;

@@ -1,7 +1,6 @@
 #include "sandbox/egress/wire.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/endpoint.h"
 
@@ -103,32 +102,106 @@ OpeningResult read_tls(std::string_view bytes) {
   return {Opening::kTls, name};
 }
 
-constexpr std::array<std::string_view, 9> kMethods = {"GET ",     "HEAD ",    "POST ",  "PUT ",  "DELETE ",
-                                                      "OPTIONS ", "CONNECT ", "TRACE ", "PATCH "};
+bool equal_letters(char a, char b) { return (a | 0x20) == (b | 0x20); }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return (x | 0x20) == (y | 0x20); });
+// RFC 9110, 5.6.2.
+bool is_token(std::string_view text) {
+  static constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || kMarks.contains(c);
+  });
 }
 
-OpeningResult read_http(std::string_view bytes) {
-  const auto end = bytes.find("\r\n\r\n");
-  if (end == std::string_view::npos) return {Opening::kMore, {}};
-  std::string_view head = bytes.substr(0, end + 2);
-  std::string host;
-  int hosts = 0;
-  for (head.remove_prefix(head.find("\r\n") + 2); !head.empty(); head.remove_prefix(head.find("\r\n") + 2)) {
-    const auto line = head.substr(0, head.find("\r\n"));
-    const auto colon = line.find(':');
-    if (colon == std::string_view::npos || !equal_ignoring_case(line.substr(0, colon), "host")) continue;
-    ++hosts;
-    auto value = line.substr(colon + 1);
-    while (value.starts_with(' ') || value.starts_with('\t')) value.remove_prefix(1);
-    while (value.ends_with(' ') || value.ends_with('\t')) value.remove_suffix(1);
-    if (!value.starts_with('[')) value = value.substr(0, value.find(':'));
-    host = value;
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// The host of `host[:port]`. Nothing: servers may not agree on what it names.
+std::optional<std::string> host_of(std::string_view authority) {
+  const auto end = authority.starts_with('[') ? authority.find(']') : authority.find(':');
+  const auto host =
+      authority.substr(0, authority.starts_with('[') && end != std::string_view::npos ? end + 1 : end);
+  auto port = authority.substr(host.size());
+  if (port.starts_with(':')) port.remove_prefix(1);
+  if (!std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  return std::string(host);
+}
+
+// Whose resource a request's target is; empty when it does not say (RFC 9112, 3.2).
+std::optional<std::string> target_host(std::string_view method, std::string_view target) {
+  if (target.starts_with('/') || target == "*") return std::string();
+  auto authority = target;
+  if (const auto scheme = target.find("://"); scheme != std::string_view::npos) {
+    authority.remove_prefix(scheme + 3);
+    authority = authority.substr(0, authority.find_first_of("/?#"));
+  } else if (method != "CONNECT") {
+    return std::nullopt;
   }
-  if (hosts > 1) return {Opening::kBad, {}};  // RFC 9112, 3.2
-  return {Opening::kHttp, host};
+  auto host = host_of(authority);
+  return host && host->empty() ? std::nullopt : host;
+}
+
+// Takes a line from what is left, without its end: CRLF, or LF, which servers take, too (RFC 9112, 2.2).
+// Nothing: it has no end yet.
+std::optional<std::string_view> take_line(std::string_view& left) {
+  const auto end = left.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  auto line = left.substr(0, end);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  left.remove_prefix(end + 1);
+  return line;
+}
+
+// What servers disagree about is no request that could be let pass: their reading decides where it goes.
+OpeningResult read_http(std::string_view bytes) {
+  const auto first = take_line(bytes);
+  if (!first) return {Opening::kMore, {}};
+  OpeningResult out{.kind = Opening::kHttp};
+  const auto method = first->substr(0, first->find_first_of(" \t\v\f\r"));
+  const auto rest = trimmed(first->substr(method.size()));
+  auto target = target_host(method, rest.substr(0, rest.find_first_of(" \t")));
+  if (!target || first->find_first_of(std::string_view("\0\v\f\r", 4)) != std::string_view::npos)
+    return {Opening::kBad, {}};
+  out.target = *std::move(target);
+  int hosts = 0;
+  for (;;) {
+    const auto line = take_line(bytes);
+    if (!line) return {Opening::kMore, {}};
+    if (line->empty()) break;
+    const auto name = line->substr(0, line->find(':'));
+    const bool broken = name.size() == line->size() || !is_token(name) ||
+                        line->find_first_of(std::string_view("\0\r", 2)) != std::string_view::npos;
+    if (broken) return {Opening::kBad, {}};  // a folded line, too
+    if (!std::ranges::equal(name, std::string_view("host"), equal_letters)) continue;
+    auto host = host_of(trimmed(line->substr(name.size() + 1)));
+    if (++hosts > 1 || !host) return {Opening::kBad, {}};  // RFC 9112, 3.2
+    out.host = *std::move(host);
+  }
+  return out;
+}
+
+// A token and a blank begin a request, whatever the token: servers take methods that nobody has listed. But
+// SSH's first line, git's and others are like that, too; a method that is in use has no small letters or
+// digits, and without "HTTP/" only a request of HTTP/0.9 could be meant.
+OpeningResult read_text(std::string_view bytes) {
+  bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\v\f\r\n"), bytes.size()));
+  const auto method = bytes.substr(0, bytes.find_first_of(" \t\v\f\r\n"));
+  if (!method.empty() && !is_token(method)) return {Opening::kOther, {}};
+  const auto after = bytes.substr(method.size());
+  if (after.empty() || after == "\r") return {Opening::kMore, {}};
+  if (after.starts_with('\n') || after.starts_with("\r\n")) return {Opening::kOther, {}};
+  if (method == "PRI") return {Opening::kHttp2, {}};
+  const auto end = bytes.find_first_of(std::string_view("\0\n", 2));
+  const bool like_a_method =
+      std::ranges::all_of(method, [](char c) { return (c >= 'A' && c <= 'Z') || c == '-' || c == '_'; });
+  const bool has_version =
+      !std::ranges::search(bytes.substr(0, end), std::string_view("HTTP/"), equal_letters).empty();
+  if (!like_a_method && end != std::string_view::npos && !has_version) return {Opening::kOther, {}};
+  return read_http(bytes);
 }
 
 }  // namespace
@@ -177,17 +250,9 @@ std::string answer(const Question& question, bool exists, std::optional<std::uin
 }
 
 OpeningResult read_opening(std::string_view bytes) {
-  OpeningResult out;
-  if (bytes.empty()) return out;
-  if (static_cast<std::uint8_t>(bytes.front()) == kTlsHandshake) {
-    out = read_tls(bytes);
-  } else {
-    const bool may_be = std::ranges::any_of(kMethods, [&](std::string_view method) {
-      return method.starts_with(bytes.substr(0, method.size()));
-    });
-    if (!may_be) return {Opening::kOther, {}};
-    out = read_http(bytes);
-  }
+  if (bytes.empty()) return {};
+  OpeningResult out =
+      static_cast<std::uint8_t>(bytes.front()) == kTlsHandshake ? read_tls(bytes) : read_text(bytes);
   if (out.kind == Opening::kMore && bytes.size() >= kOpeningBytesMax) out.kind = Opening::kBad;
   return out;
 }

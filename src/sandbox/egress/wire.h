@@ -25,12 +25,13 @@ enum class Opening {
   kMore,   // too little to tell
   kOther,  // neither TLS nor HTTP
   kTls,    // host: the server name, empty when it names none (RFC 6066, 3)
-  kHttp,   // host: of the Host header, empty without one
+  kHttp,   // host: of the Host header, empty without one; target: the one in the request's line, if any
+  kHttp2,  // without TLS, from the first byte (RFC 9113, 3.3): its names are compressed
   kBad,    // begins like one of them and breaks its rules
 };
 struct OpeningResult {
   Opening kind = Opening::kMore;
-  std::string host;
+  std::string host, target = {};
 };
 inline constexpr std::size_t kOpeningBytesMax = 32 << 10;  // a larger one is kBad
 OpeningResult read_opening(std::string_view bytes);

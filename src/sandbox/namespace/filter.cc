@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <span>
 
 #include "embedded/seccomp_filter.h"
@@ -28,6 +29,12 @@ std::string denied_call_name(int number) {
   for (const auto& call : filter::kDenied)
     if (call.number == number) return call.name;
   return std::to_string(number);
+}
+
+int denied_call_error(int number) {
+  for (const auto& call : filter::kDenied)
+    if (call.number == number) return call.error;
+  return EPERM;
 }
 
 }  // namespace pawl::sandbox

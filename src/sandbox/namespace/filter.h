@@ -11,7 +11,9 @@ bool install_filter();
 // -1 with errno.
 int install_traced_filter();
 
-// The name of a call that is denied, else its number.
+// The name of a call that is denied, always or by its arguments, else its number.
 std::string denied_call_name(int number);
+// What such a call fails with, whether a trace is made or not.
+int denied_call_error(int number);
 
 }  // namespace pawl::sandbox

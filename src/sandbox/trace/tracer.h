@@ -1,9 +1,9 @@
 // What a step executes, connects to and is denied, as it happens, made outside of it (seccomp_unotify(2)).
 //
 // The filter stops the caller only for those few calls; the tracer reads their arguments from the caller's
-// memory, writes a line, and lets the kernel go on with the call (or answers EPERM to one that is denied).
-// What it reads can be changed by another thread before the kernel reads it again: a trace tells what a
-// program asked for, the walls do not rest on it.
+// memory, writes a line, and lets the kernel go on with the call (or answers the filter's error to one that
+// is denied). What it reads can be changed by another thread before the kernel reads it again: a trace tells
+// what a program asked for, the walls do not rest on it.
 #pragma once
 
 #include <cstdint>

@@ -102,8 +102,8 @@ sock_filter jump(unsigned test, std::uint32_t k, std::size_t yes, std::size_t no
           static_cast<std::uint8_t>(no), k};
 }
 
-Test no_bit_of(std::uint32_t mask) {
-  return {.argument = 0, .decide = {jump(BPF_JSET, mask, 0, 1), give(kRefuse), give(kAllow)}};
+Test no_bit_of(std::uint32_t mask, std::uint32_t otherwise) {
+  return {.argument = 0, .decide = {jump(BPF_JSET, mask, 0, 1), give(otherwise), give(kAllow)}};
 }
 
 Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint32_t then,
@@ -118,12 +118,19 @@ Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint3
 
 using Tests = std::map<int, Test>;  // by the call's number
 
-Tests argument_tests() {
+// To what is refused. The traced program has the supervisor give the same errors (denied_call_error).
+struct Answers {
+  std::uint32_t refuse, no_family;
+};
+constexpr Answers kPlain{kRefuse, kNoFamily}, kTraced{SECCOMP_RET_USER_NOTIF, SECCOMP_RET_USER_NOTIF};
+
+Tests argument_tests(const Answers& answers) {
   const auto number = [](const char* name) { return seccomp_syscall_resolve_name(name); };
-  return {{number("clone"), no_bit_of(kNewNamespaces)},
-          {number("unshare"), no_bit_of(kNewNamespaces | kNewTime)},
-          {number("ioctl"), one_of(1, kTerminalPushers, kRefuse, kAllow)},
-          {number("socket"), one_of(0, kFamilies, kAllow, kNoFamily)}};
+  return {{number("clone"), no_bit_of(kNewNamespaces, answers.refuse)},
+          {number("unshare"), no_bit_of(kNewNamespaces | kNewTime, answers.refuse)},
+          {number("ioctl"), one_of(1, kTerminalPushers, answers.refuse, kAllow)},
+          {number("socket"), one_of(0, kFamilies, kAllow, answers.no_family)},
+          {number("socketpair"), one_of(0, kFamilies, kAllow, answers.no_family)}};
 }
 
 // The answer for each call, as ranges.
@@ -135,7 +142,7 @@ std::vector<Range> ranges_of(const std::vector<Call>& calls, const Tests& tests,
     if (number < 0) continue;  // this architecture does not have it: arm64 has no open(2)
     if (number >= static_cast<int>(kEnd)) die("a number that high: " + name);
     const bool watched = name == "execve" || name == "execveat" || name == "connect";
-    const std::uint32_t refused = traced ? SECCOMP_RET_USER_NOTIF : kRefuse;
+    const std::uint32_t refused = (traced ? kTraced : kPlain).refuse;
     actions[static_cast<std::size_t>(number)] = allowed && !(traced && watched) ? kAllow : refused;
   }
   std::vector<Range> ranges;
@@ -201,7 +208,7 @@ void check(const Program& program, const char* call, std::uint64_t first, std::u
 }
 
 // A mistake here would be a hole in every sandbox.
-void check(const Program& program, const std::vector<Range>& ranges) {
+void check(const Program& program, const std::vector<Range>& ranges, const Answers& answers) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::uint32_t last = i + 1 < ranges.size() ? ranges[i + 1].from - 1 : UINT32_MAX;
     for (const std::uint32_t number : {ranges[i].from, last})
@@ -214,25 +221,28 @@ void check(const Program& program, const std::vector<Range>& ranges) {
   for (const std::uint64_t high : {0UL, kHigh}) {
     for (int bit = 0; bit < 32; ++bit) {
       const std::uint32_t flag = 1U << bit;
-      check(program, "clone", high | flag, 0, (flag & kNewNamespaces) != 0 ? kRefuse : kAllow);
-      check(program, "unshare", high | flag, 0, (flag & (kNewNamespaces | kNewTime)) != 0 ? kRefuse : kAllow);
+      check(program, "clone", high | flag, 0, (flag & kNewNamespaces) != 0 ? answers.refuse : kAllow);
+      check(program, "unshare", high | flag, 0,
+            (flag & (kNewNamespaces | kNewTime)) != 0 ? answers.refuse : kAllow);
     }
     for (std::uint32_t family = 0; family < 64; ++family)
-      check(program, "socket", high | family, 0,
-            std::ranges::count(kFamilies, family) == 1 ? kAllow : kNoFamily);
+      for (const char* call : {"socket", "socketpair"})
+        check(program, call, high | family, 0,
+              std::ranges::count(kFamilies, family) == 1 ? kAllow : answers.no_family);
     for (std::uint32_t request = 0x5400; request < 0x5500; ++request)
       check(program, "ioctl", 0, high | request,
-            std::ranges::count(kTerminalPushers, request) == 1 ? kRefuse : kAllow);
+            std::ranges::count(kTerminalPushers, request) == 1 ? answers.refuse : kAllow);
   }
 }
 
 Program list_program(const std::vector<Call>& calls, bool traced) {
-  const Tests tests = argument_tests();
+  const Answers& answers = traced ? kTraced : kPlain;
+  const Tests tests = argument_tests(answers);
   const auto ranges = ranges_of(calls, tests, traced);
   Program program{load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0), give(kKill),
                   load(offsetof(seccomp_data, nr))};
   add_tree(program, ranges);
-  check(program, ranges);
+  check(program, ranges, answers);
   return program;
 }
 
@@ -256,11 +266,18 @@ int main(int argc, char** argv) {
   print(out, "kList", list_program(calls, false));
   print(out, "kTracedList", list_program(calls, true));
   std::fprintf(out,
-               "struct DeniedCall {\n  int number;\n  const char* name;\n};\ninline constexpr DeniedCall "
-               "kDenied[] = {\n");
-  for (const auto& [name, allowed] : calls)
-    if (const int number = seccomp_syscall_resolve_name(name.c_str()); !allowed && number >= 0)
-      std::fprintf(out, "    {%d, \"%s\"},\n", number, name.c_str());
+               "struct DeniedCall {\n  int number, error;\n  const char* name;\n};\ninline constexpr "
+               "DeniedCall kDenied[] = {\n");
+  // Those that are denied by argument, too: each has one error.
+  const Tests tests = argument_tests(kPlain);
+  for (const auto& [name, allowed] : calls) {
+    const int number = seccomp_syscall_resolve_name(name.c_str());
+    const auto test = tests.find(number);
+    if (number < 0 || (allowed && test == tests.end())) continue;
+    const auto gives_no_family = [](const sock_filter& one) { return one.k == kNoFamily; };
+    const bool no_family = test != tests.end() && std::ranges::any_of(test->second.decide, gives_no_family);
+    std::fprintf(out, "    {%d, %d, \"%s\"},\n", number, no_family ? EAFNOSUPPORT : EPERM, name.c_str());
+  }
   std::fprintf(out, "};\n");
   std::fprintf(out, "}  // namespace pawl::sandbox::filter\n");
   if (std::fclose(out) != 0) die(std::string("can't write ") + argv[2]);
