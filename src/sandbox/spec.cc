@@ -49,6 +49,13 @@ Status check_destination(const std::string& dst) {
   return {};
 }
 
+// The supervisor fills in one that is empty. Whether it is there, setup says.
+Status check_source(const std::string& src) {
+  const bool clean = src.find('\0') == std::string::npos && (src + "/").find("/../") == std::string::npos;
+  if (src.empty() || (src.starts_with('/') && clean)) return {};
+  return fail(ErrorKind::kInvalid, "copy_in: src \"" + src + "\" is not an absolute path without ..");
+}
+
 bool is_in(const std::string& path, const std::string& folder) {
   if (folder.empty()) return false;
   return path == folder || path.starts_with(folder + "/");
@@ -176,7 +183,10 @@ Status validate(const SandboxSpec& spec) {
     if (has_url_credentials(entry.substr(equals + 1)))
       return fail(ErrorKind::kInvalid, "env: " + entry.substr(0, equals) + " has credentials in a URL");
   }
-  for (const auto& item : spec.copy_in) PAWL_OK(check_destination(item.dst));
+  for (const auto& item : spec.copy_in) {
+    PAWL_OK(check_source(item.src));
+    PAWL_OK(check_destination(item.dst));
+  }
   if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
     return fail(ErrorKind::kInvalid, "egress: needs network: scoped");
   PAWL_TRY(const auto allowlist, net::Allowlist::parse(spec.egress_allowlist));

@@ -43,6 +43,8 @@ TEST(Spec, EachMistakeIsRefusedByName) {
       {[](auto& spec) { spec.cpu_limit_millis = -1; }, "cpu_limit_millis: -1 is not between"},
       {[](auto& spec) { spec.disk_limit_mib = 0; }, "disk_limit_mib: 0 is not between"},
       {[](auto& spec) { spec.output_limit_bytes = -1; }, "output_limit_bytes: -1 is not between"},
+      {[](auto& spec) { spec.copy_in = {{.src = "x", .dst = "/a"}}; }, "copy_in: src \"x\" is not"},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x/..", .dst = "/a"}}; }, "copy_in: src \"/x/..\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "relative"}}; },
        "copy_in: dst \"relative\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/a/../../etc"}}; }, "has an empty, . or .."},
@@ -108,10 +110,8 @@ TEST(Shown, LooksForThemHoweverDeepTheyLie) {
   EXPECT_THAT(why("state"), HasSubstr("it has a .pawl in it: " + (temp / "state/a/b/.pawl")));
   EXPECT_THAT(why("socket"), HasSubstr("it has a socket in it: " + (temp / "socket/a/s")));
   EXPECT_EQ(why("linked"), "") << "a link leads nowhere inside";
-  for (int i = 0; i < 10'000; ++i)
+  for (int i = 0; i <= 10'000; ++i)
     ASSERT_EQ(mknod((temp / ("many/" + std::to_string(i))).c_str(), S_IFREG | 0644, 0), 0);
-  EXPECT_EQ(why("many"), "");
-  ASSERT_EQ(mknod((temp / "many/more").c_str(), S_IFREG | 0644, 0), 0);
   EXPECT_THAT(why("many"), HasSubstr("10,000 entries"));
   const std::string home = getenv("HOME") != nullptr ? getenv("HOME") : "";
   setenv("HOME", (temp / "homes/me").c_str(), 1);
