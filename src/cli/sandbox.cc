@@ -29,6 +29,9 @@ constexpr int kSignalBase = 128;
 Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
   sandbox::SandboxSpec spec;
   spec.cmd = options.command;
+  for (const auto& name : options.env)
+    if (sandbox::is_denied_env_name(name))
+      return fail(ErrorKind::kInvalid, "--env " + name + ": looks like a secret and never passes");
   spec.env = sandbox::allowed_environment(options.env);
   std::ranges::sort(spec.env);
   spec.network = options.network == "scoped" ? sandbox::Network::kScoped : sandbox::Network::kNone;

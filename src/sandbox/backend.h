@@ -25,6 +25,9 @@ struct Folders {
   std::string scratch;  // exists, empty: for the copies that copy_in rw asks for; not needed without them
   bool in_memory =
       false;  // nothing is below and nothing is kept: /workspace is the sandbox's memory, as /tmp is
+  // Paths of the host that stay out of sight where they lie below what every sandbox sees (a source in
+  // /usr/src); the HOME of this process always does.
+  std::vector<std::string> hidden;
 };
 
 enum class Stream { kStdout, kStderr };

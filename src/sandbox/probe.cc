@@ -24,8 +24,10 @@ Result<Probed> run_in_sandbox(Backend& backend, const ProbeSpec& probe) {
   Probed probed;
   const Events events{.on_output = [&](Stream, std::string_view bytes) { probed.output += bytes; }};
   os::SystemRandom random;
-  probed.run =
-      backend.execute(spec, {.lower = probe.lower}, events, os::uuid7(os::SystemClock().wall(), random)).run;
+  probed.run = backend
+                   .execute(spec, {.lower = probe.lower, .hidden = probe.hidden}, events,
+                            os::uuid7(os::SystemClock().wall(), random))
+                   .run;
   return probed;
 }
 

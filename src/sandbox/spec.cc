@@ -1,5 +1,6 @@
 #include "sandbox/spec.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -7,10 +8,12 @@
 #include <cctype>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 
 #include "base/endpoint.h"
 #include "base/hash.h"
 #include "base/json_members.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -46,10 +49,77 @@ Status check_destination(const std::string& dst) {
   return {};
 }
 
-bool is_home(const std::string& path) {
-  const auto home = os::environment_value("HOME");
-  return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || (home && path == *home);
+// The supervisor fills in one that is empty. Whether it is there, setup says.
+Status check_source(const std::string& src) {
+  const bool clean = src.find('\0') == std::string::npos && (src + "/").find("/../") == std::string::npos;
+  if (src.empty() || (src.starts_with('/') && clean)) return {};
+  return fail(ErrorKind::kInvalid, "copy_in: src \"" + src + "\" is not an absolute path without ..");
 }
+
+bool is_in(const std::string& path, const std::string& folder) {
+  if (folder.empty()) return false;
+  return path == folder || path.starts_with(folder + "/");
+}
+
+// Of this process, without links; empty when there is none.
+std::string home_folder() {
+  const auto home = os::environment_value("HOME");
+  return home ? os::absolute_path(*home).value_or(*home) : std::string();
+}
+
+bool is_home(const std::string& path) {
+  return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || path == home_folder();
+}
+
+constexpr std::array kPrivate = {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".pawl"};
+
+// Looks for keys, state and sockets in a folder, however deep; never through links.
+class ShownTree {
+ public:
+  explicit ShownTree(std::string root) : root_(std::move(root)) {}
+
+  // What is wrong with it, or "".
+  std::string fault() {
+    std::vector<std::string> folders = {root_};
+    while (!folders.empty()) {
+      const std::string folder = std::move(folders.back());
+      folders.pop_back();
+      const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+      if (!open) continue;  // we may not read it, and nobody in there has more rights than we
+      while (const dirent* entry = readdir(open.get())) {
+        const std::string name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        if (++entries_ > kEntriesMax || clock_.mono().micros - start_.micros > kMicrosMax) return kTooMuch;
+        const std::string path = os::join(folder, name);
+        const auto type = type_of(*entry, path);
+        if (type == DT_SOCK) return "it has a socket in it: " + path;
+        if (std::ranges::find(kPrivate, name) != kPrivate.end())
+          return "it has a " + name + " in it: " + path;
+        if (type == DT_DIR) folders.push_back(path);
+      }
+    }
+    return {};
+  }
+
+ private:
+  static constexpr int kEntriesMax = 10'000;
+  static constexpr std::int64_t kMicrosMax = 1'000'000;
+  static constexpr char kTooMuch[] =
+      "it has more in it than can be looked through for keys and sockets (10,000 entries, one second): name "
+      "the folders of it that are needed";
+
+  static unsigned char type_of(const dirent& entry, const std::string& path) {
+    if (entry.d_type != DT_UNKNOWN) return entry.d_type;  // which some file systems leave at that
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) return DT_UNKNOWN;
+    return static_cast<unsigned char>(IFTODT(status.st_mode));
+  }
+
+  const std::string root_;
+  const os::SystemClock clock_;
+  const MonoTime start_ = clock_.mono();
+  int entries_ = 0;
+};
 
 std::string json_text(const CopyIn& item, bool with_source) {
   JsonMembers members;
@@ -113,7 +183,10 @@ Status validate(const SandboxSpec& spec) {
     if (has_url_credentials(entry.substr(equals + 1)))
       return fail(ErrorKind::kInvalid, "env: " + entry.substr(0, equals) + " has credentials in a URL");
   }
-  for (const auto& item : spec.copy_in) PAWL_OK(check_destination(item.dst));
+  for (const auto& item : spec.copy_in) {
+    PAWL_OK(check_source(item.src));
+    PAWL_OK(check_destination(item.dst));
+  }
   if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
     return fail(ErrorKind::kInvalid, "egress: needs network: scoped");
   PAWL_TRY(const auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
@@ -128,7 +201,6 @@ Status validate(const SandboxSpec& spec) {
 }
 
 Status check_shown(const std::string& path) {
-  static constexpr std::array kPrivate = {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".pawl"};
   static constexpr std::array kSystem = {"/run", "/var/run", "/proc", "/sys", "/dev"};
   std::array<char, PATH_MAX> resolved{};
   if (realpath(path.c_str(), resolved.data()) == nullptr) return fail_errno(errno, "read", path);
@@ -138,16 +210,18 @@ Status check_shown(const std::string& path) {
   };
   if (real == "/") return no("it is the whole host");
   if (is_home(real)) return no("it is a home folder");
+  const std::string home = home_folder();
+  if (is_in(home, real)) return no("your home is in it: " + home);
   struct stat status {};
   if (stat(real.c_str(), &status) != 0) return fail_errno(errno, "read", path);
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return no("it is neither a file nor a folder");
   for (const std::string system : kSystem)
-    if (real == system || real.starts_with(system + "/")) return no("it is below " + system);
-  for (const std::string name : kPrivate) {
+    if (is_in(real, system)) return no("it is below " + system);
+  for (const std::string name : kPrivate)
     if ((real + "/").find("/" + name + "/") != std::string::npos) return no("it is below a " + name);
-    if (os::exists(os::join(real, name))) return no("it has a " + name + " in it");
-  }
-  return {};
+  if (is_in(real, "/usr") && !is_in(real, home)) return {};  // every sandbox sees it anyway
+  const std::string fault = S_ISDIR(status.st_mode) ? ShownTree(real).fault() : "";
+  return fault.empty() ? Status() : no(fault);
 }
 
 std::string json_text(const SandboxSpec& spec) { return members_of(spec, false).object(); }

@@ -71,6 +71,9 @@ class Spool {
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
                                        const workspace::Workspaces& workspaces);
 
+// What no step sees, wherever it lies: the state folder, and the source that it is usually in.
+std::vector<std::string> hidden_folders(const Spool& spool);
+
 // SandboxClient::salvage. REQUIRES: the step is abandoned.
 Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
                                  const std::vector<std::string>& probe);

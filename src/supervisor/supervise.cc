@@ -69,6 +69,7 @@ Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::Workspa
   for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
     PAWL_OK(os::make_folders(folder));
   work.folders.lower = lower_folders(spec, workspaces);
+  work.folders.hidden = hidden_folders(spool);
   return work;
 }
 

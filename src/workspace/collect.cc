@@ -74,8 +74,10 @@ class Collector {
     return remove(path);
   }
 
+  bool is_full() const { return static_cast<std::int64_t>(entries_.size()) >= caps_.entries; }
+
   Status add(Entry entry) {
-    if (static_cast<std::int64_t>(entries_.size()) >= caps_.entries) return refuse(entry.path);
+    if (is_full()) return refuse(entry.path);
     bytes_ += entry.size;
     entries_.push_back(std::move(entry));
     return {};
@@ -126,12 +128,12 @@ class Collector {
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
     const bool hides = (take_attributes(here.path()) || copied_) && was_folder;
     here.folder.reset();  // a tree may be deeper than we have descriptors
-    if (!was_folder || (before.st_mode & 0777U) != mode)
-      PAWL_OK(add({.path = path, .type = EntryType::kFolder, .mode = mode}));
+    const bool is_entry = !was_folder || (before.st_mode & 0777U) != mode;
+    if (is_entry && is_full()) return refuse(path);  // with all that is in it
+    if (is_entry) PAWL_OK(add({.path = path, .type = EntryType::kFolder, .mode = mode}));
     const auto entries_before = entries_.size();
     PAWL_OK(folder(path, hides));
-    const bool changed = !was_folder || (before.st_mode & 0777U) != mode || entries_.size() != entries_before;
-    return changed ? Status() : remove(path);
+    return is_entry || entries_.size() != entries_before ? Status() : remove(path);
   }
 
   Status visit_link(const std::string& path, const HeldTree::Place& here,

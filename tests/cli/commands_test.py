@@ -475,7 +475,8 @@ class Keeping(WithRun):
         for bad in (["--egress", "a:443"], ["--network", "scoped"], ["--network", "scoped", "--egress", "a"]):
             self.assertIn("egress", self.pawl("sandbox", "exec", *bad, "--", "true", expect=2).stderr)
         for bad, said in ((["--nothing"], "not expected: --nothing"), (["--memory-mib=x"], "--memory-mib = x"),
-                          (["--network", "all"], "not in {none,scoped}"), (["--json"], "CMD is required")):
+                          (["--network", "all"], "not in {none,scoped}"), (["--env", "GITHUB_TOKEN"], "--env GITHUB_TOKEN: looks like a secret"),
+                          (["--json"], "CMD is required")):
             self.assertIn(said, self.pawl("sandbox", "exec", *bad, *([] if "CMD" in said else ["true"]), expect=2).stderr)
         self.assertEqual(self.pawl("sandbox", "exec", "--", "echo", "--json").stdout, "--json\n")
         health = self.pawl_json("sandbox", "health")

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ TEST(Spec, EachMistakeIsRefusedByName) {
       {[](auto& spec) { spec.cpu_limit_millis = -1; }, "cpu_limit_millis: -1 is not between"},
       {[](auto& spec) { spec.disk_limit_mib = 0; }, "disk_limit_mib: 0 is not between"},
       {[](auto& spec) { spec.output_limit_bytes = -1; }, "output_limit_bytes: -1 is not between"},
+      {[](auto& spec) { spec.copy_in = {{.src = "x", .dst = "/a"}}; }, "copy_in: src \"x\" is not"},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x/..", .dst = "/a"}}; }, "copy_in: src \"/x/..\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "relative"}}; },
        "copy_in: dst \"relative\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/a/../../etc"}}; }, "has an empty, . or .."},
@@ -86,6 +89,34 @@ TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
   EXPECT_TRUE(check_shown(temp / "fine"));
   EXPECT_TRUE(check_shown("/usr/share"));
   EXPECT_FALSE(check_shown(temp / "absent"));
+  setenv("HOME", home.c_str(), 1);
+}
+
+TEST(Shown, LooksForThemHoweverDeepTheyLie) {
+  testing::TempFolder temp;
+  const auto why = [&](const std::string& path) {
+    const auto status = check_shown(temp / path);
+    return status ? std::string() : status.error().message;
+  };
+  for (const char* folder : {"keys/a/.ssh", "state/a/b/.pawl", "socket/a", "linked", "homes/me/here", "many"})
+    ASSERT_TRUE(os::make_folders(temp / folder));
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un at{.sun_family = AF_UNIX, .sun_path = {}};
+  (temp / "socket/a/s").copy(at.sun_path, sizeof at.sun_path - 1);
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  close(fd);
+  ASSERT_EQ(symlink((temp / "keys").c_str(), (temp / "linked/keys").c_str()), 0);
+  EXPECT_THAT(why("keys"), HasSubstr("it has a .ssh in it: " + (temp / "keys/a/.ssh")));
+  EXPECT_THAT(why("state"), HasSubstr("it has a .pawl in it: " + (temp / "state/a/b/.pawl")));
+  EXPECT_THAT(why("socket"), HasSubstr("it has a socket in it: " + (temp / "socket/a/s")));
+  EXPECT_EQ(why("linked"), "") << "a link leads nowhere inside";
+  for (int i = 0; i <= 10'000; ++i)
+    ASSERT_EQ(mknod((temp / ("many/" + std::to_string(i))).c_str(), S_IFREG | 0644, 0), 0);
+  EXPECT_THAT(why("many"), HasSubstr("10,000 entries"));
+  const std::string home = getenv("HOME") != nullptr ? getenv("HOME") : "";
+  setenv("HOME", (temp / "homes/me").c_str(), 1);
+  EXPECT_THAT(why("homes"), HasSubstr("your home is in it: " + (temp / "homes/me")));
+  EXPECT_EQ(why("homes/me/here"), "");
   setenv("HOME", home.c_str(), 1);
 }
 

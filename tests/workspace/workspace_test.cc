@@ -237,6 +237,17 @@ TEST_F(WorkspaceTest, KeepsNoMoreThanTheCaps) {
   EXPECT_EQ(few->refused, (std::vector<std::string>{"bomb", "d"}));
 }
 
+TEST_F(WorkspaceTest, AFolderBeyondTheCapsGoesWithAllThatIsInIt) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir -p " + upper + "/b/c " + upper + "/dir && cd " + upper +
+     " && echo a > a && echo x > b/c/x && echo y > dir/y && chmod 700 dir");
+  const auto collected = workspaces_->collect(upper, lower_of({}), false, {.entries = 1, .bytes = 1000});
+  ASSERT_TRUE(collected) << collected.error().message;
+  EXPECT_EQ(collected->refused, (std::vector<std::string>{"b", "dir"}));
+  EXPECT_EQ(workspaces_->manifest(collected->layer_id)->size(), 1U);
+  expect_patch_gives({collected->layer_id}, "echo a > a");
+}
+
 TEST_F(WorkspaceTest, ProtectedPathsComeFromBase) {
   const auto id = layer("echo hacked > dir/inner; rm dir/other; echo fine > mine");
   const auto filtered = workspaces_->without_protected(id, lower_of({}), {"dir/**"});

@@ -45,14 +45,26 @@ bool attach(const MountOp& op, int tree, const os::Walls& walls) {
          set_attributes(op.target.c_str(), attributes, true);
 }
 
+bool hide_folder(const char* target) {
+  return mount(kNothing, target, nullptr, MS_BIND, nullptr) == 0 &&
+         set_attributes(target, MOUNT_ATTR_RDONLY, false);
+}
+
 // Most of these are the kernel's root's alone (proc(5)), who is nobody in here: closed already.
 bool mask(const char* target) {
   struct stat status {};
   if (stat(target, &status) != 0) return errno == ENOENT;
   if ((status.st_mode & S_IRWXO) == 0) return true;
   if (!S_ISDIR(status.st_mode)) return mount("/dev/null", target, nullptr, MS_BIND, nullptr) == 0;
-  return mount(kNothing, target, nullptr, MS_BIND, nullptr) == 0 &&
-         set_attributes(target, MOUNT_ATTR_RDONLY, false);
+  return hide_folder(target);
+}
+
+// Its owner may be who the sandbox's user is outside: whatever its bits say, it is hidden.
+bool cover(const char* target) {
+  struct stat status {};
+  // Gone, within a folder that is covered, or behind one that nobody in here can enter.
+  if (stat(target, &status) != 0) return errno == ENOENT || errno == EACCES;
+  return hide_folder(target);
 }
 
 bool make_read_only(const char* target) {
@@ -100,6 +112,8 @@ bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls
              0;
     case Kind::kMask:
       return !walls.masks || mask(target);
+    case Kind::kCover:
+      return !walls.masks || cover(target);
     case Kind::kReadOnly:
       return !walls.read_only || make_read_only(target);
     case Kind::kReadOnlyBelow:

@@ -21,7 +21,6 @@ constexpr std::array kHostBase = {
     "/lib32",
     "/lib64",
     "/libx32",
-    "/opt",
     "/etc/alternatives",
     "/etc/java-17-openjdk",
     "/etc/ld.so.cache",
@@ -128,10 +127,29 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
                      Builder::stage("rw") + name_of(folders.work)));
 }
 
+// A folder that is the system's own, which programs need: the home of daemon is /usr/sbin.
+bool is_of_system(const std::string& path) {
+  return std::ranges::any_of(kHostBase, [&](const std::string base) {  // /bin leads to /usr/bin today
+    return path == base || path == "/usr" + base;
+  });
+}
+
 }  // namespace
 
+std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (const auto& path : paths) {
+    const auto real = os::absolute_path(path);
+    if (!real || is_of_system(*real)) continue;
+    const bool is_shown =
+        std::ranges::any_of(kHostBase, [&](const std::string base) { return real->starts_with(base + "/"); });
+    if (is_shown) out.push_back(*real);
+  }
+  return out;
+}
+
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
-                      bool copied) {
+                      const std::vector<std::string>& covered, bool copied) {
   MountPlan plan;
   plan.ops.reserve(kUsualOps);
   Builder to(plan);
@@ -159,6 +177,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   to.add(Kind::kProc, Builder::root("/proc"));
   to.add(Kind::kFolder, kNothing);
   for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
+  for (const auto& path : covered) to.add(Kind::kCover, Builder::root(path));
   plan_workspace(to, folders, copied);
   for (std::size_t i = 0; i < spec.copy_in.size(); ++i) {
     const auto& item = spec.copy_in[i];
@@ -198,6 +217,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "devpts " + op.target;
     case Kind::kMask:
       return "mask " + op.target;
+    case Kind::kCover:
+      return "cover " + op.target;
     case Kind::kReadOnly:
       return "read-only " + op.target;
     case Kind::kReadOnlyBelow:

@@ -28,7 +28,8 @@ struct MountOp {
     kOverlay,       // options
     kProc,
     kDevpts,
-    kMask,           // hides a file or folder with nothing, when it is there
+    kMask,           // hides a file or folder of /proc with nothing, when it is there
+    kCover,          // hides a folder of the host's base with an empty one, whoever it belongs to
     kReadOnly,       // the mount at target, without those below it
     kReadOnlyBelow,  // the mounts below the one at target: no devices and no setuid either
   };
@@ -52,8 +53,12 @@ struct CopiedIn {
   std::string path;
   bool is_folder = false;
 };
+// `covered`: as covered_of_host() gives it.
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
-                      bool copied);
+                      const std::vector<std::string>& covered, bool copied);
+
+// Of these paths of the host those that the host's base would show, without links.
+std::vector<std::string> covered_of_host(const std::vector<std::string>& paths);
 
 std::string to_text(const MountOp& op, const MountPlan& plan);  // one line, for tests and error messages
 

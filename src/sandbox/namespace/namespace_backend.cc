@@ -19,6 +19,7 @@
 
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/random.h"
 #include "os/walls.h"
 #include "sandbox/namespace/assemble.h"
@@ -208,7 +209,9 @@ class NamespaceBackend final : public Backend {
   Status run_once(const SandboxSpec& spec, const Folders& folders, const Events& events, bool copied,
                   Execution& execution) {
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
-    const MountPlan plan = plan_mounts(spec, folders, copied_in, copied);
+    std::vector<std::string> hidden = folders.hidden;
+    if (const auto home = os::environment_value("HOME")) hidden.push_back(*home);
+    const MountPlan plan = plan_mounts(spec, folders, copied_in, covered_of_host(hidden), copied);
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
       PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));

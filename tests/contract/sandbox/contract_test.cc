@@ -97,6 +97,30 @@ TEST_P(Sandbox, HidesTheHost) {
   EXPECT_NE(run.exit_code, 0) << "/proc/sys is read-only";
 }
 
+TEST_P(Sandbox, ShowsNothingOfOpt) {
+  SandboxBox box(GetParam());
+  const auto run = box.sh("ls -d /opt");
+  EXPECT_NE(run.exit_code, 0) << box.out;
+  EXPECT_NE(box.err.find("cannot access '/opt'"), std::string::npos) << box.err;
+}
+
+// A folder of /usr that somebody may have as a home or a project: this user's own to read, as they are.
+TEST_P(Sandbox, CoversAHomeAndWhatIsHiddenBelowWhatItShows) {
+  const std::string home = os::environment_value("HOME").value_or("");
+  SandboxBox box(GetParam());
+  box.folders.hidden = {"/usr/share/doc", "/usr/sbin", "/absent", box.temp.path()};
+  setenv("HOME", "/usr/include", 1);
+  const auto run = box.sh(
+      "ls -A /usr/include /usr/share/doc | grep -vE '^(/.*:|)$'; test -n \"$(ls /usr/sbin)\" && echo "
+      "programs;"
+      "touch /usr/include/x 2>&1; umount /usr/include 2>/dev/null && echo uncovered; ls /workspace");
+  setenv("HOME", home.c_str(), 1);
+  EXPECT_EQ(run.outcome, Outcome::kExited) << run.reason << box.err;
+  EXPECT_TRUE(box.out.starts_with("programs\n")) << box.out << "what programs need stays";
+  EXPECT_NE(box.out.find("Read-only file system"), std::string::npos) << box.out;
+  EXPECT_EQ(box.out.find("uncovered"), std::string::npos) << box.out;
+}
+
 TEST_P(Sandbox, HasNoNetworkButLoopback) {
   SandboxBox box(GetParam());
   const auto run =
