@@ -129,6 +129,9 @@ class GroupedStore final : public SqliteStore {
     return group_->run(
         [&](SqliteStore& store) { return store.operator_budget(run_id, unit, cap, who, now); });
   }
+  Status pay(const Owed& owed, const Told& told, WallTime now) override {
+    return group_->run([&](SqliteStore& store) { return store.pay(owed, told, now); });
+  }
   Status put_plan(const std::string& run_id, const PlanRows& plan) override {
     return group_->run([&](SqliteStore& store) { return store.put_plan(run_id, plan); });
   }
