@@ -118,7 +118,7 @@ BAD = [
     ("parallel as text", change("  - phases:", "  - parallel: maybe\n    phases:"), 9, 15, "true", True),
     ("an anchor that contains itself", change("gates:\n", "env: &a [*a]\ngates:\n"), 4, 10, "", False),
     ("anchors that explode", "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-        f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(8)), 6, 17, "", False),
+        f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(8)), 7, 17, "", False),
     ("a NUL", change("hello", "he\0llo"), 2, 13, "NUL", False),
     ("not UTF-8", change("hello", "h\udce9llo"), 2, 12, "UTF-8", False),
     ("nested too deep", "a: " + "[" * 5000 + "]" * 5000 + "\n", 1, 0, "", False),
