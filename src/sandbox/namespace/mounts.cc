@@ -129,7 +129,7 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
 
 // A folder that is the system's own, which programs need: the home of daemon is /usr/sbin.
 bool is_of_system(const std::string& path) {
-  return std::ranges::any_of(kHostBase, [&](const std::string base) {  // /bin leads to /usr/bin today
+  return std::ranges::any_of(kHostBase, [&](const std::string& base) {  // /bin leads to /usr/bin today
     return path == base || path == "/usr" + base;
   });
 }
@@ -142,7 +142,7 @@ std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) 
     const auto real = os::absolute_path(path);
     if (!real || is_of_system(*real)) continue;
     const bool is_shown =
-        std::ranges::any_of(kHostBase, [&](const std::string base) { return real->starts_with(base + "/"); });
+        std::ranges::any_of(kHostBase, [&](const std::string& base) { return real->starts_with(base + "/"); });
     if (is_shown) out.push_back(*real);
   }
   return out;
