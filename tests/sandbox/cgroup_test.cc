@@ -28,7 +28,7 @@ TEST(CgroupHome, IsTheNearestDelegatedFolderOfV2) {
   tree.put("cgroup.controllers", "cpu memory pids\n");
   tree.put("cgroup.subtree_control", "cpu memory pids\n");
   tree.put("user.slice/cgroup.subtree_control", "cpu memory pids\n");
-  tree.put("user.slice/user-1000.slice/user@1000.service/cgroup.subtree_control", "memory pids\n");
+  tree.put("user.slice/user-1000.slice/user@1000.service/cgroup.subtree_control", "cpuset memory pids\n");
   tree.put("user.slice/user-1000.slice/user@1000.service/cgroup.procs", "");
   tree.put("user.slice/user-1000.slice/user@1000.service/app.slice/pawl.scope/cgroup.subtree_control", "");
   const auto home = find_cgroup_home(

@@ -129,10 +129,13 @@ Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limi
 }  // namespace
 
 bool CgroupHome::limits(std::string_view controller) const {
-  if (kind == CgroupKind::kV2)
-    return os::exists(controllers.front().folder + "/cgroup.procs") &&
-           (" " + read_control(controllers.front().folder + "/cgroup.subtree_control")).find(controller) !=
-               std::string::npos;
+  if (kind == CgroupKind::kV2) {
+    const std::string& folder = controllers.front().folder;
+    std::string words = " " + read_control(folder + "/cgroup.subtree_control") + " ";
+    std::ranges::replace(words, '\n', ' ');
+    return os::exists(folder + "/cgroup.procs") &&
+           words.find(" " + std::string(controller) + " ") != std::string::npos;  // cpuset is not cpu
+  }
   return std::ranges::any_of(controllers, [&](const auto& each) { return each.name == controller; });
 }
 
