@@ -104,12 +104,13 @@ TEST(Wire, ARequestByAnotherSpelling) {
     EXPECT_EQ(read_opening(more).kind, Opening::kMore) << more;
 }
 
+using namespace std::string_literals;  // a NUL within
+
 TEST(Wire, WhatServersReadInTwoWaysIsBad) {
   for (const std::string& text :
        {std::string("GET / HTTP/1.1\r\nX: y\rHost: b\r\n\r\n"), std::string("GET\r/\rHTTP/1.1\nHost: b\n\n"),
         std::string("GET / HTTP/1.1\r\nHost : b\r\n\r\n"), std::string("GET / HTTP/1.1\r\n Host: b\r\n\r\n"),
-        std::string("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n"),
-        std::string("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n", 32),
+        std::string("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n"), "GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"s,
         std::string("GET / HTTP/1.1\r\nHost: a:80@b\r\n\r\n"),
         std::string("GET b HTTP/1.1\r\nHost: a\r\n\r\n"),
         std::string("GET http:b HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -123,7 +124,7 @@ TEST(Wire, WhatServersReadInTwoWaysIsBad) {
 TEST(Wire, WhatOnlyLooksLikeARequest) {
   for (const std::string& text :
        {std::string("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
-        std::string("0033git-upload-pack /project.git\0host=good.test\0", 51), std::string("get key\r\n"),
+        "0033git-upload-pack /project.git\0host=good.test\0"s, std::string("get key\r\n"),
         std::string("PING\r\n"), std::string("*1\r\n$4\r\nPING\r\n"), std::string("{\"a\": 1}"),
         std::string("\0\0\0\x08", 4)})
     EXPECT_EQ(read_opening(text).kind, Opening::kOther) << text;

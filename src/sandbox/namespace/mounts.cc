@@ -141,8 +141,8 @@ std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) 
   for (const auto& path : paths) {
     const auto real = os::absolute_path(path);
     if (!real || is_of_system(*real)) continue;
-    const bool is_shown =
-        std::ranges::any_of(kHostBase, [&](const std::string& base) { return real->starts_with(base + "/"); });
+    const bool is_shown = std::ranges::any_of(
+        kHostBase, [&](const std::string& base) { return real->starts_with(base + "/"); });
     if (is_shown) out.push_back(*real);
   }
   return out;
