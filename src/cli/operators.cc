@@ -45,17 +45,18 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
   PAWL_TRY(const auto changed,
            (state.store.get()->*verb)(run_id, options.phase, this_operator(options.reason),
                                       os::SystemClock().wall()));
+  Status paid;
   if (ends_steps) {
     PAWL_OK(end_steps(state, run_id, open_before, changed));
-    PAWL_OK(pay_what_is_owed(state));
+    paid = pay_what_is_owed(state);
   }
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id}, {"phases", changed}});
-    return {};
+    return paid;
   }
   for (const auto& phase : changed) fmt::print("{} {}\n", phase, past);
-  return {};
+  return paid;
 }
 
 void add_operator(const Command& program, const char* word, const char* what, const char* footer, Verb verb,

@@ -166,6 +166,11 @@ void Narrator::budget_nears_its_end(const store::Claim&, const store::BudgetRow&
       fmt::format("  {}budget: {}{}", progress_.paint(kRed), budget_text(budget), progress_.paint(kPlain)));
 }
 
+void Narrator::stays_owed(const Error& error) {
+  progress_.line(fmt::format("  {}not counted yet, what an agent that was ended had used: {}{}",
+                             progress_.paint(kRed), error.message, progress_.paint(kPlain)));
+}
+
 void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                              const store::Finished& finished) {
   progress_.end(worker_);

@@ -68,6 +68,7 @@ class Narrator final : public executor::Observer {
   void budget_nears_its_end(const store::Claim& claim, const store::BudgetRow& budget) override;
   void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                      const store::Finished& finished) override;
+  void stays_owed(const Error& error) override;
 
  private:
   Progress& progress_;

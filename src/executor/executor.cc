@@ -15,6 +15,11 @@
 namespace pawl::executor {
 namespace {
 
+// Nobody's work waits for what another's agent used.
+void pay_or_tell(const World& world, Observer& observer) {
+  if (const auto paid = pay_what_is_owed(world); !paid) observer.stays_owed(paid.error());
+}
+
 constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two seconds
 
 store::Counted counted(StepRole role) {
@@ -353,7 +358,7 @@ class Session {
       PAWL_OK(world_.sandboxes.abandon(step));
       world_.sandboxes.forget(step);
     }
-    if (!finished.ended_steps.empty()) PAWL_OK(pay_what_is_owed(world_));
+    if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
     if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
     observer_.attempt_ended(claim_, end, finished);
     return Turn{.kind = Turn::Kind::kAttempt,
@@ -387,7 +392,8 @@ class Session {
       PAWL_OK(world_.sandboxes.abandon(id));
       world_.sandboxes.forget(id);
     }
-    return pay_what_is_owed(world_);
+    pay_or_tell(world_, observer_);
+    return {};
   }
 
   // Asked a few times a second while a step runs: keeps the lease alive, and notices when it is lost.
@@ -461,7 +467,7 @@ store::ClaimRequest Executor::claim_request() {
 }
 
 Result<Turn> Executor::run_one() {
-  if (owes_) PAWL_OK(pay_what_is_owed(world_));
+  if (owes_) pay_or_tell(world_, observer_);
   owes_ = false;
   PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
   owes_ = found.nothing == store::Nothing::kReserved;  // perhaps by one whose operator's command was killed

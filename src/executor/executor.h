@@ -65,6 +65,8 @@ class Observer {
   // What the run may spend is nearly spent.
   virtual void budget_nears_its_end(const store::Claim&, const store::BudgetRow&) {}
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
+  // What an agent that an operator ended had used is not written down yet; it is tried again.
+  virtual void stays_owed(const Error&) {}
 };
 
 // Whether the owner of a lease is known to be gone: it was on this host, and is no process any more.

@@ -41,6 +41,22 @@ store::Told::Usage usage_of(const World& world, const Teller& teller, const agen
                                      .emitted_at = row.at})};
 }
 
+Status pay(const World& world, const store::Owed& owed) {
+  const store::StepRow& step = owed.step;
+  PAWL_OK(world.sandboxes.abandon(step.sandbox_run_id));
+  PAWL_TRY(const auto run, world.store.run(step.run_id));
+  const Teller teller{.key = {.run_id = step.run_id,
+                              .goal_id = step.phase_id,
+                              .episode_id = episode_id(step.attempt_id, step.episode)},
+                      .workflow_id = run.workflow_id,
+                      .attempt_id = step.attempt_id,
+                      .sandbox_run_id = step.sandbox_run_id};
+  PAWL_TRY(const auto told, told_since(world, teller, owed.told_seq));
+  PAWL_OK(world.store.pay(owed, told, world.clock.wall()));
+  world.sandboxes.forget(step.sandbox_run_id);
+  return {};
+}
+
 }  // namespace
 
 std::string episode_id(const std::string& attempt_id, std::int64_t episode) {
@@ -74,20 +90,10 @@ Result<store::Told> told_since(const World& world, const Teller& teller, std::in
 
 Status pay_what_is_owed(const World& world) {
   PAWL_TRY(const auto all, world.store.owed());
-  for (const auto& [step, told_seq] : all) {
-    PAWL_OK(world.sandboxes.abandon(step.sandbox_run_id));
-    PAWL_TRY(const auto run, world.store.run(step.run_id));
-    const Teller teller{.key = {.run_id = step.run_id,
-                                .goal_id = step.phase_id,
-                                .episode_id = episode_id(step.attempt_id, step.episode)},
-                        .workflow_id = run.workflow_id,
-                        .attempt_id = step.attempt_id,
-                        .sandbox_run_id = step.sandbox_run_id};
-    PAWL_TRY(const auto told, told_since(world, teller, told_seq));
-    PAWL_OK(world.store.pay({.step = step, .told_seq = told_seq}, told, world.clock.wall()));
-    world.sandboxes.forget(step.sandbox_run_id);
-  }
-  return {};
+  Status first;
+  for (const auto& owed : all)
+    if (auto paid = pay(world, owed); !paid && first) first = std::move(paid);
+  return first;
 }
 
 store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {

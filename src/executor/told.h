@@ -25,7 +25,8 @@ Teller teller_of(const store::Claim& claim, const store::StepStart& step);
 Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq);
 
 // Ends for good what operators ended, and writes down what those agents told until then. A crash, or another
-// that does the same, costs nothing: it is done again, or not.
+// that does the same, costs nothing: it is done again, or not. One that can't be paid (what its agent kept
+// can't be read) keeps no other from it, and stays owed: the first error is returned.
 Status pay_what_is_owed(const World& world);
 
 // Whether it was the run's budget that ended an agent's step, and not what its attempt may spend. `seq`: as

@@ -131,6 +131,28 @@ echo done >>file
             self.assertEqual([row["state"] for row in self.chains(self.run_id())[""] if row["type"] == "run_sealed"], ["CANCELLED"] * 2)
             self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
+    def test_what_cannot_be_read_of_an_ended_agent_holds_nobody_up(self):
+        self.make('spend one 100 0.01; echo told; sleep 100\n', agent=", budget: {tokens: 500}", top="budget: {tokens: 1000}")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: "told" in self.pawl("logs", "last", "fix", expect=None).stdout, "the agent has told what it used")
+        self.kill_all(process)
+        episode = next((self.root / "source/.pawl/agents").rglob("fix.1.db"))
+        kept = [(path, path.read_bytes()) for path in episode.parent.glob("fix.1.db*")]
+        for path, _ in kept:
+            path.write_bytes(b"not a database" * 1000)
+        cancelled = self.pawl("cancel", "last", "--reason", "enough", expect=1)
+        self.assertIn("fix is CANCELLED", cancelled.stdout, "it was, though its use is not counted")
+        self.assertIn(episode.name, cancelled.stderr)
+        self.write("agent.sh", "echo done >>file\n")
+        other = self.pawl("run", "plan.yaml")
+        self.assertIn("not counted yet", other.stdout + other.stderr)
+        for path, content in kept:
+            path.write_bytes(content)
+        self.pawl("gc")
+        run = [one["run_id"] for one in self.pawl_json("status")["runs"] if one["state"] == "CANCELLED"]
+        self.assertEqual(self.pawl_json("cost", run[0])["input_tokens"], 100)
+        self.assertTrue(self.pawl_json("verify", run[0])["ok"])
+
     def test_what_a_known_program_prints_of_its_use_is_read(self):
         self.make("""\
 echo '{"type":"thread.started","thread_id":"0199"}'
