@@ -16,10 +16,18 @@ namespace pawl::os {
 // Decided before the sandbox's processes start, because they must not allocate.
 struct Walls {
   bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
-  bool init = true;        // not to be traced by what it started
-  bool supervisor = true;  // not to be looked into by who has its user
-  bool limits = true;      // the rlimits that no option sets: core dumps, open files
-  bool copy_out = true;    // what a sandbox left is looked at before it is kept
+  bool init = true;         // not to be traced by what it started
+  bool supervisor = true;   // not to be looked into by who has its user
+  bool limits = true;       // the rlimits that no option sets: core dumps, open files
+  bool copy_out = true;     // what a sandbox left is looked at before it is kept
+  bool beneath = true;      // and read by ways that lead nowhere but below its root
+  bool environment = true;  // variables pass by name
+  // The namespaces, each by itself. Without `pid` what a step leaves lives on.
+  bool pid = true, net = true, ipc = true, uts = true;
+  bool user = true;                  // as root: a user outside that owns nothing, not root
+  bool host = true;                  // of the host's base only what is listed
+  bool old_root = true;              // the host's root is taken off
+  bool proc = true, devices = true;  // of the sandbox's own, not the host's
 };
 
 #ifdef PAWL_TEST_HOOKS
@@ -35,7 +43,18 @@ inline Walls walls() {
           .init = up("init"),
           .supervisor = up("supervisor"),
           .limits = up("limits"),
-          .copy_out = up("copy_out")};
+          .copy_out = up("copy_out"),
+          .beneath = up("beneath"),
+          .environment = up("environment"),
+          .pid = up("pid"),
+          .net = up("net"),
+          .ipc = up("ipc"),
+          .uts = up("uts"),
+          .user = up("user"),
+          .host = up("host"),
+          .old_root = up("old_root"),
+          .proc = up("proc"),
+          .devices = up("devices")};
 }
 #else
 constexpr Walls walls() { return {}; }

@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/walls.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -359,6 +360,10 @@ bool has_url_credentials(std::string_view value) {
 std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {
   std::vector<std::string> all = {"PATH", "LANG", "TZ"};
   all.insert(all.end(), names.begin(), names.end());
+#ifdef PAWL_TEST_HOOKS
+  if (!os::walls().environment)
+    for (const auto& entry : os::environment()) all.push_back(entry.substr(0, entry.find('=')));
+#endif
   std::vector<std::string> out;
   for (const auto& name : all) {
     const auto value = os::environment_value(name);

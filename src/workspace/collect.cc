@@ -43,6 +43,12 @@ Result<struct stat> status_of(const HeldTree::Place& here) {
   return status;
 }
 
+// chmod(2) would follow a symlink.
+Status set_mode(const HeldTree::Place& here, mode_t mode) {
+  if (fchmodat(here.folder.get(), here.name.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
+  return fail_errno(errno, "chmod", here.name);
+}
+
 Result<std::vector<std::string>> names_in(const HeldTree& tree, const std::string& folder) {
   PAWL_TRY(const auto here, tree.find(folder.empty() ? "" : folder + "/."));  // no symlink, last or not
   return os::list_folder(here.path());
@@ -88,7 +94,7 @@ class Collector {
     PAWL_TRY(const auto names, names_in(tree_, path));
     for (const auto& name : names) {
       const std::string below = child(path, name);
-      if (!is_kept_name(name) || below.size() > kPathBytesMax)
+      if (checks_ && (!is_kept_name(name) || below.size() > kPathBytesMax))
         PAWL_OK(refuse(below));
       else
         PAWL_OK(visit(below));
@@ -123,7 +129,7 @@ class Collector {
                       const std::optional<std::string>& below) {
     // Its owner must be able to read and remove it; more bits than permissions it never needs.
     const mode_t mode = (status.st_mode & 0777U) | 0700U;
-    if (chmod(here.path().c_str(), mode) != 0) return fail_errno(errno, "chmod", path);
+    PAWL_OK(set_mode(here, mode));
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
     const bool hides = (take_attributes(here.path()) || copied_) && was_folder;
@@ -150,8 +156,7 @@ class Collector {
     if (checks_ && status.st_size > caps_.bytes - bytes_)
       return refuse(path);  // before anybody reads its holes
     const mode_t mode = (status.st_mode & (checks_ ? 0777U : 07777U)) | 0400U;  // no setuid, setgid or sticky
-    if ((status.st_mode & 07777U) != mode && chmod(here.path().c_str(), mode) != 0)
-      return fail_errno(errno, "chmod", path);
+    if ((status.st_mode & 07777U) != mode) PAWL_OK(set_mode(here, mode));
     take_attributes(here.path());
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (is_same(entry, below)) return remove(path);

@@ -2,6 +2,7 @@
 // nowhere else, whatever its names lead to. A detail of this room. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "os/file.h"
@@ -25,8 +26,9 @@ class HeldTree {
   Result<Place> find(const std::string& path) const;
 
  private:
-  explicit HeldTree(os::UniqueFd root) : root_(std::move(root)) {}
+  HeldTree(os::UniqueFd root, std::uint64_t resolve) : root_(std::move(root)), resolve_(resolve) {}
   os::UniqueFd root_;
+  std::uint64_t resolve_;  // of openat2(2)
 };
 
 }  // namespace pawl::workspace

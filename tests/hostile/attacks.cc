@@ -303,6 +303,23 @@ const std::map<std::string, Attack>& attacks() {
          const int root = open("/", O_RDONLY | O_DIRECTORY);
          return openat(root, ("../../../.." + path).c_str(), O_RDONLY) >= 0;
        }},
+      {"swap_folders",
+       [](auto& of_host) {  // what lives on turns folders into links and back, as fast as it can
+         std::vector<std::pair<std::string, std::string>> pairs;
+         for (int i = 0; i < 20; ++i) {
+           const auto& [folder, link] = pairs.emplace_back("d" + std::to_string(i), "l" + std::to_string(i));
+           if (mkdir(folder.c_str(), 0700) != 0 || mkfifo((folder + "/fifo").c_str(), 0600) != 0 ||
+               symlink(of_host.c_str(), link.c_str()) != 0)
+             return false;
+         }
+         if (fork() != 0) return usleep(100'000) == 0;
+         setsid();
+         for (int fd = 0; fd < 3; ++fd) close(fd);
+         alarm(3);
+         for (;;)
+           for (const auto& [folder, link] : pairs)
+             renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+       }},
       // --- others
       {"processes",
        [](auto&) {

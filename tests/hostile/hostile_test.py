@@ -1,7 +1,7 @@
 """Hostile programs (programs.py says which, and why), each stopped with every wall up, and further with its wall off.
 
-A wall (or several, when a second one also stops it) is switched off by PAWL_WALLS_OFF, which only test builds know (src/os/walls.h); a limit, by a larger one;
-the namespaces and the file system, by running the same program outside of any sandbox.
+A wall (or several, when each of them stops it alone) is switched off by PAWL_WALLS_OFF, which only test builds know (src/os/walls.h); a limit, by a larger
+one. What can't be switched off, programs.py says why, runs outside of any sandbox.
 """
 
 import ctypes
@@ -32,14 +32,21 @@ class Hostile(unittest.TestCase):
         os.chmod(cls.root, 0o755)
         (cls.root / "project").mkdir()
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
+        # Not below /tmp, which every sandbox has of its own, whatever else it sees of the host.
+        cls.of_host = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-", dir="/var/tmp"))
+        os.chmod(cls.of_host, 0o755)
+        cls.addClassCleanup(shutil.rmtree, cls.of_host, ignore_errors=True)
 
     @classmethod
     def tearDownClass(cls):
-        assert cls.stopped == cls.further, f"seen only with, or only without their walls: {cls.stopped ^ cls.further}"
+        stopped = cls.stopped - ({programs.label(row) for row in programs.OF_ROOT} if os.geteuid() else set())
+        assert stopped == cls.further, f"seen only with, or only without their walls: {stopped ^ cls.further}"
 
     def run_it(self, argv, walls_off="", **kwargs):
         passed = {name: kwargs.pop(name) for name in [*kwargs] if name.isupper()}
         env = {**os.environ, "PAWL_WALLS_OFF": walls_off, **passed}
+        if "pid" in walls_off.split():
+            env["PAWL_CGROUP"] = "none"  # what lives on would keep its cgroup
         return subprocess.run([str(word) for word in argv], env=env, cwd=self.root, capture_output=True, timeout=600, **kwargs)
 
     def inside(self, attack, argument, limits=None, walls_off="", ro=(), **kwargs):
@@ -66,12 +73,21 @@ class Hostile(unittest.TestCase):
         ro = [f"{plan}:/plan"]
         for attack, argument, wall, why in programs.CALLS:
             with self.subTest(attack=attack, argument=argument, why=why):
-                endings = programs.ENDINGS.get(attack) or (1, 128 + signal.SIGSYS)
-                self.assert_stopped(attack, self.inside(attack, argument, ro=ro), endings)
-                for one in wall.split() if isinstance(wall, str) and " " in wall else ():
-                    self.assert_stopped(attack, self.inside(attack, argument, walls_off=one, ro=ro))
-                self.assert_further(attack, self.inside(attack, argument, walls_off=wall, ro=ro) if isinstance(wall, str)
-                                    else self.inside(attack, argument, wall))
+                program = f"{attack} {argument}".strip()
+                if isinstance(wall, str):
+                    self.assert_each_wall_stops(program, wall.split(), lambda off: self.inside(attack, argument, walls_off=off, ro=ro))
+                    self.assert_further(program, self.inside(attack, argument, walls_off=wall, ro=ro))
+                else:
+                    endings = programs.ENDINGS.get(attack) or (1, 128 + signal.SIGSYS)
+                    self.assert_stopped(program, self.inside(attack, argument, ro=ro), endings)
+                    self.assert_further(program, self.inside(attack, argument, wall))
+
+    def assert_each_wall_stops(self, program, walls, run):
+        """With every wall up; and with all but one of its walls off."""
+        self.assert_stopped(program, run(""))
+        for one in walls if len(walls) > 1 else ():
+            with self.subTest(only=one):
+                self.assert_stopped(program, run(" ".join(set(walls) - {one})))
 
     def test_a_budget_ends_whatever_one_ignores(self):
         self.assert_stopped("outlive_the_budget", self.inside("outlive_the_budget", "", {"--time-budget-seconds": 1}), (124,))
@@ -86,10 +102,11 @@ class Hostile(unittest.TestCase):
         return running.pid, self.content(pathlib.Path(f"/proc/{running.pid}/maps")).decode().split("-")[0]
 
     def test_the_host_is_out_of_sight(self):
-        secret = self.root / "secret"
+        secret = self.of_host / "secret"
         secret.write_text("x")
         unix, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
-        unix.bind(str(self.root / "docker.sock"))
+        unix.bind(str(self.of_host / "docker.sock"))
+        os.chmod(self.of_host / "docker.sock", 0o777)
         abstract.bind(f"\0pawl-hostile-{os.getpid()}")
         tcp = socket.create_server(("127.0.0.1", 0))
         for each in (unix, abstract, tcp):
@@ -100,24 +117,28 @@ class Hostile(unittest.TestCase):
         memory = libc.shmget(key, 4096, 0o1600)
         self.addCleanup(libc.shmctl, memory, 0, None)
         supervisor, maps = self.supervisor(walls_off="supervisor")
-        arguments = {"secret": secret, "marker": "PAWL_HOSTILE_MARKER", "supervisor": supervisor, "maps": maps, "docker": self.root / "docker.sock",
+        arguments = {"secret": secret, "marker": "PAWL_HOSTILE_MARKER", "supervisor": supervisor, "maps": maps, "docker": self.of_host / "docker.sock",
                      "abstract": f"pawl-hostile-{os.getpid()}", "port": tcp.getsockname()[1], "shared": key, "host": socket.gethostname(),
                      "new": self.root / "new"}
-        for attack, argument, why in programs.HOST + (programs.HOST_OF_ROOT if os.geteuid() == 0 else []):
+        is_root = os.geteuid() == 0
+        for row in programs.HOST + programs.HOST_OF_ROOT + programs.OUTSIDE + programs.OUTSIDE_OF_ROOT:
+            attack, argument, *walls, why = row
             with self.subTest(attack=attack, argument=argument, why=why):
-                argument = argument.format(**arguments)
-                self.assert_stopped(attack, self.inside(attack, argument))
-                self.assert_further(attack, self.outside(attack, argument))
+                argument, program = argument.format(**arguments), programs.label(row)
+                walls = [wall for wall in " ".join(walls).split() if is_root or wall != "user"]
+                if row in programs.OF_ROOT and not is_root:
+                    self.assert_stopped(program, self.inside(attack, argument))
+                    continue
+                self.assert_each_wall_stops(program, walls, lambda off: self.inside(attack, argument, walls_off=off))
+                self.assert_further(program, self.inside(attack, argument, walls_off=" ".join(walls)) if walls else self.outside(attack, argument))
 
     def test_nobody_of_the_same_user_looks_into_a_supervisor(self):
         for off in ("", "supervisor"):
             pid, _ = self.supervisor(off)
             for attack, argument in ("ptrace", pid), ("read", f"/proc/{pid}/environ"):
                 done = self.outside(attack, str(argument))
-                if off or os.geteuid() == 0:  # root may look at everything
-                    self.assert_further(attack, done)
-                else:
-                    self.assert_stopped(attack, done)
+                # Root may look at everything.
+                self.assertEqual(done.returncode, 0 if off or os.geteuid() == 0 else 1, done.stderr)
 
     def test_a_setuid_file_has_no_effect(self):
         if "SETUID" in os.environ:  # only root could make one
@@ -144,9 +165,10 @@ class Hostile(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.sleepers(mine), [])
                 self.stopped.add(name)
-                self.assertEqual(self.run_it(["sh", "-c", script]).returncode, 0)
+                done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", script], "pid")
+                self.assertEqual(done.returncode, 0, done.stderr)
                 deadline = time.monotonic() + 60
-                while not self.sleepers(mine):  # outside it lives on
+                while not self.sleepers(mine):  # it lives on
                     self.assertLess(time.monotonic(), deadline)
                 self.further.add(name)
                 while left := self.sleepers(mine):
@@ -205,22 +227,26 @@ class Hostile(unittest.TestCase):
             seen.add("sparse_bomb")
 
     def test_folders_nested_deeper_than_any_path_are_refused(self):
+        path_bytes_max = 3000
         for program, name, depth in ("deep_folders", "d", 4000), ("long_names", "n" * 255, 40):
             script = f"""
 import os
 open('good', 'w').write('ok')
 for _ in range({depth}):
     os.mkdir('{name}'); os.chdir('{name}')"""
+            kept = (path_bytes_max + 1) // (len(name) + 1)
             with self.subTest(program):
                 done, target = self.copied_out("python3", "-c", script)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual((target / "good").read_text(), "ok")
-                self.assertIn(f"not copied out: {name}/{name}/".encode(), done.stderr)
-                self.assertLess(self.folders_below(target), depth / 2, "every path fits into PATH_MAX")
+                self.assertEqual(done.stderr.decode(), f"pawl: not copied out: {'/'.join([name] * (kept + 1))}\n", "the first that is too long, with all in it")
+                self.assertEqual(self.folders_below(target), kept)
                 self.stopped.add(program)
+                # One such folder, and all that the step made is lost.
                 done, target = self.copied_out("python3", "-c", script, walls_off="copy_out")
-                # All of it comes out, or nothing: what we do by path we can't do here.
-                self.assertTrue(done.returncode != 0 or self.folders_below(target) == depth, done.stderr)
+                self.assertEqual(done.returncode, 125)
+                self.assertRegex(done.stderr.decode(), f"^pawl: open folder: {name}/{name}/.*: File name too long\n$")
+                self.assertFalse(target.exists())
                 self.further.add(program)
 
     def folders_below(self, folder):
@@ -240,22 +266,54 @@ for _ in range({depth}):
             for path in target.rglob("*"):
                 self.assertFalse(path.is_symlink(), path)
                 self.assertEqual(path.read_text() if path.is_file() else "mine\n", "mine\n")
-        self.stopped.add("swapped_folder")
+        self.stopped.add("link_in_place_of_a_folder")
         done, target = self.copied_out(*race, walls_off="copy_out")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the host's", [path.read_text() for path in target.glob("*/key")])
-        self.further.add("swapped_folder")
+        self.further.add("link_in_place_of_a_folder")
 
-    def test_a_library_of_one_step_is_not_loaded_by_the_next(self):
-        script = ("sh", "-c", "echo $LD_PRELOAD $LD_LIBRARY_PATH")
-        self.assertEqual(self.run_it([self.root / "pawl", "sandbox", "exec", "--", *script], LD_LIBRARY_PATH="/x").stdout.strip(), b"")
+    def test_a_folder_that_turns_into_a_link_while_it_is_read_leads_nowhere(self):
+        """Two walls: nothing of the step lives when its tree is read; and it is read by ways that no link is on. A FIFO is never kept, but removed: so who
+        is led into a folder of the host removes the one there."""
+        host = self.of_host / "swapped"
+        host.mkdir()
+
+        def lost(walls_off):
+            self.assertFalse(self.survivors(), "of the last turn")
+            if not (host / "fifo").exists():
+                os.mkfifo(host / "fifo")
+            os.chmod(host, 0o755)
+            self.copied_out("/attacks", "swap_folders", host, options=("--ro", f"{self.root}/attacks:/attacks"), walls_off=walls_off)
+            for pid in self.survivors():
+                self.assertIn("pid", walls_off)
+                os.kill(pid, signal.SIGKILL)
+            while self.survivors():
+                time.sleep(0.01)
+            if "beneath" not in walls_off:
+                self.assertEqual(host.stat().st_mode & 0o777, 0o755, "a mode is no link's, either")
+            return not (host / "fifo").exists()
+
+        for walls_off in ("", "beneath", *["pid"] * 10):
+            self.assertFalse(lost(walls_off), walls_off)
+        self.stopped.add("swap_folders")
+        self.assertTrue(any(lost("pid beneath") for _ in range(50)))
+        self.further.add("swap_folders")
+
+    def survivors(self):
+        return [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+                if self.content(path) == f"/attacks\0swap_folders\0{self.of_host}/swapped\0".encode()]
+
+    def test_a_library_that_the_environment_names_is_not_loaded(self):
+        exec_it = [self.root / "pawl", "sandbox", "exec", "--ro", f"{os.environ['PRELOADED']}:/preloaded.so", "--"]
+        self.assertEqual(self.run_it([*exec_it, "env", "LD_PRELOAD=/preloaded.so", "true"]).stdout, b"loaded\n", "it is there, and works")
+        self.assertEqual(self.run_it([*exec_it, "true"], LD_PRELOAD="/preloaded.so").stdout, b"")
         self.stopped.add("library_path")
-        self.assertEqual(self.run_it(script, LD_LIBRARY_PATH="/x").stdout.strip(), b"/x")
+        self.assertEqual(self.run_it([*exec_it, "true"], "environment", LD_PRELOAD="/preloaded.so").stdout, b"loaded\n")
         self.further.add("library_path")
 
     def test_at_least_sixty_programs_and_none_of_them_without_a_reason(self):
         listed = set(self.run_it([self.root / "attacks", "--list"]).stdout.decode().split())
-        self.assertLessEqual(listed, programs.all_programs())
+        self.assertLessEqual(listed, {name.split()[0] for name in programs.all_programs()})
         self.assertGreaterEqual(len(programs.all_programs()), 60)
 
 
@@ -263,12 +321,13 @@ def prepare():
     """As root: programs that the ordinary user can run, and a setuid file, which no other could make."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-bin-"))
     os.chmod(folder, 0o755)
-    for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
+    for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"], os.environ["PRELOADED"]):
         shutil.copy(program, folder)
     setuid = shutil.copy(os.environ["ATTACKS"], folder / "setuid")
     os.chown(setuid, OWNER_OF_SETUID, OWNER_OF_SETUID)
     os.chmod(setuid, 0o4755)
-    os.environ.update(PAWL=str(folder / "pawl"), ATTACKS=str(folder / "attacks"), SETUID=str(setuid))
+    os.environ.update(PAWL=str(folder / "pawl"), ATTACKS=str(folder / "attacks"), SETUID=str(setuid),
+                      PRELOADED=str(folder / pathlib.Path(os.environ["PRELOADED"]).name))
     return folder
 
 

@@ -81,34 +81,41 @@ NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-
 # Memory: the kernel's killer, or an error of malloc where rlimits stand in for a cgroup.
 ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123,), "inode_fill": (123,), "output_flood": (123,)}
 
-# (program, argument, why): inside, then outside of any sandbox, without its namespaces and its root.
+# (program, argument, walls, why): inside, then inside without the walls. Each of several walls stops it alone, so only without all of them it gets further.
+# user: what makes the sandbox's user one that owns nothing; for who is not root it is the same user inside and outside.
 HOST = [
-    ("read", "{secret}", "files of the host are not there"),
-    ("dotdot", "{secret}", "the root has no outside"),
-    ("own_root", "{secret}", "nor by another name"),
-    ("root_of_others", "{secret}", "nor has another process's"),
-    ("environ_of_others", "{marker}", "credentials live in environments"),
-    ("processes", "", "other processes are not there"),
-    ("signal", "{supervisor}", "nor can they be signalled"),
-    ("ptrace", "{supervisor}", "nor traced"),
-    ("vm_read", "{supervisor}:{maps}", "nor read"),
-    ("unix_socket", "{docker}", "a container engine's socket is root"),
-    ("abstract_socket", "{abstract}", "abstract sockets have no path to hide"),
-    ("loopback", "{port}", "services of the host listen on loopback"),
-    ("shared_memory", "{shared}", "System V shared memory is global"),
-    ("list", "/sys", "devices and their switches"),
-    ("hostname_of_host", "{host}", "what tells machines apart"),
+    ("read", "{secret}", "host", "files of the host are not there"),
+    ("dotdot", "{secret}", "old_root landlock", "the root has no outside"),
+    ("own_root", "{secret}", "host", "nor are they by another name"),
+    ("root_of_others", "{secret}", "host init landlock", "nor by another process's"),
+    ("processes", "", "proc", "other processes are not there"),
+    ("signal", "{supervisor}", "pid user landlock", "nor can they be signalled"),
+    ("unix_socket", "{docker}", "host", "a container engine's socket is root"),
+    ("abstract_socket", "{abstract}", "net landlock", "abstract sockets have no path to hide"),
+    ("loopback", "{port}", "net", "services of the host listen on loopback"),
+    ("shared_memory", "{shared}", "ipc", "System V shared memory is global"),
+    ("list", "/sys", "host", "devices and their switches"),
+    ("hostname_of_host", "{host}", "uts", "what tells machines apart"),
 ]
-# Outside of any sandbox these are for root alone, or need a file that only root could make.
+# Only root gets further, because on the host they are for root alone; an ordinary user's sandbox is tried with every wall up.
 HOST_OF_ROOT = [
-    ("write_open", "/proc/sys/kernel/core_pattern", "the host runs what it names"),
-    ("write_open", "/dev/kmsg", "the kernel's log, and every other device"),
-    ("write_open", "/sys/class/net/lo/mtu", "what the kernel does with its hardware"),
+    ("write_open", "/proc/sys/kernel/core_pattern", "user read_only landlock", "the host runs what it names"),
+    ("write_open", "/dev/kmsg", "devices user", "the kernel's log, and every other device"),
+    ("write_open", "/sys/class/net/lo/mtu", "host user read_only landlock", "what the kernel does with its hardware"),
+    ("read", "/etc/shadow", "host user", "secrets of the system"),
+]
+# What the user namespace itself stops, whatever other wall is off: the kernel asks for rights in the namespace of whom it concerns. Nobody but root has a
+# sandbox without one, and root's is then no other place than the host. So these are run inside, then outside of any sandbox.
+OUTSIDE = [
+    ("environ_of_others", "{marker}", "credentials live in environments"),
+    ("ptrace", "{supervisor}", "who traces a process is that process"),
+    ("vm_read", "{supervisor}:{maps}", "who reads its memory has its secrets"),
+]
+OUTSIDE_OF_ROOT = [
     ("device_node", "{new}", "a device is whatever its number says"),
-    ("read", "/etc/shadow", "secrets of the system"),
 ]
 
-# Scripts that want to outlive their step; outside they do. {sleep} is told from others' by its argument.
+# Scripts that want to outlive their step; without the wall pid they do. {sleep} is told from others' by its argument.
 LEFT_RUNNING = [
     ("double_fork_daemon", "setsid sh -c '{sleep} & {sleep}' >/dev/null 2>&1 & exit 0", "a daemon goes on without anybody's budget"),
     ("orphan_among_zombies", "for i in 1 2 3 4 5 6 7 8; do sh -c 'exit 0' & done; ({sleep} >/dev/null 2>&1 &) ; exit 0", "so does who hides among the dead"),
@@ -127,7 +134,8 @@ LEFT_FILES = [
     (".pawl", "mkdir .pawl && echo filled > .pawl/runs", "Pawl's own state"),
 ]
 
-# Each with a test of its own, which says what its wall is.
+# Each with a test of its own, which says what its wall is. hardlink and other_user run outside, too, to be seen to work: two mounts are never one file
+# system, and a user namespace with one user in it has no other to become.
 ALONE = {
     "outlive_the_budget": "a budget ends whatever one ignores",
     "inherited_descriptor": "a descriptor is a right",
@@ -135,16 +143,21 @@ ALONE = {
     "hardlink": "a second name of a file outlives the first, and the mount that it was shown by",
     "setuid_left_behind": "a setuid file on the host would be the host's",
     "sparse_bomb": "holes take no room until somebody reads them",
-    "deep_folders": "no path leads to what lies too deep, not even to remove it",
+    "deep_folders": "no path leads to what lies too deep, and then nothing of the step would come out",
     "long_names": "the same with few folders",
-    "swapped_folder": "what was looked at is not what is read",
-    "library_path": "a library of one step in the next one's programs",
+    "swap_folders": "what was looked at is not what is read, nor what is removed",
+    "link_in_place_of_a_folder": "and what is read last is not followed",
+    "library_path": "a library that the environment names is loaded into every program",
 }
+
+OF_ROOT = HOST_OF_ROOT + OUTSIDE_OF_ROOT
+ALL = (CALLS, HOST, HOST_OF_ROOT, OUTSIDE, OUTSIDE_OF_ROOT, LEFT_RUNNING, LEFT_FILES)
+
+
+def label(row):
+    """What tells a program from the same one with another argument."""
+    return f"{row[0]} {row[1]}".strip() if row in CALLS + HOST + HOST_OF_ROOT + OUTSIDE + OUTSIDE_OF_ROOT else row[0]
 
 
 def all_programs():
-    return {row[0] for table in (CALLS, HOST, HOST_OF_ROOT, LEFT_RUNNING, LEFT_FILES) for row in table} | set(ALONE)
-
-
-def count():
-    return sum(len(table) for table in (CALLS, HOST, HOST_OF_ROOT, LEFT_RUNNING, LEFT_FILES, ALONE))
+    return {label(row) for table in ALL for row in table} | set(ALONE)

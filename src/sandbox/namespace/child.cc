@@ -42,7 +42,7 @@ class Init {
   [[noreturn]] void run() {
     if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_);
-    need(unshare(kNamespacesOfInit) == 0, kNoNamespaces);
+    need(unshare(namespaces_of_init(job_.walls)) == 0, kNoNamespaces);
     need(chdir("/") == 0, "/");  // pivot_root moves those who are at the old root
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");
@@ -51,7 +51,7 @@ class Init {
     become_the_sandbox_user();
     die_with_parent(job_);  // a change of ids forgets the signal (prctl(2))
     start_command();
-    need(sethostname("pawl", 4) == 0, "host name");
+    need(!job_.walls.uts || sethostname("pawl", 4) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     make_mounts();
     enter_root();
@@ -133,13 +133,13 @@ class Init {
     need(chdir(kNewRoot) == 0, "new root");
     // pivot_root(2), "pivot_root(".", ".")": the old root lies on top of the new one, and is taken off.
     need(syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
-    need(umount2(".", MNT_DETACH) == 0, "old root");
+    need(!job_.walls.old_root || umount2(".", MNT_DETACH) == 0, "old root");
     need(chdir("/") == 0, "/");
   }
 
   void let_the_command_go() const {
     await(command_fd_);  // its network namespace is there, and nobody in here may stay in another
-    need(setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
+    need(!job_.walls.net || setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
     if (job_.walls.init) prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const __user_cap_data_struct none[2] = {};
@@ -159,7 +159,7 @@ class Init {
       close(fd);
     // Asked to end (a budget is over, somebody cancels), it passes the word on; the supervisor kills after a
     // grace.
-    std::signal(SIGTERM, [](int) { kill(-1, SIGTERM); });
+    if (job_.walls.pid) std::signal(SIGTERM, [](int) { kill(-1, SIGTERM); });
     using Kind = ChildReport::Kind;
     for (;;) {
       int status = 0;

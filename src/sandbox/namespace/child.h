@@ -21,8 +21,12 @@ inline constexpr unsigned kInsideUid = 1000;  // agents refuse to work as root, 
 
 // Made by whoever can do so while others work: the parent makes the cgroups and the command the network's
 // namespace (half a millisecond) while the init makes the mounts.
-inline constexpr std::uint64_t kNamespacesFromStart = CLONE_NEWUSER | CLONE_NEWPID;
-inline constexpr std::uint64_t kNamespacesOfInit = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+constexpr std::uint64_t namespaces_from_start(const os::Walls& walls) {
+  return CLONE_NEWUSER | (walls.pid ? CLONE_NEWPID : 0);
+}
+constexpr int namespaces_of_init(const os::Walls& walls) {
+  return CLONE_NEWNS | (walls.ipc ? CLONE_NEWIPC : 0) | (walls.uts ? CLONE_NEWUTS : 0);
+}
 inline constexpr char kNoNamespaces[] =
     "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
 // The kernel notifies one listener of a process, so Pawl inside of somebody else's has none (EBUSY); before

@@ -42,8 +42,10 @@ class Command {
   Command(const ChildJob& job, int init_fd) : job_(job), init_fd_(init_fd) {}
 
   [[noreturn]] void run() const {
-    need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
-    bring_up_loopback();
+    if (job_.walls.net) {
+      need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
+      bring_up_loopback();
+    }
     connect_streams();
     open_listeners();
     const CommandLimits limits = await_limits();

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "os/walls.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/child.h"
 
@@ -53,8 +54,10 @@ std::string map_line(unsigned inside, unsigned outside) {
 }  // namespace
 
 Identity sandbox_identity() {
-  if (geteuid() == 0 && can_map(kOutsideUid))
-    return {.privileged = true, .outside_uid = kOutsideUid, .outside_gid = kOutsideUid};
+  if (geteuid() == 0 && can_map(kOutsideUid)) {
+    const unsigned id = os::walls().user ? kOutsideUid : 0;
+    return {.privileged = true, .outside_uid = id, .outside_gid = id};
+  }
   return {.privileged = false, .outside_uid = geteuid(), .outside_gid = getegid()};
 }
 

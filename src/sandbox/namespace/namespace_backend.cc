@@ -32,6 +32,7 @@
 #include "sandbox/namespace/landlock.h"
 #include "sandbox/namespace/mounts.h"
 #include "sandbox/namespace/watch.h"
+#include "sandbox/namespace/weaken.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -211,7 +212,8 @@ class NamespaceBackend final : public Backend {
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
     std::vector<std::string> hidden = folders.hidden;
     if (const auto home = os::environment_value("HOME")) hidden.push_back(*home);
-    const MountPlan plan = plan_mounts(spec, folders, copied_in, covered_of_host(hidden), copied);
+    const MountPlan plan =
+        weakened(plan_mounts(spec, folders, copied_in, covered_of_host(hidden), copied), os::walls());
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
       PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
@@ -271,7 +273,7 @@ class NamespaceBackend final : public Backend {
     std::ranges::sort(job.descriptors);
 
     int pidfd = -1;
-    const int pid = clone_process(kNamespacesFromStart, into_cgroup.get(), pidfd);
+    const int pid = clone_process(namespaces_from_start(job.walls), into_cgroup.get(), pidfd);
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);

@@ -1,0 +1,62 @@
+#include "sandbox/namespace/weaken.h"
+
+#ifdef PAWL_TEST_HOOKS
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "os/file.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using Kind = MountOp::Kind;
+
+std::string inside(const std::string& path) { return kNewRoot + path; }
+
+bool has(const MountPlan& plan, const std::string& target) {
+  return std::ranges::any_of(plan.ops, [&](const MountOp& op) { return op.target == target; });
+}
+
+// Everything that lies in `folder` on the host and that the sandbox has nothing of its own for. What it has
+// stays: its /etc/passwd would else be written into the host's.
+std::vector<MountOp> others_of(const MountPlan& plan, const std::string& folder) {
+  std::vector<MountOp> out;
+  const auto names = os::list_folder(folder.empty() ? "/" : folder);
+  for (const auto& name : names ? *names : std::vector<std::string>())
+    if (const std::string path = folder + "/" + name; !has(plan, inside(path)))
+      out.push_back({.kind = Kind::kHost, .target = inside(path), .text = path});
+  return out;
+}
+
+void show_all_of_host(MountPlan& plan) {
+  std::erase_if(plan.ops, [](const MountOp& op) { return op.target.starts_with(inside("/var")); });
+  auto more = others_of(plan, "");
+  for (auto& op : others_of(plan, "/etc")) more.push_back(std::move(op));
+  const auto before = std::ranges::find(plan.ops, Kind::kReadOnlyBelow, &MountOp::kind);
+  plan.ops.insert(before, more.begin(), more.end());
+}
+
+void show_devices_of_host(MountPlan& plan) {
+  const auto at = std::ranges::find(plan.ops, inside("/dev"), &MountOp::target);
+  plan.ops.insert(at + 1, {.kind = Kind::kBind, .target = inside("/dev"), .text = "/dev"});
+  std::erase_if(plan.ops, [](const MountOp& op) {
+    return op.target.starts_with(inside("/dev/")) && op.target != inside("/dev/shm");
+  });
+}
+
+}  // namespace
+
+MountPlan weakened(MountPlan plan, const os::Walls& walls) {
+  if (!walls.host) show_all_of_host(plan);
+  if (!walls.devices) show_devices_of_host(plan);
+  for (auto& op : plan.ops)  // of the host's process ids there can be no fresh /proc
+    if (op.kind == Kind::kProc && (!walls.proc || !walls.pid))
+      op = {.kind = Kind::kBind, .target = op.target, .text = "/proc"};
+  return plan;
+}
+
+}  // namespace pawl::sandbox
+
+#endif

@@ -1,0 +1,17 @@
+// What tests take out of the walls that a mount plan is (os/walls.h). In a release build nothing can.
+#pragma once
+
+#include <utility>
+
+#include "os/walls.h"
+#include "sandbox/namespace/mounts.h"
+
+namespace pawl::sandbox {
+
+#ifdef PAWL_TEST_HOOKS
+MountPlan weakened(MountPlan plan, const os::Walls& walls);
+#else
+inline MountPlan weakened(MountPlan plan, const os::Walls&) { return plan; }
+#endif
+
+}  // namespace pawl::sandbox

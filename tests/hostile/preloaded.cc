@@ -1,0 +1,6 @@
+// A library that says that it was loaded.
+#include <unistd.h>
+
+namespace {
+__attribute__((constructor)) void say_so() { static_cast<void>(write(STDOUT_FILENO, "loaded\n", 7) == 7); }
+}  // namespace
