@@ -157,9 +157,8 @@ class Teller {
       std::vector<Row> told;
       for (const auto& refused : one.refused)
         told.push_back({{label}, {"network: " + visible(try_text(refused)), Colour::kRed}});
-      for (const auto& refused : one.run.value("refused", Json::array()))
-        told.push_back(
-            {{label}, {"not kept: " + visible(refused.is_string() ? refused.get<std::string>() : "")}});
+      for (const auto& unkept : unkept_texts(one.run))
+        told.push_back({{label}, {"not kept: " + visible(unkept)}});
       if (!told.empty()) out_ += table(std::move(told), 6, look_);
     }
   }

@@ -106,6 +106,8 @@ Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
   PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied, {.bytes = disk_bytes}));
   for (const auto& path : layer.refused) fmt::print(stderr, "pawl: not copied out: {}\n", path);
+  if (const auto more = layer.refused_total - static_cast<std::int64_t>(layer.refused.size()); more > 0)
+    fmt::print(stderr, "pawl: not copied out: and {} more\n", more);
   if (layer.layer_id.empty()) return os::make_folders(target);
   PAWL_TRY(const auto entries, workspaces.manifest(layer.layer_id));
   const std::string tree = workspaces.layer_tree(layer.layer_id);

@@ -216,6 +216,15 @@ std::string details_text(const Json& signal) {
   return out;
 }
 
+std::vector<std::string> unkept_texts(const Json& run) {
+  std::vector<std::string> out;
+  for (const auto& path : run.value("refused", Json::array()))
+    out.push_back(path.is_string() ? path.get<std::string>() : "");
+  const std::int64_t more = integer_in(run, "refused_total") - static_cast<std::int64_t>(out.size());
+  if (more > 0) out.push_back(fmt::format("and {} more", more));
+  return out;
+}
+
 std::string try_text(const Json& refused) {
   return fmt::format("{}:{}: {}", text_in(refused, "host"), integer_in(refused, "port"),
                      text_in(refused, "verdict"));

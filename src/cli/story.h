@@ -59,12 +59,13 @@ Json to_json(const Story& story);
 
 // --- words that inspect and report share
 bool is_running(const StepStory& step);
-std::string short_label(const store::StepRow& step);  // "<gate>.<step>", and "#<episode>" of several
-std::string ending_text(const Json& run);             // "exited 1", "signaled 9", "timed_out (why)"
-std::string memory_text(std::int64_t kib);            // "12.3 MiB"
-std::string signal_result(const Json& signal);        // passed | failed | missing
-std::string details_text(const Json& signal);         // "exit_code=1 step=unit"
-std::string try_text(const Json& refused);            // "evil.example:443: refused"
+std::string short_label(const store::StepRow& step);     // "<gate>.<step>", and "#<episode>" of several
+std::string ending_text(const Json& run);                // "exited 1", "signaled 9", "timed_out (why)"
+std::string memory_text(std::int64_t kib);               // "12.3 MiB"
+std::string signal_result(const Json& signal);           // passed | failed | missing
+std::string details_text(const Json& signal);            // "exit_code=1 step=unit"
+std::vector<std::string> unkept_texts(const Json& run);  // paths, and how many more there were
+std::string try_text(const Json& refused);               // "evil.example:443: refused"
 // Milliseconds from one time of the store to another; 0 when one is absent, or the clock was set back.
 std::int64_t ms_between(const std::string& from, const std::string& to);
 std::string time_text(const std::string& at);  // "2026-01-02 03:04:05Z"

@@ -169,6 +169,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.reason = run.reason;
   facts.egress_refused = run.egress_refused;
   facts.refused_entries = run.refused;
+  facts.refused_entries_total = run.refused_total;
   facts.refused_entries_fail = minds_refused_entries(step);
   facts.declared = evidence_of(*step.step);
   facts.copy_out = run.copy_out;

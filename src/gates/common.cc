@@ -41,10 +41,11 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
 }  // namespace
 
 void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
-  std::int64_t egress = 0;
+  std::int64_t egress = 0, total = 0;
   std::vector<std::string> fatal, entries;
   for (const auto& step : steps) {
     egress += step.egress_refused;
+    total += step.refused_entries_total;
     auto& to = step.refused_entries_fail ? fatal : entries;
     for (const auto& path : step.refused_entries) to.push_back(printable(path));
   }
@@ -52,8 +53,8 @@ void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
   if (!fatal.empty()) signal.passed = false;
   fatal.insert(fatal.end(), entries.begin(), entries.end());
   if (fatal.empty()) return;
-  signal.details["refused_entries"] = fatal.size();
-  signal.details["refused_names"] = shown(fatal);
+  signal.details["refused_entries"] = total;
+  signal.details["refused_names"] = shown(fatal, static_cast<std::size_t>(total));
 }
 
 std::vector<Detail> with_refusals(std::vector<Detail> more) {
@@ -88,10 +89,13 @@ std::vector<Detail> with_exit(std::vector<Detail> more) {
   return with_refusals(std::move(more));
 }
 
-std::string shown(const std::vector<std::string>& names) {
+std::string shown(const std::vector<std::string>& names) { return shown(names, names.size()); }
+
+std::string shown(const std::vector<std::string>& names, std::size_t total) {
   std::string out;
   for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i) out += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kNamesShown) out += fmt::format(", and {} more", names.size() - kNamesShown);
+  const std::size_t told = std::min(names.size(), kNamesShown);
+  if (total > told) out += fmt::format(", and {} more", total - told);
   return out;
 }
 

@@ -18,6 +18,7 @@ std::vector<Detail> with_exit(std::vector<Detail> more);
 
 // The first few, and how many more.
 std::string shown(const std::vector<std::string>& names);
+std::string shown(const std::vector<std::string>& names, std::size_t total);  // of which these are the first
 
 // `after` without `before`. REQUIRES: `before` is sorted.
 std::vector<std::string> beyond(const std::vector<std::string>& after,

@@ -63,6 +63,7 @@ struct StepFacts {
   std::string reason;
   std::int64_t egress_refused = 0;               // tries to get out that its egress refused
   std::vector<std::string> refused_entries;      // what it left and was not kept, the first of them
+  std::int64_t refused_entries_total = 0;        // how many there were
   bool refused_entries_fail = false;             // then it failed, the plan says
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
   std::vector<ReportFacts> reports;              // that THIS step made

@@ -301,6 +301,7 @@ std::string json_text(const SandboxRun& run) {
       .text("copy_out", run.copy_out)
       .text("reason", run.reason)
       .texts("refused", run.refused);
+  if (run.refused_total > 0) members.number("refused_total", run.refused_total);
   if (run.unsaved > 0) members.number("unsaved", run.unsaved);
   return members.object();
 }
@@ -332,6 +333,8 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("copy_out").get_to(run.copy_out);
     json.at("reason").get_to(run.reason);
     json.at("refused").get_to(run.refused);
+    // Absent in runs of before it was counted.
+    run.refused_total = json.value("refused_total", static_cast<std::int64_t>(run.refused.size()));
     if (const auto unsaved = json.find("unsaved"); unsaved != json.end()) unsaved->get_to(run.unsaved);
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());

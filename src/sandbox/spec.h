@@ -94,6 +94,7 @@ struct SandboxRun {
   std::int64_t unsaved = 0;  // how much of what an agent told could not be saved
   std::vector<std::string>
       refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100
+  std::int64_t refused_total = 0;  // how many there were
 };
 
 std::vector<std::string> objects_of(const SandboxRun& run);  // ids of all that is kept of it

@@ -26,6 +26,7 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const san
                                                 {.bytes = job.spec.disk_limit_mib << 20}));
   run.layer = layer.layer_id;
   run.refused = layer.refused;
+  run.refused_total = layer.refused_total;
   if (os::exists(spool.path("output"))) {
     PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
   }

@@ -73,6 +73,12 @@ Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::Workspa
   return work;
 }
 
+void add_refusals(const workspace::Collected& of, sandbox::SandboxRun& run) {
+  run.refused.insert(run.refused.end(), of.refused.begin(), of.refused.end());
+  run.refused.resize(std::min(run.refused.size(), workspace::kRefusedNamedMax));
+  run.refused_total += of.refused_total;
+}
+
 // What the step changed becomes objects; their ids go into the run.
 Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
                        workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
@@ -82,7 +88,7 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
   if (copied) {
     // The upper is the whole tree: only the differences are what the step made.
     PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));
-    run.refused = layer.refused;
+    add_refusals(layer, run);
     if (job.spec.keep_layer) run.layer = layer.layer_id;
     if (layer.layer_id.empty()) return {};
     made = workspaces.layer_tree(layer.layer_id);
@@ -90,12 +96,12 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
   if (!job.spec.copy_out.empty()) {
     PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out, caps));
     run.copy_out = matching.layer_id;
-    if (!job.spec.keep_layer) run.refused = matching.refused;
+    if (!job.spec.keep_layer) add_refusals(matching, run);
   }
   if (copied || !job.spec.keep_layer) return {};
   PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, false, caps));
   run.layer = layer.layer_id;
-  run.refused = layer.refused;
+  add_refusals(layer, run);
   return {};
 }
 

@@ -19,7 +19,6 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::size_t kRefusedNamedMax = 100;
 constexpr std::size_t kAttributesBytesMax = 64 << 10;
 
 // user.overlay.* is overlayfs's own bookkeeping of one mount, the rest is the command's; neither is content.
@@ -35,6 +34,15 @@ bool take_attributes(const std::string& path) {  // whether the folder was opaqu
   }
   return opaque;
 }
+
+struct Refused {
+  void add(const std::string& path) {
+    ++total;
+    if (first.size() < kRefusedNamedMax) first.push_back(path);
+  }
+  std::vector<std::string> first;
+  std::int64_t total = 0;
+};
 
 Result<struct stat> status_of(const HeldTree::Place& here) {
   struct stat status {};
@@ -66,7 +74,7 @@ class Collector {
     return {};
   }
   std::vector<Entry> entries() { return std::move(entries_); }
-  std::vector<std::string> refused() { return std::move(refused_); }
+  Refused refused() { return std::move(refused_); }
 
  private:
   Status remove(const std::string& path) const {
@@ -76,7 +84,7 @@ class Collector {
 
   Status refuse(const std::string& path) {
     if (!checks_) return {};
-    if (refused_.size() < kRefusedNamedMax) refused_.push_back(path);
+    refused_.add(path);
     return remove(path);
   }
 
@@ -178,7 +186,7 @@ class Collector {
   const Caps caps_;
   const bool checks_ = os::walls().copy_out;
   std::vector<Entry> entries_;
-  std::vector<std::string> refused_;
+  Refused refused_;
   std::int64_t bytes_ = 0;
 };
 
@@ -192,29 +200,41 @@ class Matcher {
     PAWL_TRY(const auto names, names_in(tree_, path));
     for (const auto& name : names) {
       const std::string below = child(path, name);
-      if (is_kept_name(name) && below.size() <= kPathBytesMax) PAWL_OK(visit(below));
+      if (is_kept_name(name) && below.size() <= kPathBytesMax)
+        PAWL_OK(visit(below));
+      else if (is_wanted(below) || may_hold_wanted(below))
+        refused.add(below);
     }
     return {};
   }
 
   std::vector<Entry> entries;
-  std::vector<std::string> refused;
+  Refused refused;
 
  private:
+  bool is_wanted(const std::string& path) const {
+    return std::ranges::any_of(patterns_, [&](const auto& pattern) { return glob_matches(pattern, path); });
+  }
+  // Of a folder that is not entered: something in it would match, if it were called what a pattern ends with.
+  bool may_hold_wanted(const std::string& folder) const {
+    return std::ranges::any_of(patterns_, [&](const auto& pattern) {
+      return glob_matches(pattern, child(folder, pattern.substr(pattern.rfind('/') + 1)));
+    });
+  }
+
   Status visit(const std::string& path) {
     PAWL_TRY(auto here, tree_.find(path));
     PAWL_TRY(const auto status, status_of(here));
     const bool readable = access(here.path().c_str(), S_ISDIR(status.st_mode) ? R_OK | X_OK : R_OK) == 0;
     if (S_ISDIR(status.st_mode)) {
       here.folder.reset();  // a tree may be deeper than we have descriptors
-      return readable ? folder(path) : Status();
+      if (readable) return folder(path);
+      if (may_hold_wanted(path)) refused.add(path);
+      return {};
     }
-    const bool wanted = S_ISREG(status.st_mode) && std::ranges::any_of(patterns_, [&](const auto& pattern) {
-                          return glob_matches(pattern, path);
-                        });
-    if (!wanted || !readable) return {};
-    if (left_.entries == 0 || status.st_size > left_.bytes) {
-      if (refused.size() < kRefusedNamedMax) refused.push_back(path);
+    if (is_whiteout(status) || !is_wanted(path)) return {};
+    if (!S_ISREG(status.st_mode) || !readable || left_.entries == 0 || status.st_size > left_.bytes) {
+      refused.add(path);
       return {};
     }
     left_.entries -= 1;
@@ -240,7 +260,8 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
   PAWL_TRY(auto tree, HeldTree::open(upper));
   Collector collector(std::move(tree), lower, copied, caps);
   PAWL_OK(collector.run());
-  Collected out{.refused = collector.refused()};
+  auto refused = collector.refused();
+  Collected out{.refused = std::move(refused.first), .refused_total = refused.total};
   auto entries = collector.entries();
   if (entries.empty()) {
     PAWL_OK(os::remove_tree(upper));
@@ -260,7 +281,7 @@ Result<Collected> Workspaces::collect_matching(const std::string& upper,
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
   Matcher matcher(std::move(tree), patterns, caps, os::join(temporary, "tree"));
   PAWL_OK(matcher.folder(""));
-  Collected out{.refused = std::move(matcher.refused)};
+  Collected out{.refused = std::move(matcher.refused.first), .refused_total = matcher.refused.total};
   if (matcher.entries.empty()) {
     PAWL_OK(os::remove_tree(temporary));
     return out;

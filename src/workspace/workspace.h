@@ -30,6 +30,8 @@ namespace pawl::workspace {
 constexpr std::int64_t kEntriesMax = 1'000'000;     // of one base or layer
 constexpr std::int64_t kTreeBytesMax = 64LL << 30;  // of one base or layer
 
+constexpr std::size_t kRefusedNamedMax = 100;  // of what is not kept; the others are counted
+
 // What one step may leave. A file counts with its length, holes and all.
 struct Caps {
   std::int64_t entries = kEntriesMax, bytes = kTreeBytesMax;
@@ -58,6 +60,7 @@ struct Collected {
   std::string layer_id;              // "" when nothing changed
   std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, links that lead
                                      // outside, what is beyond the caps; the first hundred
+  std::int64_t refused_total = 0;    // how many there were
 };
 
 // While one is there, gc takes nothing away. Released when destroyed, or when the process dies.
@@ -122,7 +125,8 @@ class Workspaces {
   Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
                             const Caps& caps = {});
   // Of what is in `upper`, only files that match one of `patterns`. Leaves upper as it is. "" when none
-  // matches.
+  // matches. Refused: what matches and is no such file or can't be read, and folders that are not entered in
+  // which something may.
   Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns,
                                      const Caps& caps = {});
   Result<std::vector<Entry>> manifest(const std::string& layer_id) const;

@@ -299,6 +299,34 @@ class Endings(WithRun):
         self.assertIn("refused_names: pipe", attempt["feedback"]["summary"])
         self.assertEqual(attempt["feedback"]["failing_signals"], ["agent.agent"])
 
+    def test_all_entries_that_are_refused_count_beyond_those_with_a_name(self):
+        leaves = "echo more >> file; for i in $(seq 500); do mkfifo pipe$i; done"
+        attempt, signals = self.what_became_of_a_fifo(leaves, "true", 11, sandbox="{refused_entries: fail}")
+        self.assertEqual(signals["agent"]["details"]["refused_entries"], 500)
+        run = attempt["steps"][0]["run"]
+        self.assertEqual((len(run["refused"]), run["refused_total"]), (100, 500))
+        told = self.pawl("inspect", "last", expect=0).stdout
+        self.assertEqual(told.count("not kept: pipe"), 100)
+        self.assertIn("not kept: and 400 more", told)
+        done = self.pawl("sandbox", "exec", "--copy-out", "out", "--", "sh", "-c", leaves, expect=0)
+        self.assertEqual(done.stderr.count("not copied out: pipe"), 100)
+        self.assertIn("not copied out: and 400 more\n", done.stderr)
+
+    def test_what_matches_a_report_and_is_not_kept_is_told(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", """version: 1
+workflow: w
+source: {path: source}
+gates:
+  check: {steps: [{name: unit, run: "mkdir r; ln -s ../file r/a.xml; mkfifo r/b.xml other", reports: {junit: ["r/*.xml"]}}], signals: [build]}
+tiers:
+  - phases:
+      - {id: p, goal: g, agent: {run: "echo y >>file"}, gates: [check]}
+""")
+        self.pawl("run", "plan.yaml", expect=0)
+        run = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][-1]["run"]
+        self.assertEqual((run["refused"], run["refused_total"]), (["r/a.xml", "r/b.xml"], 2))
+
     def test_a_gate_that_leaves_a_refused_entry_fails_when_the_plan_says_so(self):
         attempt, signals = self.what_became_of_a_fifo("echo more >> file", "mkfifo pipe", 0)
         self.assertNotIn("refused_entries", signals["build"]["details"], "nobody keeps what the last step leaves")

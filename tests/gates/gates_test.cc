@@ -91,14 +91,19 @@ TEST(Evaluate, EntriesThatWereRefusedAreToldAndFatalOnlyWhenThePlanSaysSo) {
   StepFacts first = step("first"), build = step("build");
   first.refused_entries = {"pipe", "a\nb"};
   build.refused_entries = {"socket"};
+  first.refused_entries_total = 402;  // more than have names
+  build.refused_entries_total = 1;
   const auto told = judged({.gate_id = "g", .required = {"build"}, .steps = {first, build}}).at(0);
   EXPECT_TRUE(told.passed);
-  EXPECT_EQ(told.details["refused_entries"], 3);
+  EXPECT_EQ(told.details["refused_entries"], 403);
   first.refused_entries_fail = true;
   const auto failed = judged({.gate_id = "g", .required = {"build"}, .steps = {build, first}}).at(0);
   EXPECT_FALSE(failed.passed) << "whichever step decides by its exit code";
   EXPECT_FALSE(failed.missing);
+  EXPECT_EQ(failed.details["refused_entries"], 403);
   EXPECT_TRUE(failed.details["refused_names"].get<std::string>().starts_with("pipe, ")) << failed.details;
+  EXPECT_TRUE(failed.details["refused_names"].get<std::string>().ends_with(", and 400 more"))
+      << failed.details;
   EXPECT_EQ(failed.details["refused_names"].get<std::string>().find('\n'), std::string::npos);
 }
 

@@ -92,6 +92,15 @@ TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
   setenv("HOME", home.c_str(), 1);
 }
 
+TEST(Run, WhatWasRefusedIsCountedAlsoInRunsOfBeforeItWas) {
+  SandboxRun run{.refused = {"a", "b"}, .refused_total = 402};
+  const auto text = json_text(run);
+  EXPECT_EQ(run_from_json(Json::parse(text))->refused_total, 402);
+  Json old = Json::parse(text);
+  old.erase("refused_total");
+  EXPECT_EQ(run_from_json(old)->refused_total, 2);
+}
+
 TEST(Shown, LooksForThemHoweverDeepTheyLie) {
   testing::TempFolder temp;
   const auto why = [&](const std::string& path) {

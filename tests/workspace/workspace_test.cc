@@ -248,6 +248,19 @@ TEST_F(WorkspaceTest, AFolderBeyondTheCapsGoesWithAllThatIsInIt) {
   expect_patch_gives({collected->layer_id}, "echo a > a");
 }
 
+TEST_F(WorkspaceTest, AllThatIsRefusedIsCountedAndTheFirstOfItNamed) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir " + upper + " && cd " + upper + " && echo a > a && for i in $(seq 150); do mkfifo fifo$i; done");
+  for (const bool matching : {true, false}) {
+    const auto collected = matching ? workspaces_->collect_matching(upper, {"*"})
+                                    : workspaces_->collect(upper, lower_of({}), false);
+    ASSERT_TRUE(collected) << collected.error().message;
+    EXPECT_EQ(paths_of(collected->layer_id), std::vector<std::string>{"a"});
+    EXPECT_EQ(collected->refused.size(), kRefusedNamedMax);
+    EXPECT_EQ(collected->refused_total, 150);
+  }
+}
+
 TEST_F(WorkspaceTest, ProtectedPathsComeFromBase) {
   const auto id = layer("echo hacked > dir/inner; rm dir/other; echo fine > mine");
   const auto filtered = workspaces_->without_protected(id, lower_of({}), {"dir/**"});
@@ -392,6 +405,25 @@ TEST_F(WorkspaceTest, CopyOutKeepsWhatMatches) {
   const auto collected = workspaces_->collect_matching(upper, {"reports/**"});
   EXPECT_EQ(paths_of(collected->layer_id), (std::vector<std::string>{"reports/a.xml", "reports/deep/b.xml"}));
   EXPECT_TRUE(os::exists(upper + "/c.xml")) << "upper stays";
+}
+
+TEST_F(WorkspaceTest, CopyOutTellsWhatItDoesNotKeep) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir -p " + upper + "/reports/.git " + upper + "/other/.git && cd " + upper +
+     " && echo a > reports/a.xml && ln -s a.xml reports/link.xml && mkfifo reports/f.xml reports/f.txt"
+     " && echo x > reports/.git/x.xml && echo y > \"$(printf 'reports/a\\nb.xml')\" && mknod "
+     "reports/gone.xml c 0 0");
+  const auto refused = [&](const std::string& pattern) {
+    const auto collected = workspaces_->collect_matching(upper, {pattern});
+    EXPECT_EQ(paths_of(collected->layer_id), std::vector<std::string>{"reports/a.xml"});
+    EXPECT_EQ(collected->refused_total, static_cast<std::int64_t>(collected->refused.size()));
+    return collected->refused;
+  };
+  const std::vector<std::string> files{"reports/a\nb.xml", "reports/f.xml", "reports/link.xml"};
+  EXPECT_EQ(refused("reports/*.xml"), files);
+  auto all = files;
+  all.insert(all.begin(), "reports/.git");
+  EXPECT_EQ(refused("reports/**/*.xml"), all) << "what lies in there might match";
 }
 
 TEST_F(WorkspaceTest, DeletesWhatPatternsName) {

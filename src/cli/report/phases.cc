@@ -48,8 +48,7 @@ std::string refusals(const AttemptStory& attempt) {
   for (const auto& step : attempt.steps) {
     const std::string label = escaped(short_label(step.row));
     for (const auto& refused : step.refused) rows += cells({label, "network", escaped(try_text(refused))});
-    for (const auto& refused : step.run.value("refused", Json::array()))
-      rows += cells({label, "not kept", escaped(refused.is_string() ? refused.get<std::string>() : "")});
+    for (const auto& unkept : unkept_texts(step.run)) rows += cells({label, "not kept", escaped(unkept)});
   }
   return rows.empty() ? "" : "<h4>Refused</h4>\n" + table_of({"Step", "What", "Which"}, rows);
 }
