@@ -262,6 +262,61 @@ class Egress(PawlTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("nowhere.test:80: failed: nowhere.test does not resolve", done.stderr)
 
+    def test_names_below_a_star_are_counted(self):
+        script = "for i in $(seq 70); do getent hosts n$i.wild.test >/dev/null && echo n$i; done; curl -sS --cacert /ca https://a.wild.test/hello"
+        done = self.inside(script, "*.wild.test:443")
+        self.assertEqual(done.stdout.split(), [f"n{i}" for i in range(1, 65)])
+        self.assertIn("n65.wild.test:0: refused: too many names below an allowed one", done.stderr)
+        self.assertIn("a.wild.test:0: refused: too many names below an allowed one", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
+    def answer_names(self, answers):
+        """Is the only resolver, of this network namespace. `answers`: from a name to its addresses, question by question, the last for ever; None: nobody
+        hears from it."""
+        asked = {}
+
+        def handle(request):
+            question, sock = request.request
+            labels, at = [], 12
+            while question[at]:
+                labels.append(question[at + 1:at + 1 + question[at]].decode())
+                at += 1 + question[at]
+            name, wants_v4 = ".".join(labels), question[at + 1:at + 3] == b"\0\1"
+            turns = answers.get(name, [[]])
+            now = turns[min(asked.get(name, 0), len(turns) - 1)]
+            asked[name] = asked.get(name, 0) + wants_v4
+            if now is None:
+                return
+            found = now if wants_v4 else []
+            header = question[:2] + (b"\x81\x80" if name in answers else b"\x81\x83") + bytes([0, 1, 0, len(found), 0, 0, 0, 0])
+            sock.sendto(header + question[12:at + 5] + b"".join(b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(each) for each in found),
+                        request.client_address)
+
+        self.serve(socketserver.ThreadingUDPServer((RESOLVER, 53), type("Names", (socketserver.BaseRequestHandler,), {"handle": handle})), None)
+        self.write("resolv.conf", f"nameserver {RESOLVER}\n")
+        subprocess.run(["mount", "--bind", self.root / "resolv.conf", "/etc/resolv.conf"], check=True)
+        self.addCleanup(subprocess.run, ["umount", "/etc/resolv.conf"], check=True)
+        return asked
+
+    def test_a_name_that_changes_its_address_midway(self):
+        asked = self.answer_names({"turns.test": [[PUBLIC], ["10.20.30.40"]], "both.test": [["10.20.30.40", PUBLIC]]})
+        curl = "curl -sS -m 5 http://turns.test/hello"
+        done = self.inside(f"{curl}; {curl} && exit 9; curl -sS -m 5 http://both.test/hello", "turns.test:80", "both.test:80", expect=0)
+        self.assertEqual(done.stdout, "hello\nhello\n", "the first time, and where one of two addresses is public")
+        self.assertEqual(asked["turns.test"], 2, "asked anew for each connection")
+        self.assertIn("turns.test:80: refused: turns.test leads to 10.20.30.40, which is not public; allow it by number", done.stderr)
+        self.assertNotIn("both.test", done.stderr)
+
+    def test_a_name_that_nobody_answers_for_is_a_clear_line_and_no_hang(self):
+        self.answer_names({"silent.test": [None], "empty.test": [[]]})
+        for name, budget, code, most_seconds in ("silent.test", 60, 0, 20), ("silent.test", 2, 124, 8), ("empty.test", 60, 0, 5), ("unknown.test", 60, 0, 5):
+            with self.subTest(name, budget=budget):
+                started = time.monotonic()
+                done = self.pawl("sandbox", "exec", "--network", "scoped", "--egress", f"{name}:80", "--time-budget-seconds", str(budget), "--", "sh", "-c",
+                                 f"curl -sS -m 50 http://{name}/; test $? -ne 0", expect=code)
+                self.assertLess(time.monotonic() - started, most_seconds)
+                self.assertIn(f"{name}:80: failed: {name} does not resolve: ", done.stderr)
+
     def test_a_plan_and_its_network_log(self):
         self.write("source/file", "x\n")
         self.write("plan.yaml", """version: 1

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "os/clock.h"
 #include "sandbox/egress/wire.h"
@@ -52,12 +54,13 @@ std::string hear(const os::UniqueFd& from) {
 // Its sockets are on loopback, not in a sandbox. One server is allowed, by number; it says a word and closes.
 class EgressTest : public ::testing::Test {
  protected:
-  EgressTest() {
+  explicit EgressTest(EgressCaps caps = {}) {
     server_ = os::UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const std::uint16_t server_port = bind_loopback(server_.get());
     PAWL_CHECK(listen(server_.get(), 64) == 0);
     const auto list = net::Allowlist::parse({"127.0.0.1:" + std::to_string(server_port)});
-    egress_.emplace(*list, [this](std::string_view line) { lines_.emplace_back(line); });
+    egress_.emplace(
+        *list, [this](std::string_view line) { lines_.emplace_back(line); }, caps);
     for (std::size_t i = 0; i < egress_->listeners().size(); ++i) {
       const bool datagram = egress_->listeners()[i].datagram;
       os::UniqueFd socket(
@@ -127,6 +130,82 @@ TEST_F(EgressTest, RefusedQuestionsOfEveryTypeAreLines) {
   EXPECT_EQ(count(R"("verdict":"refused: this name is not allowed")"), 1);
   EXPECT_EQ(count("not allowed (a question of type 16)"), 1);
   EXPECT_EQ(count("not allowed (a question of type 28)"), 1);
+}
+
+// How often this process waited meanwhile, in all its threads.
+long waits_in_a_second() {
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  os::SystemClock().sleep_ms(1000);
+  getrusage(RUSAGE_SELF, &after);
+  return after.ru_nvcsw - before.ru_nvcsw;
+}
+
+TEST_F(EgressTest, WhoBeginsAndDoesNotGoOnIsWaitedForAndNotAskedAgainAndAgain) {
+  const auto client = connected(SOCK_STREAM, ports_[2]), proxied = connected(SOCK_STREAM, ports_[1]);
+  say(client, "\x16\x03\x01");
+  say(proxied, "CONNECT ");
+  EXPECT_LT(waits_in_a_second(), 50);
+  shutdown(client.get(), SHUT_WR);
+  EXPECT_EQ(hear(client), "");
+  lines();
+  EXPECT_EQ(count("refused: it ended within its TLS hello or HTTP request"), 1);
+}
+
+TEST_F(EgressTest, ARequestMayComeInPieces) {
+  const auto client = connected(SOCK_STREAM, ports_[2]);
+  const os::UniqueFd peer(accept(server_.get(), nullptr, nullptr));
+  const std::string request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  for (const char letter : request) {
+    say(client, {&letter, 1});
+    os::SystemClock().sleep_ms(1);
+  }
+  EXPECT_EQ(hear(peer), request);
+  say(client, "x");
+  EXPECT_EQ(hear(peer), "x") << "one byte is enough again";
+}
+
+class CappedEgressTest : public EgressTest {
+ protected:
+  CappedEgressTest() : EgressTest({.connections = 20, .opening_ms = 1000, .bytes = 1 << 20}) {}
+};
+
+TEST_F(CappedEgressTest, ConnectionsAreCounted) {
+  for (int i = 0; i < 25; ++i) {
+    const auto client = connected(SOCK_STREAM, ports_[2]);
+    if (i < 20) close(accept(server_.get(), nullptr, nullptr));
+    EXPECT_EQ(hear(client), "");
+  }
+  lines();
+  EXPECT_EQ(count(R"("verdict":"allowed")"), 20);
+  EXPECT_EQ(count(R"("verdict":"refused: too many connections")"), 5);
+}
+
+TEST_F(CappedEgressTest, AnOpeningHasATime) {
+  const auto client = connected(SOCK_STREAM, ports_[2]);
+  say(client, "GET / HTTP/1.1\r\n");
+  EXPECT_EQ(hear(client), "");
+  lines();
+  EXPECT_EQ(count("refused: no whole TLS hello or HTTP request in 1 seconds"), 1);
+}
+
+TEST_F(CappedEgressTest, BytesAreCountedOverAllConnections) {
+  std::thread server([&] {
+    const os::UniqueFd peer(accept(server_.get(), nullptr, nullptr));
+    const std::string block(1 << 16, 'x');
+    for (int i = 0; i < 256 && send(peer.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0;) ++i;
+  });
+  std::size_t got = 0;
+  const auto client = connected(SOCK_STREAM, ports_[2]);
+  for (std::string part = hear(client); !part.empty(); part = hear(client)) got += part.size();
+  server.join();
+  EXPECT_GT(got, 0U);
+  EXPECT_LT(got, 4U << 20) << "of 16 MiB: what was allowed, and what was in a buffer";
+  const auto later = connected(SOCK_STREAM, ports_[2]);
+  EXPECT_EQ(hear(later), "") << "nor is there more by another connection";
+  lines();
+  EXPECT_EQ(count(R"("verdict":"refused: more bytes than a step may move")"), 2);
+  EXPECT_EQ(count(R"("verdict":"allowed")"), 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 
 #include "base/json.h"
 #include "os/clock.h"
+#include "sandbox/egress/peek.h"
 #include "sandbox/egress/relay.h"
 #include "sandbox/egress/resolver.h"
 #include "sandbox/egress/wire.h"
@@ -26,7 +28,8 @@ constexpr std::uint32_t kOwnAddress = kSyntheticNet + 1;  // of the resolver and
 constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
-constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kOpeningMs = 30'000;
+constexpr std::string_view kTooManyBytes = "refused: more bytes than a step may move";
+constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kWriteMs = 30'000;
 
 sockaddr_storage to_sockaddr(const net::Address& address, std::uint16_t port, socklen_t& size) {
   sockaddr_storage out{};
@@ -65,11 +68,18 @@ bool wait_for(int fd, short events, int stop, std::int64_t timeout_ms) {
 bool write_all(int fd, std::string_view bytes, int stop) {
   while (!bytes.empty()) {
     const ssize_t put = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (put < 0 && errno == EAGAIN && wait_for(fd, POLLOUT, stop, kOpeningMs)) continue;
+    if (put < 0 && errno == EAGAIN && wait_for(fd, POLLOUT, stop, kWriteMs)) continue;
     if (put <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
   return true;
+}
+
+MonoTime in_ms(std::int64_t ms) { return {os::SystemClock().mono().micros + ms * 1000}; }
+
+void drop_peeked(int fd, std::size_t bytes) {
+  std::array<char, kOpeningBytesMax> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv fills it
+  recv(fd, buffer.data(), bytes, 0);
 }
 
 }  // namespace
@@ -85,8 +95,8 @@ struct Egress::Attempt {
   std::string verdict;  // "allowed", or "refused: why", "failed: why"
 };
 
-Egress::Egress(net::Allowlist allowlist, OnLine on_line)
-    : allowlist_(std::move(allowlist)), on_line_(std::move(on_line)) {
+Egress::Egress(net::Allowlist allowlist, OnLine on_line, EgressCaps caps)
+    : allowlist_(std::move(allowlist)), on_line_(std::move(on_line)), caps_(caps) {
   plan();
   sockets_.resize(listeners_.size());
   missing_ = listeners_.size();
@@ -219,7 +229,8 @@ void Egress::accept_from(std::size_t index) {
 std::string_view Egress::too_many() {
   if (!rate_.take(os::SystemClock().mono())) return "refused: too many connections in a second";
   if (open_ >= kConnectionsAtOnce) return "refused: too many connections at once";
-  return total_ >= kConnectionsMax ? "refused: too many connections" : "";
+  if (total_ >= caps_.connections) return "refused: too many connections";
+  return bytes_ > caps_.bytes ? kTooManyBytes : "";
 }
 
 Egress::Attempt Egress::attempt_at(std::size_t index) {
@@ -248,23 +259,15 @@ void Egress::connection(os::UniqueFd inner, std::size_t index) {
 }
 
 bool Egress::proxy_target(Attempt& attempt, int inner) {
-  std::array<char, kOpeningBytesMax> bytes{};
   ConnectRequest request;
-  const os::SystemClock clock;
-  const std::int64_t deadline = clock.mono().micros + kOpeningMs * 1000;
-  for (ssize_t seen = 0; !request.whole;) {
-    if (clock.mono().micros > deadline || !wait_for(inner, POLLIN, stop_read_.get(), kOpeningMs))
-      return false;
-    pollfd closed{.fd = inner, .events = POLLRDHUP, .revents = 0};
-    poll(&closed, 1, 0);  // before the bytes: those of a closed connection are its last
-    const ssize_t got = recv(inner, bytes.data(), bytes.size(), MSG_PEEK);
-    if (got <= 0) return false;
-    request = read_connect({bytes.data(), static_cast<std::size_t>(got)});
-    if (!request.whole && closed.revents != 0) return false;
-    if (got == seen) clock.sleep_ms(1);  // peeked bytes stay readable
-    seen = got;
+  {
+    Peek peek(inner, stop_read_.get());
+    for (const MonoTime deadline = in_ms(caps_.opening_ms); !request.whole;) {
+      if (peek.more(deadline) != Peek::Why::kBytes) return false;
+      request = read_connect(peek.bytes());
+    }
   }
-  recv(inner, bytes.data(), request.bytes, 0);
+  drop_peeked(inner, request.bytes);
   const auto wanted = net::Allowlist::parse({request.target});
   if (wanted && !wanted->endpoints().front().below) {
     const net::Endpoint& endpoint = wanted->endpoints().front();
@@ -342,39 +345,34 @@ std::string Egress::objection(const Attempt& attempt, const OpeningResult& openi
     case Opening::kHttp2:
       return "refused: HTTP/2 without TLS, which hides the host that it names";
     default:
-      return "refused: a broken or slow TLS hello or HTTP request";
+      return "refused: a broken TLS hello or HTTP request";
   }
 }
 
 // Looks at what the sandbox says first and lets it pass only when it names the host that was allowed. A
 // server that speaks first is not kept waiting: then there is no name to check.
 bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
-  std::array<char, kOpeningBytesMax> bytes{};
-  const os::SystemClock clock;
-  const std::int64_t deadline = clock.mono().micros + kOpeningMs * 1000;
-  std::size_t seen = 0;
-  for (;;) {
-    std::array<pollfd, 3> fds{pollfd{inner, POLLIN, 0}, pollfd{outer, POLLIN, 0},
-                              pollfd{stop_read_.get(), POLLIN, 0}};
-    const int got_events = poll(fds.data(), fds.size(), 1000);
-    if (got_events < 0 && errno != EINTR) return false;
-    if (fds[2].revents != 0) return false;
-    if (seen == 0 && fds[0].revents == 0 && fds[1].revents != 0) return true;  // the server speaks first
-    if (seen == 0 && fds[0].revents == 0) continue;  // a quiet connection may stay quiet
-    const ssize_t got = recv(inner, bytes.data(), bytes.size(), MSG_PEEK);
-    if (got <= 0) return got == 0;  // closed without a word
-    const auto opening = read_opening({bytes.data(), static_cast<std::size_t>(got)});
-    if (opening.kind == Opening::kMore && clock.mono().micros < deadline) {
-      if (static_cast<std::size_t>(got) == seen) os::SystemClock().sleep_ms(1);
-      seen = static_cast<std::size_t>(got);
-      continue;
-    }
+  using Why = Peek::Why;
+  Peek peek(inner, stop_read_.get());
+  // A quiet connection may stay quiet; one that began has to come to the point.
+  const Why first = peek.more({}, outer);
+  const MonoTime deadline = in_ms(caps_.opening_ms);
+  if (first == Why::kOtherReadable || first == Why::kEnded) return true;
+  for (Why why = first; why != Why::kStopped; why = peek.more(deadline)) {
+    if (why == Why::kEnded) attempt.verdict = "refused: it ended within its TLS hello or HTTP request";
+    if (why == Why::kTimedOut)
+      attempt.verdict =
+          fmt::format("refused: no whole TLS hello or HTTP request in {} seconds", caps_.opening_ms / 1000);
+    if (why != Why::kBytes) return false;
+    const auto opening = read_opening(peek.bytes());
+    if (opening.kind == Opening::kMore) continue;
     if (opening.kind == Opening::kOther) return true;
-    auto why = objection(attempt, opening);
-    if (why.empty()) return true;
-    attempt.verdict = std::move(why);
+    auto objects = objection(attempt, opening);
+    if (objects.empty()) return true;
+    attempt.verdict = std::move(objects);
     return false;
   }
+  return false;
 }
 
 void Egress::pass(Attempt& attempt, int inner) {
@@ -388,8 +386,8 @@ void Egress::pass(Attempt& attempt, int inner) {
   attempt.verdict = "allowed";
   if (!check_opening(attempt, inner, outer.get())) return;
   attempt.count = relay(inner, outer.get(), stop_read_.get(), [&](std::int64_t bytes) {
-    if ((bytes_ += bytes) <= kBytesMax) return true;
-    attempt.verdict = "refused: more bytes than a step may move";
+    if ((bytes_ += bytes) <= caps_.bytes) return true;
+    attempt.verdict = kTooManyBytes;
     return false;
   });
 }

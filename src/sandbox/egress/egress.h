@@ -27,14 +27,18 @@ namespace pawl::sandbox::egress {
 
 struct OpeningResult;
 
-inline constexpr int kConnectionsMax = 4096;  // of one step
+struct EgressCaps {  // of one step; tests have smaller ones
+  int connections = 4096;
+  std::int64_t opening_ms = 30'000;  // from the first byte of a hello or request to its last
+  std::int64_t bytes = 64LL << 30;   // both ways; one that is open may move a buffer more
+};
 inline constexpr int kConnectionsAtOnce = 128;
 // New ones of one step, in the long run; kConnectionsAtOnce of them may come in one go. A package manager
 // opens some tens; one that opens thousands looks for something in, or floods, a host that it was allowed.
 inline constexpr int kConnectionsPerSecond = 100;
-inline constexpr std::int64_t kBytesMax = 64LL << 30;  // both ways, of one step
-inline constexpr int kNamesBelowMax = 64;              // different names that one `*.` entry may stand for
-// Lines of refusals. What is allowed or fails is always a line: there are at most kConnectionsMax of those.
+inline constexpr int kNamesBelowMax = 64;  // different names that one `*.` entry may stand for
+// Lines of refusals. What is allowed or fails is always a line: there are at most EgressCaps::connections of
+// those.
 inline constexpr int kRefusalsListedMax = 8'000;
 
 class Egress {
@@ -43,7 +47,7 @@ class Egress {
   // Called from threads of this object, one at a time. After kRefusalsListedMax refusals, one that says so.
   using OnLine = std::function<void(std::string_view)>;
 
-  Egress(net::Allowlist allowlist, OnLine on_line);
+  Egress(net::Allowlist allowlist, OnLine on_line, EgressCaps caps = {});
   ~Egress();  // stops every connection and waits for its thread
   Egress(const Egress&) = delete;
   Egress& operator=(const Egress&) = delete;
@@ -81,6 +85,7 @@ class Egress {
 
   const net::Allowlist allowlist_;
   const OnLine on_line_;
+  const EgressCaps caps_;
   std::vector<Listener> listeners_;
   std::vector<Place> places_;
   std::vector<os::UniqueFd> sockets_;
