@@ -43,6 +43,8 @@ struct Events {
   // without newlines. Required with network scoped, and with enable_trace. on_network comes from other
   // threads, one at a time.
   std::function<void(std::string_view)> on_network, on_trace;
+  // What is secret in an argument of the trace, before it is cut. Optional.
+  std::function<std::string(std::string_view)> redact;
   // Descriptors that stay open until everything in the sandbox is dead: of a lock that says so. All others of
   // this process are closed in there. Optional.
   std::vector<int> held;

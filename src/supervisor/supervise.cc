@@ -132,6 +132,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   events.should_stop = [&] { return agent.must_end(); };
   events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
   events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
+  events.redact = [&](std::string_view text) { return redactor->redact(text); };
   events.held = {lock.fd()};
   auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");

@@ -90,6 +90,14 @@ class Redaction(PawlTest):
         self.assertIn("<redacted:github_token:", trace)
         self.assertNotIn(TOKEN, trace)
 
+    def test_a_secret_that_goes_over_the_end_of_what_a_trace_tells_is_redacted_whole(self):
+        self.make()
+        self.write("plan.yaml", plan(agent=f"sh -c 'true {'x' * 230} {TOKEN}'").replace("agent: {run:", "agent: {trace: true, run:"))
+        self.pawl("run", "plan.yaml")
+        trace = self.pawl("logs", "last", "p1", "--trace").stdout
+        self.assertIn("x" * 230, trace)
+        self.assertNotIn(TOKEN[:10], trace)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -51,6 +51,8 @@ CALLS = [
     ("session_of_host", "", SESSION, "a session without a terminal can't type into one"),
     ("read", "/proc/kallsyms", MASKS, "where the kernel's functions are"),
     ("read", "/proc/interrupts", MASKS, "what others type and send, by its timing"),
+    ("read", "/proc/softirqs", MASKS, "the same by another name"),
+    ("read", "/proc/cmdline", MASKS, "how the host was started, at times with secrets"),
     ("read", "/proc/keys", MASKS, "keys of the same user"),
     ("list", "/proc/fs", MASKS, "what is mounted on the host"),
     ("list", "/proc/irq", MASKS, "the hardware"),

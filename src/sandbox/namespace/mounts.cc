@@ -36,11 +36,12 @@ constexpr std::array kHostBase = {
     "/etc/ssl/openssl.cnf",
 };
 
-// What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks.
-constexpr std::array kMasked = {"acpi",          "asound",     "bus",           "fs",          "interrupts",
-                                "irq",           "kallsyms",   "kcore",         "keys",        "kmsg",
-                                "kpagecount",    "kpageflags", "latency_stats", "sched_debug", "scsi",
-                                "sysrq-trigger", "timer_list", "timer_stats"};
+// What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks,
+// and how the host was started and what interrupts it, which runc shows.
+constexpr std::array kMasked = {"cmdline",     "softirqs",   "acpi",          "asound",     "bus",
+                                "fs",          "interrupts", "irq",           "kallsyms",   "kcore",
+                                "keys",        "kmsg",       "kpagecount",    "kpageflags", "latency_stats",
+                                "sched_debug", "scsi",       "sysrq-trigger", "timer_list", "timer_stats"};
 
 constexpr std::size_t kUsualOps = 96;  // to move them again and again takes longer than to make them
 constexpr std::int64_t kOwnMib = 1;    // what the root's own files take is not the program's

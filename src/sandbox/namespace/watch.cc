@@ -128,7 +128,7 @@ class Watcher {
       auto handed = take_over(sandbox_.sync_fd.get(), Waiting::kNot);
       if (!handed) return;
       if (handed->what == HandOver::kTracer)
-        tracer_.emplace(std::move(handed->fd), sandbox_.events->on_trace);
+        tracer_.emplace(std::move(handed->fd), sandbox_.events->on_trace, sandbox_.events->redact);
       else if (sandbox_.egress != nullptr)
         sandbox_.egress->take(handed->index, std::move(handed->fd));
     }

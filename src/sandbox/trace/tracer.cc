@@ -61,7 +61,10 @@ class Caller {
       if (raw.size() != sizeof at) break;
       std::memcpy(&at, raw.data(), sizeof at);
       if (at == 0) break;
+      // Most are short, and a look at a whole page takes longer.
       out.push_back(text(at, kTraceArgumentBytesMax));
+      if (auto& word = out.back(); word.size() == kTraceArgumentBytesMax)
+        word += text(at + word.size(), kTraceLookBytesMax - word.size());
     }
     return out;
   }
@@ -77,13 +80,16 @@ class Caller {
   pid_t pid_;
 };
 
-void describe_exec(const Caller& caller, std::uint64_t path, std::uint64_t argv, Json& line) {
+void describe_exec(const Caller& caller, std::uint64_t path, std::uint64_t argv, const Tracer::Redact& redact,
+                   Json& line) {
   line["event"] = "exec";
   line["path"] = printable(caller.text(path, PATH_MAX));
   Json words = Json::array();
   std::string before;
   for (const auto& word : caller.arguments(argv)) {
-    words.push_back(printable(redacted_argument(word, before)));
+    std::string told = redacted_argument(word, before);
+    if (redact) told = redact(told);
+    words.push_back(printable(told.substr(0, kTraceArgumentBytesMax)));  // cut when nothing in it is secret
     before = word;
   }
   line["argv"] = std::move(words);
@@ -126,7 +132,8 @@ std::string redacted_argument(const std::string& argument, const std::string& be
     return argument.substr(0, equals + 1) + std::string(kRedacted);
   if (before.starts_with('-') && before.find('=') == std::string::npos && is_denied_env_name(before))
     return std::string(kRedacted);
-  if (has_url_credentials(argument)) return std::string(kRedacted);
+  const bool is_cut = argument.size() >= kTraceLookBytesMax;
+  if (has_url_credentials(is_cut ? argument + "@" : argument)) return std::string(kRedacted);
   constexpr std::string_view kBearer = "authorization:";
   std::string lower = argument.substr(0, kBearer.size());
   std::ranges::transform(lower, lower.begin(),
@@ -144,10 +151,10 @@ void Tracer::handle_one() {
   Json line{{"time", rfc3339(os::SystemClock().wall())}, {"pid", asked.pid}, {"parent", caller.parent()}};
   seccomp_notif_resp answer{.id = asked.id};
   if (asked.data.nr == SYS_execve) {
-    describe_exec(caller, asked.data.args[0], asked.data.args[1], line);
+    describe_exec(caller, asked.data.args[0], asked.data.args[1], redact_, line);
     answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   } else if (asked.data.nr == SYS_execveat) {
-    describe_exec(caller, asked.data.args[1], asked.data.args[2], line);
+    describe_exec(caller, asked.data.args[1], asked.data.args[2], redact_, line);
     answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   } else if (asked.data.nr == SYS_connect) {
     describe_connect(caller, asked.data, line);
@@ -166,7 +173,7 @@ void Tracer::handle_one() {
 void Tracer::write(const std::string& line) {
   if (written_ > kTraceBytesMax) return;
   written_ += static_cast<std::int64_t>(line.size()) + 1;
-  on_line_(written_ > kTraceBytesMax ? R"({"event":"cut"})" : line);
+  on_line_(written_ > kTraceBytesMax ? R"({"event":"cut","reason":"a trace has 16 MiB at most"})" : line);
 }
 
 }  // namespace pawl::sandbox

@@ -17,14 +17,19 @@ namespace pawl::sandbox {
 
 inline constexpr std::int64_t kTraceBytesMax = 16 << 20;  // then one line says that it was cut
 inline constexpr std::size_t kTraceArgumentsMax = 64, kTraceArgumentBytesMax = 256;
+// What is looked at of an argument that is longer: a secret that begins within what is told ends in here.
+inline constexpr std::size_t kTraceLookBytesMax = kTraceArgumentBytesMax + 4096;
 
 class Tracer {
  public:
   // Lines are JSON objects without a newline: {"time", "pid", "parent", "event": "exec", "path", "argv"},
-  // {.., "event": "connect", "address", "port"}, {.., "event": "denied", "call"}.
+  // {.., "event": "connect", "address", "port"}, {.., "event": "denied", "call"}. The last one may be
+  // {"event": "cut", "reason"}.
   using OnLine = std::function<void(std::string_view)>;
-  Tracer(os::UniqueFd listener, OnLine on_line)
-      : listener_(std::move(listener)), on_line_(std::move(on_line)) {}
+  // `redact`: what more is secret in an argument; null: nothing.
+  using Redact = std::function<std::string(std::string_view)>;
+  Tracer(os::UniqueFd listener, OnLine on_line, Redact redact)
+      : listener_(std::move(listener)), on_line_(std::move(on_line)), redact_(std::move(redact)) {}
 
   int fd() const { return listener_.get(); }
   void handle_one();  // when fd() is readable
@@ -34,12 +39,13 @@ class Tracer {
   void write(const std::string& line);
   os::UniqueFd listener_;
   OnLine on_line_;
+  Redact redact_;
   std::int64_t written_ = 0;
   bool over_ = false;
 };
 
-// Secrets in arguments: the value after --token, --password, ... and of NAME=value with a denied name is
-// "[redacted]".
+// Secrets in arguments: the value after --token, --password, ..., of NAME=value with a denied name, and a URL
+// with credentials is "[redacted]"; so is one of kTraceLookBytesMax that ends where they would stand.
 std::string redacted_argument(const std::string& argument, const std::string& before);
 
 }  // namespace pawl::sandbox

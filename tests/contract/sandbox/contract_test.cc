@@ -17,6 +17,7 @@
 
 #include "os/process.h"
 #include "sandbox/namespace/cgroup.h"
+#include "sandbox/trace/tracer.h"
 #include "support/sandbox_box.h"
 
 namespace pawl::sandbox {
@@ -374,6 +375,34 @@ TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {
   EXPECT_NE(box.trace.find(R"("address":"127.0.0.1")"), std::string::npos);
   EXPECT_NE(box.trace.find("--token=[redacted]"), std::string::npos);
   EXPECT_EQ(box.trace.find("--token=abc\""), std::string::npos);
+}
+
+TEST_P(Sandbox, ATraceEndsAtItsBoundAndTheStepGoesOn) {
+  SandboxBox box(GetParam());
+  box.spec.enable_trace = true;
+  const auto run = box.sh(
+      "set --; for i in $(seq 60); do set -- \"$@\" $(printf '%0250d' 0); done; "
+      "for i in $(seq 1300); do /bin/true \"$@\"; done; echo went on");
+  ASSERT_TRUE(succeeded(run)) << run.reason << box.err;
+  EXPECT_EQ(box.out, "went on\n");
+  EXPECT_GT(box.trace.size(), kTraceBytesMax - (20 << 10));
+  EXPECT_LE(box.trace.size(), kTraceBytesMax + 100);
+  EXPECT_EQ(box.trace.substr(box.trace.rfind('\n', box.trace.size() - 2) + 1),
+            "{\"event\":\"cut\",\"reason\":\"a trace has 16 MiB at most\"}\n");
+  EXPECT_EQ(box.trace.find("\"cut\""), box.trace.rfind("\"cut\""));
+}
+
+TEST_P(Sandbox, ASecretThatGoesOverTheEndOfWhatIsToldOfAnArgumentIsNotTold) {
+  SandboxBox box(GetParam());
+  box.spec.enable_trace = true;
+  const auto run = box.sh(
+      "/bin/true a https://user:$(printf 'p%.0s' $(seq 300))@h/; "
+      "/bin/true b https://user:$(printf 'q%.0s' $(seq 9000))@h/; "
+      "/bin/true c $(printf 'x%.0s' $(seq 300))");
+  ASSERT_TRUE(succeeded(run)) << run.reason << box.err;
+  EXPECT_NE(box.trace.find(R"("argv":["/bin/true","a","[redacted]"])"), std::string::npos);
+  EXPECT_NE(box.trace.find(R"("argv":["/bin/true","b","[redacted]"])"), std::string::npos);
+  EXPECT_NE(box.trace.find("\"c\",\"" + std::string(kTraceArgumentBytesMax, 'x') + "\""), std::string::npos);
 }
 
 // As in a container whose runtime listens: the kernel gives a process no second listener.
