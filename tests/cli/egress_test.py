@@ -228,6 +228,17 @@ class Egress(PawlTest):
                            "10.20.30.40:80", expect=0)
         self.assertEqual(done.stdout, "hello\nhello\n")
 
+    def test_an_address_by_number_needs_no_proxy(self):
+        self.serve(Server6(("::1", 8080), lambda *a, **k: Handler(*a, directory=str(self.web), **k)), None)
+        curl = "curl -sS -m 5 -g -k"
+        six = f"{curl} https://[{PUBLIC6}]/hello"
+        done = self.inside(f"{curl} https://{PUBLIC}/hello; {six}; {curl} http://[::1]:8080/hello", f"{PUBLIC}:443", f"[{PUBLIC6}]:443", "[::1]:8080", expect=0)
+        self.assertEqual(done.stdout, "hello\n" * 3)
+        for script, entry in ((six, f"{PUBLIC}:443"), (six, f"[{PUBLIC6}]:80"), (f"{curl} http://[::1]:8080/hello", f"[{PUBLIC6}]:443"),
+                              (f"{curl} -H 'Host: other.test' http://[::1]:8080/hello", "[::1]:8080")):
+            with self.subTest(script, entry=entry):
+                self.assertNotEqual(self.inside(script, entry).returncode, 0)
+
     def test_names_below_a_star(self):
         done = self.inside("curl -sS --cacert /ca https://a.wild.test/hello https://b.wild.test/hello", "*.wild.test:443",
                            expect=0)

@@ -113,28 +113,29 @@ Egress::~Egress() {
 }
 
 void Egress::plan() {
-  const auto add = [this](std::uint32_t address, std::uint16_t port, const Place& place,
+  const auto add = [this](const net::Address& address, std::uint16_t port, const Place& place,
                           bool datagram = false) {
     listeners_.push_back({.address = address, .port = port, .datagram = datagram});
     places_.push_back(place);
   };
-  add(kOwnAddress, kDnsPort, {}, true);
-  add(kOwnAddress, kProxyPort, {});
+  add(from_v4(kOwnAddress), kDnsPort, {}, true);
+  add(from_v4(kOwnAddress), kProxyPort, {});
   std::uint32_t next = kFirstName;
   for (const auto& endpoint : allowlist_.endpoints()) {
     if (endpoint.name.empty()) {
-      // An IPv6 address has no place in a namespace without IPv6: names and the proxy lead to it.
-      if (endpoint.address.is_v4()) add(endpoint.address.v4(), endpoint.port, {});
+      // Where the kernel has no IPv6 there is no place for such an address, and nothing leads to it.
+      if (endpoint.address.is_v4() || os::exists("/proc/net/if_inet6"))
+        add(endpoint.address, endpoint.port, {});
     } else if (endpoint.below) {
       const auto [first, fresh] =
           slots_.emplace(endpoint.name, next);  // one place for its names, whatever the port
       if (fresh) next += kNamesBelowMax;
       for (std::uint32_t slot = 0; slot < kNamesBelowMax; ++slot)
-        add(first->second + slot, endpoint.port, {.below = endpoint.name, .slot = slot});
+        add(from_v4(first->second + slot), endpoint.port, {.below = endpoint.name, .slot = slot});
     } else if (addresses_.emplace(endpoint.name, next).second) {
       for (std::uint32_t port = 1; port <= 0xFFFF; ++port)
         if (allowlist_.allows(endpoint.name, static_cast<std::uint16_t>(port)))
-          add(next, static_cast<std::uint16_t>(port), {.name = endpoint.name});
+          add(from_v4(next), static_cast<std::uint16_t>(port), {.name = endpoint.name});
       ++next;
     }
   }
@@ -239,7 +240,7 @@ Egress::Attempt Egress::attempt_at(std::size_t index) {
   const Place& place = places_[index];
   attempt.by_number = place.name.empty() && place.below.empty();
   if (attempt.by_number) {
-    attempt.address = from_v4(listeners_[index].address);
+    attempt.address = listeners_[index].address;
     attempt.has_address = true;
   }
   attempt.host = attempt.by_number ? net::to_text(attempt.address) : name_of(place);

@@ -1,12 +1,14 @@
 #include "sandbox/namespace/listeners.h"
 
 #include <arpa/inet.h>
+#include <linux/ipv6.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -38,15 +40,45 @@ bool add_alias(int socket, int number, std::uint32_t address, std::uint32_t mask
   return set(SIOCSIFADDR, address) && set(SIOCSIFNETMASK, mask);
 }
 
+bool add_address6(const net::Address& address) {
+  const os::UniqueFd socket(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  in6_ifreq wanted{};
+  std::memcpy(&wanted.ifr6_addr, address.bytes.data(), address.bytes.size());
+  wanted.ifr6_prefixlen = 128;
+  wanted.ifr6_ifindex = static_cast<int>(if_nametoindex("lo"));
+  return socket && (ioctl(socket.get(), SIOCSIFADDR, &wanted) == 0 || errno == EEXIST);
+}
+
+sockaddr_storage to_sockaddr(const Listener& listener) {
+  sockaddr_storage out{};
+  if (listener.address.is_v4()) {
+    const sockaddr_in at = ipv4(listener.address.v4(), listener.port);
+    std::memcpy(&out, &at, sizeof at);
+    return out;
+  }
+  sockaddr_in6 at{};
+  at.sin6_family = AF_INET6;
+  at.sin6_port = htons(listener.port);
+  std::memcpy(&at.sin6_addr, listener.address.bytes.data(), listener.address.bytes.size());
+  std::memcpy(&out, &at, sizeof at);
+  return out;
+}
+
 }  // namespace
 
 bool add_addresses(const std::vector<Listener>& listeners) {
   const os::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket || !add_alias(socket.get(), 0, kSyntheticNet + 1, kSyntheticMask)) return false;
   std::set<std::uint32_t> others;
-  for (const auto& each : listeners)
-    if ((each.address & kSyntheticMask) != kSyntheticNet && (each.address >> 24) != IN_LOOPBACKNET)
-      others.insert(each.address);
+  for (const auto& each : listeners) {
+    if (!each.address.is_v4()) {
+      if (!add_address6(each.address)) return false;
+      continue;
+    }
+    const std::uint32_t address = each.address.v4();
+    if ((address & kSyntheticMask) != kSyntheticNet && (address >> 24) != IN_LOOPBACKNET)
+      others.insert(address);
+  }
   int number = 1;
   for (const auto address : others)
     if (!add_alias(socket.get(), number++, address, 0xFFFFFFFF)) return false;
@@ -55,11 +87,13 @@ bool add_addresses(const std::vector<Listener>& listeners) {
 
 int open_listener(const Listener& listener) {
   const int type = (listener.datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  os::UniqueFd fd(socket(AF_INET, type, 0));
-  const sockaddr_in at = ipv4(listener.address, listener.port);
+  const sockaddr_storage at = to_sockaddr(listener);
+  const bool v6 = at.ss_family == AF_INET6;
+  os::UniqueFd fd(socket(at.ss_family, type, 0));
   const int on = 1;
   if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0)
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&at),
+           v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in)) != 0)
     return -1;
   if (!listener.datagram && listen(fd.get(), kBacklog) != 0) return -1;
   return fd.release();

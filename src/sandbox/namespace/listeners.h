@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/endpoint.h"
+
 namespace pawl::sandbox {
 
-// Where one listens: an IPv4 address that is made local to the namespace, and a port.
+// Where one listens: an address that is made local to the namespace, and a port.
 struct Listener {
-  std::uint32_t address = 0;  // in host order
+  net::Address address;
   std::uint16_t port = 0;
   bool datagram = false;
 };
