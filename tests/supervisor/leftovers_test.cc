@@ -1,69 +1,86 @@
 // Steps under real supervisors, some of which are killed at any moment: what is left, seen from outside.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/random.h"
-#include "sandbox/namespace/cgroup.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
+#include "support/outside.h"
+#include "support/supervisor_program.h"
 #include "support/temp_folder.h"
 
 namespace pawl::supervisor {
 namespace {
 
+using testing::processes_with;
+using testing::what_stays;
+
 constexpr int kBatch = 16;
-constexpr std::uint64_t kProcFileBytesMax = 4 << 20;
+constexpr int kBeginPatienceMs = 60'000;
 
-// Processes whose command line holds `word`: supervisors, the inits of their sandboxes, what runs there.
-std::vector<std::string> processes_with(std::string_view word) {
-  std::vector<std::string> out;
-  const auto pids = os::list_folder("/proc");
-  for (const auto& pid : *pids) {
-    const auto line = os::read_file("/proc/" + pid + "/cmdline", kProcFileBytesMax);
-    if (line && line->find(word) != std::string::npos) out.push_back(pid + " " + *line);
-  }
-  return out;
-}
-
-// Objects of the kernel that no process need hold: of slabinfo(5), so only root sees them.
-std::int64_t network_namespaces() {
-  const auto slabs = os::read_file("/proc/slabinfo", kProcFileBytesMax);
-  const auto at = slabs ? slabs->find("\nnet_namespace ") : std::string::npos;
-  return at == std::string::npos ? 0 : std::stoll(slabs->substr(at + 15));
-}
+// What only Pawl ends: a daemon with a session of its own that nobody is the parent of, deaf to signals and
+// silent, and its child. Whoever starts it hears when it is there.
+constexpr std::string_view kDaemon =
+    "mkfifo /tmp/up; (setsid sh -c 'trap \"\" TERM HUP INT; exec >/dev/null 2>&1; sleep 300 & echo >/tmp/up; "
+    "sleep 300' &); "
+    "read up </tmp/up; sleep 300 & ";
 
 class Leftovers : public ::testing::Test {
  protected:
-  // A batch of steps at once; `kill_each` of them lose their supervisor at some moment.
-  void run_batch(int kills) {
+  enum class Kill { kEarly, kAtWork };
+
+  // A batch of steps at once; of the first `kills` of them the supervisor is killed. They would go on for
+  // minutes; the others end, and leave a daemon.
+  void run_batch(std::size_t kills) {
     std::vector<std::string> ids;
     for (int i = 0; i < kBatch; ++i) {
       ids.push_back(os::uuid7(os::SystemClock().wall(), random_));
-      sandbox::SandboxSpec spec{
-          .cmd = {"sh", "-c", "sleep 0.0$(($$ % 3)); sleep 0.01 & exit 0 # " + temp_.path()}};
-      ASSERT_TRUE(client_->start(ids.back(), spec, {}, ""));
+      all_.insert(ids.back());
+      const std::string end = ids.size() <= kills ? "echo begun; exec sleep 300" : "exit 0";
+      ASSERT_TRUE(client_->start(ids.back(), step(ids.back(), std::string(kDaemon) + end), {}, ""));
     }
-    std::ranges::shuffle(ids, moments_);
-    for (int i = 0; i < kills; ++i) kill_supervisor_of(ids[static_cast<std::size_t>(i)]);
-    for (const auto& id : ids) settle(id);
-    all_.insert(all_.end(), ids.begin(), ids.end());
+    for (std::size_t i = 0; i < kills; ++i) {
+      kill_supervisor_of(ids[i], i == 0 ? Kill::kEarly : Kill::kAtWork);
+      settle(ids[i]);
+    }
+    for (std::size_t i = kills; i < ids.size(); ++i) settle(ids[i]);
+  }
+
+  // The marker is in the environment of all that it starts, which can't be lost on the way.
+  sandbox::SandboxSpec step(const std::string& id, const std::string& script) const {
+    return {.env = {"STEP=" + temp_.path() + "/" + id}, .cmd = {"sh", "-c", script}};
   }
 
   // Some moments after it has begun, however late a busy machine lets it begin.
-  void kill_supervisor_of(const std::string& id) {
+  void kill_supervisor_of(const std::string& id, Kill when) {
     const Spool spool(spool_folder(temp_.path(), id));
-    for (int i = 0; i < 10'000 && !spool.identity(); ++i) os::SystemClock().sleep_ms(1);
+    const auto has_begun = [&] {
+      return os::read_file(spool.path("output"), 100).value_or("").find("begun") != std::string::npos;
+    };
+    const auto is_time = [&] { return when == Kill::kAtWork ? has_begun() : spool.identity().has_value(); };
+    for (int i = 0; i < kBeginPatienceMs && !is_time(); ++i) os::SystemClock().sleep_ms(1);
+    ASSERT_TRUE(is_time()) << "it has not begun";
     os::SystemClock().sleep_ms(std::uniform_int_distribution<int>(0, 4)(moments_));
-    const auto identity = spool.identity();
-    if (identity && kill(static_cast<pid_t>(identity->pid), SIGKILL) == 0) ++killed_;
+    const os::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, spool.identity()->pid, 0)));
+    ASSERT_TRUE(pidfd) << "it ended by itself";
+    ASSERT_EQ(syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0), 0);
+    // It is our child, and how it ended says whether it was alive.
+    siginfo_t ended{};
+    ASSERT_EQ(waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &ended, WEXITED | WNOWAIT), 0);
+    ASSERT_TRUE(ended.si_code == CLD_KILLED && ended.si_status == SIGKILL) << ended.si_code;
+    ++(when == Kill::kAtWork ? killed_at_work_ : killed_early_);
   }
 
   void settle(const std::string& id) {
@@ -73,7 +90,12 @@ class Leftovers : public ::testing::Test {
     for (; found && *found == sandbox::Found::kRunning; found = client_->find(id))
       os::SystemClock().sleep_ms(1);
     ASSERT_TRUE(found);
-    if (*found == sandbox::Found::kSpooled) ++finished_;
+    EXPECT_EQ(processes_with(id), std::vector<std::string>()) << "its lock is free";
+    if (*found == sandbox::Found::kSpooled) {
+      const auto result = Spool(spool_folder(temp_.path(), id)).read_any_result();
+      ASSERT_TRUE(result);
+      if (result->run.outcome == sandbox::Outcome::kExited && result->run.exit_code == 0) ++finished_;
+    }
     if (*found == sandbox::Found::kNothing) {
       ASSERT_TRUE(client_->abandon(id));
     }
@@ -81,28 +103,46 @@ class Leftovers : public ::testing::Test {
   }
 
   void expect_nothing_left() {
+    const std::vector<std::string> nothing;
     // A supervisor that nobody wants any more may be still starting, on a busy machine and under sanitizers.
-    for (int i = 0; i < 600 && !processes_with(temp_.path()).empty(); ++i) os::SystemClock().sleep_ms(100);
-    EXPECT_EQ(processes_with(temp_.path()), std::vector<std::string>());
-    const auto mounts = os::read_file("/proc/self/mountinfo", kProcFileBytesMax);
-    EXPECT_EQ(mounts->find(temp_.path()), std::string::npos);
-    for (const auto& id : all_)
-      for (const auto& controller : sandbox::cgroup_home().controllers)
-        ASSERT_FALSE(os::exists(controller.folder + "/pawl-" + id)) << controller.folder;
-    EXPECT_EQ(*os::list_folder(os::join(temp_.path(), "spool")), std::vector<std::string>());
-    // The kernel takes them apart at its leisure, and counts what a processor keeps for the next one.
-    const std::int64_t most = namespaces_before_ + 64;
-    for (int i = 0; i < 1200 && network_namespaces() > most; ++i) os::SystemClock().sleep_ms(100);
-    EXPECT_LE(network_namespaces(), most);
+    EXPECT_EQ(what_stays([&] { return processes_with(temp_.path()); }), nothing);
+    EXPECT_EQ(what_stays([&] { return beyond(orphans_before_, testing::orphans_in_namespaces()); }), nothing);
+    EXPECT_EQ(what_stays([&] { return beyond(mounts_before_, testing::mounts_with(temp_.path())); }),
+              nothing);
+    EXPECT_EQ(testing::cgroups_of(all_), nothing);
+    for (const char* folder : {"spool", "work", "tmp"})
+      EXPECT_EQ(os::list_folder(temp_ / folder).value_or(nothing), nothing) << folder;
+    EXPECT_EQ(what_stays([&] { return beyond(files_before_, files()); }), nothing);
+    // The kernel takes them apart at its leisure, and others' sandboxes have some.
+    const std::int64_t most = namespaces_before_ + 4 * 16;
+    for (int i = 0; i < 1200 && testing::namespaces_of_kernel() > most; ++i) os::SystemClock().sleep_ms(100);
+    EXPECT_LE(testing::namespaces_of_kernel(), most);
+  }
+
+  // Of Pawl; folders of other tests come and go.
+  static std::vector<std::string> files() {
+    auto names = *os::list_folder("/tmp");
+    std::erase_if(
+        names, [](const auto& name) { return !name.starts_with("pawl-") || name.starts_with("pawl-test-"); });
+    return names;
+  }
+
+  static std::vector<std::string> beyond(const std::vector<std::string>& before,
+                                         std::vector<std::string> now) {
+    std::erase_if(now, [&](const auto& each) { return std::ranges::find(before, each) != before.end(); });
+    return now;
   }
 
   testing::TempFolder temp_;
   os::SystemRandom random_;
   std::minstd_rand moments_{7};
-  std::unique_ptr<sandbox::SandboxClient> client_ = make_client(temp_.path(), PAWL_SUPERVISOR, "namespace");
-  std::int64_t namespaces_before_ = network_namespaces();
-  std::vector<std::string> all_;
-  int killed_ = 0, finished_ = 0;
+  std::unique_ptr<sandbox::SandboxClient> client_ =
+      make_client(temp_.path(), testing::supervisor_program(), "namespace");
+  const std::vector<std::string> orphans_before_ = testing::orphans_in_namespaces(), files_before_ = files(),
+                                 mounts_before_ = testing::mounts_with(temp_.path());
+  const std::int64_t namespaces_before_ = testing::namespaces_of_kernel();
+  std::set<std::string> all_;
+  int killed_at_work_ = 0, killed_early_ = 0, finished_ = 0;
 };
 
 TEST_F(Leftovers, TwoHundredSandboxesInBatchesOfSixteenLeaveNothing) {
@@ -116,14 +156,14 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
   for (int round = 0; round < 40; ++round) {
     const auto id = os::uuid7(os::SystemClock().wall(), random_);
     const auto give_up = [&](int after_ms) {
-      const auto client = make_client(temp_.path(), PAWL_SUPERVISOR, "namespace");
+      const auto client = make_client(temp_.path(), testing::supervisor_program(), "namespace");
       os::SystemClock().sleep_ms(after_ms);
       const auto abandoned = client->abandon(id);
       EXPECT_TRUE(abandoned) << abandoned.error().message;
       client->forget(id);
     };
     std::thread first(give_up, round % 8), second(give_up, round % 8);
-    const auto started = client_->start(id, {.cmd = {"sh", "-c", "sleep 100 # " + temp_.path()}}, {}, "");
+    const auto started = client_->start(id, step(id, "sleep 300"), {}, "");
     EXPECT_TRUE(started) << started.error().message;
     // It may have come after both: then whoever watches it sees that nobody wants it.
     const auto waited = client_->wait(id, [] { return true; });
@@ -131,21 +171,23 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
     first.join();
     second.join();
     give_up(0);
-    all_.push_back(id);
+    all_.insert(id);
   }
   expect_nothing_left();
 }
 
 TEST_F(Leftovers, AThousandStepsOfWhichAHundredLoseTheirSupervisorLeaveNothing) {
   int batches = 0;
-  for (; batches * kBatch < 1000 || killed_ < 100; ++batches) {
-    ASSERT_LT(batches, 200) << "only " << killed_ << " were caught alive";
-    run_batch(killed_ < 100 ? 3 : 0);
+  for (; batches * kBatch < 1000; ++batches) {
+    run_batch(3);
+    if (HasFatalFailure()) return;
   }
-  EXPECT_GE(finished_, batches * kBatch - killed_);
+  EXPECT_GE(killed_at_work_, 100);
+  EXPECT_EQ(finished_, batches * kBatch - killed_at_work_ - killed_early_);
   expect_nothing_left();
   RecordProperty("steps", batches * kBatch);
-  RecordProperty("killed", killed_);
+  RecordProperty("killed_at_work", killed_at_work_);
+  RecordProperty("killed_early", killed_early_);
 }
 
 }  // namespace

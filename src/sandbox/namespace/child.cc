@@ -24,6 +24,8 @@
 namespace pawl::sandbox {
 namespace {
 
+constexpr int kParentDied = SIGUSR1;
+
 // It says when the parent has ended; its end of a socket does not, while a helper of its own holds that, too.
 void leave_without_parent(int parent_fd) {
   pollfd ended{.fd = parent_fd, .events = POLLIN};
@@ -55,10 +57,7 @@ class Init {
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     make_mounts();
     enter_root();
-    // Once more: the thread that has our signal may have died some moments before all of its process was
-    // gone.
-    leave_without_parent(job_.parent_fd);
-    close(job_.parent_fd);  // nobody in here has a handle on it
+    end_all_when_the_parent_dies();
     let_the_command_go();
     be_init();
   }
@@ -137,6 +136,25 @@ class Init {
     need(chdir("/") == 0, "/");
   }
 
+  // Not SIGKILL any more: of a killed init the kernel first closes the descriptors, and the lock with them,
+  // and kills the others then, so that for some milliseconds the lock would be free and the step still run.
+  void end_all_when_the_parent_dies() const {
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* from, void*) {
+      if (from->si_pid == 0) kill(-1, SIGKILL);  // from out there
+    };
+    sigset_t none;
+    sigemptyset(&none);
+    need(sigaction(kParentDied, &action, nullptr) == 0 && sigprocmask(SIG_SETMASK, &none, nullptr) == 0 &&
+             prctl(PR_SET_PDEATHSIG, kParentDied) == 0,
+         "parent death signal");
+    // Once more: the thread that has our signal may have died some moments before all of its process was
+    // gone.
+    leave_without_parent(job_.parent_fd);
+    close(job_.parent_fd);  // nobody in here has a handle on it
+  }
+
   void let_the_command_go() const {
     await(command_fd_);  // its network namespace is there, and nobody in here may stay in another
     need(!job_.walls.net || setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
@@ -151,8 +169,8 @@ class Init {
     close(command_pidfd_);
   }
 
-  // Reaps whatever is left to it. When it ends, the kernel kills the rest. It keeps what is held (the command
-  // does not): so the lock that says "this step runs" is free only when the sandbox is gone.
+  // Reaps whatever is left to it, and ends once all in here are dead. It keeps what is held (the command does
+  // not): so the lock that says "this step runs" is free only when the sandbox is gone.
   [[noreturn]] void be_init() const {
     // The end of the output is when the command is gone, not when we are.
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdout_fd, job_.stderr_fd})
@@ -169,6 +187,8 @@ class Init {
       const bool exited = WIFEXITED(status);
       report(job_.report_fd, {.kind = exited ? Kind::kExited : Kind::kSignaled,
                               .value = exited ? WEXITSTATUS(status) : WTERMSIG(status)});
+      kill(-1, SIGKILL);
+      while (wait(nullptr) > 0 || errno == EINTR) continue;
       _exit(0);
     }
   }

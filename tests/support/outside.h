@@ -1,0 +1,171 @@
+// What the kernel has of a step, seen by somebody who takes no part in it: through /proc, of every process
+// that can be read (as root, all; else those of the same user).
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/clock.h"
+#include "os/file.h"
+
+namespace pawl::testing {
+
+inline constexpr std::uint64_t kProcFileBytesMax = 4 << 20;
+
+inline std::string proc_text(const std::string& path) {
+  auto text = os::read_file("/proc/" + path, kProcFileBytesMax);
+  return text ? *std::move(text) : std::string();
+}
+
+inline std::string proc_link(const std::string& path) {
+  std::array<char, 256> link{};
+  const auto size = readlink(("/proc/" + path).c_str(), link.data(), link.size());
+  return {link.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+struct SeenProcess {
+  int parent = 0;
+  unsigned long long start_ticks = 0;
+  std::string words;  // command line and environment, NULs for blanks
+  std::string user_namespace, pid_namespace, mount_namespace;  // "": not readable
+};
+
+// All that have not ended: a zombie has.
+inline std::map<int, SeenProcess> seen_processes() {
+  std::map<int, SeenProcess> out;
+  const auto names = os::list_folder("/proc");
+  for (const auto& pid : *names) {
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string stat = proc_text(pid + "/stat");
+    const auto at = stat.rfind(')');
+    SeenProcess seen;
+    char state = 0;
+    if (at == std::string::npos ||
+        std::sscanf(stat.c_str() + at + 1,
+                    " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+                    &seen.parent, &seen.start_ticks) != 3 ||
+        state == 'Z' || state == 'X')
+      continue;
+    seen.words = proc_text(pid + "/cmdline") + proc_text(pid + "/environ");
+    std::ranges::replace(seen.words, '\0', ' ');
+    seen.user_namespace = proc_link(pid + "/ns/user");
+    seen.pid_namespace = proc_link(pid + "/ns/pid");
+    seen.mount_namespace = proc_link(pid + "/ns/mnt");
+    out[std::stoi(pid)] = seen;
+  }
+  return out;
+}
+
+inline std::string to_text(int pid, const SeenProcess& seen) {
+  return std::to_string(pid) + "@" + std::to_string(seen.start_ticks) + " " + seen.words.substr(0, 160);
+}
+
+// Those whose command line or environment has `word`.
+inline std::vector<std::string> processes_with(std::string_view word) {
+  std::vector<std::string> out;
+  for (const auto& [pid, seen] : seen_processes())
+    if (pid != getpid() && seen.words.find(word) != std::string::npos) out.push_back(to_text(pid, seen));
+  return out;
+}
+
+// Those in other user or pid namespaces than ours, for which no process out here answers but one that orphans
+// come to: whatever they are called. Sandboxes that other tests start at the same time have their supervisor
+// above them.
+inline std::vector<std::string> orphans_in_namespaces() {
+  const auto all = seen_processes();
+  const auto& own = all.at(getpid());
+  std::set<int> ancestors{getpid(), 1, 0};
+  for (auto at = all.find(own.parent); at != all.end(); at = all.find(at->second.parent))
+    ancestors.insert(at->first);
+  const auto is_elsewhere = [&](const SeenProcess& seen) {
+    return (!seen.user_namespace.empty() && seen.user_namespace != own.user_namespace) ||
+           (!seen.pid_namespace.empty() && seen.pid_namespace != own.pid_namespace);
+  };
+  std::vector<std::string> out;
+  for (const auto& [pid, seen] : all) {
+    if (!is_elsewhere(seen)) continue;
+    int above = seen.parent;
+    for (auto at = all.find(above); at != all.end() && is_elsewhere(at->second); at = all.find(above))
+      above = at->second.parent;
+    if (ancestors.contains(above)) out.push_back(to_text(pid, seen));
+  }
+  return out;
+}
+
+// Lines of any process's mounts that have `word`, and namespaces that a mount or a descriptor of ours holds.
+inline std::vector<std::string> mounts_with(std::string_view word) {
+  std::vector<std::string> out;
+  std::set<std::string> looked_at;
+  for (const auto& [pid, seen] : seen_processes()) {
+    if (!looked_at.insert(seen.mount_namespace).second) continue;
+    const std::string mounts = proc_text(std::to_string(pid) + "/mountinfo");
+    for (std::size_t start = 0; start < mounts.size();) {
+      const auto end = std::min(mounts.find('\n', start), mounts.size());
+      const auto line = mounts.substr(start, end - start);
+      if (line.find(word) != std::string::npos || line.find(" nsfs ") != std::string::npos)
+        out.push_back(line);
+      start = end + 1;
+    }
+  }
+  const auto descriptors = os::list_folder("/proc/self/fd");
+  for (const auto& fd : *descriptors)
+    if (const auto link = proc_link("self/fd/" + fd);
+        link.find(":[") != std::string::npos && !link.starts_with("pipe:") && !link.starts_with("socket:"))
+      out.push_back(link);
+  return out;
+}
+
+// Cgroups named "pawl-<id>", in whatever hierarchy and below whatever cgroup.
+inline std::vector<std::string> cgroups_of(const std::set<std::string>& ids) {
+  std::vector<std::string> out;
+  std::error_code gone;  // cgroups of others come and go
+  for (std::filesystem::recursive_directory_iterator
+           at("/sys/fs/cgroup", std::filesystem::directory_options::skip_permission_denied, gone),
+       end;
+       !gone && at != end; at.increment(gone)) {
+    const std::string name = at->path().filename();
+    if (name.starts_with("pawl-") && ids.contains(name.substr(5))) out.push_back(at->path());
+  }
+  return out;
+}
+
+// Objects of the kernel that no process need hold: of slabinfo(5), so only root sees them. Without what
+// processors keep for the next one (Documentation/ABI/testing/sysfs-kernel-slab, shrink).
+inline std::int64_t namespaces_of_kernel() {
+  constexpr std::array<std::string_view, 4> kKinds{"net_namespace", "pid_namespace", "user_namespace",
+                                                   "uts_namespace"};
+  for (const auto kind : kKinds)
+    static_cast<void>(os::append_to_file("/sys/kernel/slab/" + std::string(kind) + "/shrink", "1"));
+  const std::string slabs = proc_text("slabinfo");
+  std::int64_t all = 0;
+  for (const auto kind : kKinds)
+    if (const auto at = slabs.find("\n" + std::string(kind) + " "); at != std::string::npos)
+      all += std::atoll(slabs.c_str() + at + 1 + kind.size());
+  return all;
+}
+
+// Of what `look` finds, that which it finds again and again: others' goes, and so does what the kernel is
+// about to take apart.
+inline std::vector<std::string> what_stays(const std::function<std::vector<std::string>()>& look) {
+  constexpr int kLooksMax = 300;
+  auto stays = look();
+  for (int i = 0; i < kLooksMax && !stays.empty(); ++i) {
+    os::SystemClock().sleep_ms(200);
+    const auto now = look();
+    std::erase_if(stays, [&](const auto& each) { return std::ranges::find(now, each) == now.end(); });
+  }
+  return stays;
+}
+
+}  // namespace pawl::testing

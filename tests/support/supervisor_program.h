@@ -1,0 +1,14 @@
+// The program of supervisors: that of this build, or a copy where an ordinary user may run it.
+#pragma once
+
+#include <string>
+
+#include "os/process.h"
+
+namespace pawl::testing {
+
+inline std::string supervisor_program() {
+  return os::environment_value("PAWL_SUPERVISOR_COPY").value_or(PAWL_SUPERVISOR);
+}
+
+}  // namespace pawl::testing
