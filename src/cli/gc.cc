@@ -131,6 +131,7 @@ Result<std::int64_t> take_away(const State& state, const std::string& limit, Fou
   }
   PAWL_TRY(const auto backend, sandbox::make_backend("namespace"));
   for (const auto& step : found.steps) backend->clean_up(step.substr(step.rfind('/') + 1));
+  backend->sweep();
   const std::int64_t bytes = workspace::bytes_on_disk(aside);
   PAWL_OK(os::remove_tree(aside));
   return bytes;
@@ -176,7 +177,7 @@ void add_gc(const Command& program) {
   command.footer(
       "Goes: bases, layers and logs that only runs that old name, or nobody, what their agents kept, and "
       "what "
-      "crashes left of steps. "
+      "crashes left of steps and sandboxes. "
       "State, ledger,\ncost and heads are never removed: an old run still verifies, but its logs and its "
       "diff "
       "are gone. Safe beside runs;\nexit code 14 when the objects are in use for too long.\n\n"

@@ -248,6 +248,7 @@ Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const State state, open_state(options.state, options.folder));
   PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
+  backend->sweep();
   auto status = backend->usable();
   if (status) status = check_needs(*backend, *state.store, first);
   if (!status)

@@ -7,6 +7,7 @@
 #include "cli/context.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/temporary_folder.h"
 #include "sandbox/backend.h"
 
 namespace pawl::cli {
@@ -59,26 +60,6 @@ Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
                                          (options.workspace.empty() ? "; name one with --workspace" : ""));
   return spec;
 }
-
-// A private folder beside where the result goes, so that it can be renamed into place; gone when we are.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make(const std::string& stem) {
-    std::string path = stem + ".XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) return fail_errno(errno, "create folder", path);
-    return TemporaryFolder(path);
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    if (!path_.empty()) static_cast<void>(os::remove_tree(path_));
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 class TraceFile {
  public:
@@ -139,19 +120,22 @@ int exit_code_of(const sandbox::SandboxRun& run) {
 }
 
 Result<int> exec(const ExecOptions& options) {
+  os::refuse_to_be_looked_into();
   PAWL_TRY(const auto spec, spec_of(options));
   PAWL_TRY(const auto backend,
            sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
   sandbox::Folders folders{.in_memory = options.workspace.empty() && options.copy_out.empty()};
-  std::optional<TemporaryFolder> temporary;
+  sandbox::Events events;
+  std::optional<os::TemporaryFolder> temporary;
   if (!folders.in_memory) {
-    const std::string stem = options.copy_out.empty()
-                                 ? os::join(os::environment_value("TMPDIR").value_or("/tmp"), "pawl-exec")
-                                 : options.copy_out;
-    PAWL_TRY(auto made, TemporaryFolder::make(stem));
+    // Beside where the result goes, so that it can be renamed into place.
+    const std::string stem = options.copy_out.empty() ? os::temporary_stem() : options.copy_out;
+    if (!options.copy_out.empty()) os::sweep_temporary_folders(stem);  // nobody else looks there
+    PAWL_TRY(auto made, os::TemporaryFolder::make(stem));
     temporary.emplace(std::move(made));
+    events.held = {temporary->lock_fd()};
     folders = {.upper = os::join(temporary->path(), "upper"), .work = os::join(temporary->path(), "work")};
     for (const auto& folder : {folders.upper, folders.work}) PAWL_OK(os::make_folders(folder));
   }
@@ -160,7 +144,6 @@ Result<int> exec(const ExecOptions& options) {
     folders.lower.push_back(std::move(base));
   }
 
-  sandbox::Events events;
   events.on_output = [](sandbox::Stream stream, std::string_view bytes) {
     std::FILE* out = stream == sandbox::Stream::kStdout ? stdout : stderr;
     std::fwrite(bytes.data(), 1, bytes.size(), out);

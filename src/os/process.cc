@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+
+#include "os/walls.h"
 
 extern char** environ;
 
@@ -204,6 +207,10 @@ std::size_t terminal_columns(int fd) {
 }
 
 std::int64_t user_id() { return getuid(); }
+
+void refuse_to_be_looked_into() {
+  if (walls().supervisor) prctl(PR_SET_DUMPABLE, 0);
+}
 
 void ignore_broken_pipes() { signal(SIGPIPE, SIG_IGN); }
 

@@ -63,6 +63,9 @@ bool asked_to_stop_by_keyboard();  // by SIGINT, and not by another one after it
 bool is_terminal(int fd);
 std::size_t terminal_columns(int fd);  // 80 when it can't be known
 std::int64_t user_id();                // the real uid
-void ignore_broken_pipes();            // a closed stdout is an error of write(2), not a death
+// From here on nobody of the same user can look into this process, its memory or its environment
+// (PR_SET_DUMPABLE in prctl(2)); root can.
+void refuse_to_be_looked_into();
+void ignore_broken_pipes();  // a closed stdout is an error of write(2), not a death
 
 }  // namespace pawl::os

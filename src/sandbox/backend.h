@@ -86,6 +86,10 @@ class Backend {
   virtual Status usable() = 0;
   // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
   virtual void clean_up(const std::string& sandbox_run_id) = 0;
+  // Removes what sandboxes of any id left in the kernel and in temporary folders, when whoever made them was
+  // killed: also those that no marker names (probes, `pawl sandbox exec` and `health`). Never what belongs to
+  // a living one. Reads the folder of every cgroup of the machine, some 40 us each.
+  virtual void sweep() = 0;
 };
 
 // "namespace" today. "auto" is resolved by the caller, once a run. kNotFound names the known ones.

@@ -161,6 +161,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
 }  // namespace
 
 int supervise(const std::string& spool_folder) {
+  os::refuse_to_be_looked_into();
   os::set_crash_role("supervisor");
   const Spool spool(spool_folder);
   // Waits: whoever looks at this step holds the lock for a moment only.

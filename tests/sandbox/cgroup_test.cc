@@ -1,7 +1,9 @@
 // Where Pawl makes its cgroups, on machines that this one is not: made-up trees below a folder.
 #include "sandbox/namespace/cgroup.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include "support/temp_folder.h"
 
@@ -63,6 +65,37 @@ TEST(CgroupHome, IsAFolderOfEachControllerInV1) {
 TEST(CgroupHome, IsNoneWithoutAny) {
   CgroupTree tree;
   EXPECT_EQ(find_cgroup_home(tree.root(), "0::/\n").kind, CgroupKind::kNone);
+}
+
+constexpr char kId[] = "01a2113f-3b6c-7916-86cf-686a05d773a2";
+
+TEST(SweepCgroups, TakesThoseOfSandboxesWhoseMakersAreDeadWhereverTheyAre) {
+  CgroupTree tree;
+  tree.put("cgroup.controllers", "cpu memory pids\n");
+  const std::string dead = "/system.slice/pawl-worker.service/pawl-" + std::string(kId);
+  const std::string living = "/user.slice/pawl-" + std::string(kId);
+  for (const auto& folder : {dead, living, std::string("/pawl-worker.slice"),
+                             std::string("/pawl-nobody-knows-whose-that-may-be-here")})
+    ASSERT_TRUE(os::make_folders(tree.root() + folder));
+  const os::UniqueFd lock(open((tree.root() + living).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  sweep_cgroups(tree.root());
+  EXPECT_FALSE(os::exists(tree.root() + dead));
+  for (const auto& folder :
+       {living, std::string("/pawl-worker.slice"), std::string("/pawl-nobody-knows-whose-that-may-be-here")})
+    EXPECT_TRUE(os::exists(tree.root() + folder)) << folder;
+}
+
+TEST(RemoveCgroups, FindsThoseOfOneSandboxInEveryHierarchy) {
+  CgroupTree tree;
+  const std::string other = "01a2113f-3b6c-7916-86cf-686a05d773a3";
+  for (const auto& folder :
+       {"/memory/a/b/pawl-" + std::string(kId), "/pids/pawl-" + std::string(kId), "/pids/c/pawl-" + other})
+    ASSERT_TRUE(os::make_folders(tree.root() + folder));
+  remove_cgroups(tree.root(), kId);
+  EXPECT_FALSE(os::exists(tree.root() + "/memory/a/b/pawl-" + kId));
+  EXPECT_FALSE(os::exists(tree.root() + "/pids/pawl-" + kId));
+  EXPECT_TRUE(os::exists(tree.root() + "/pids/c/pawl-" + other));
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <functional>
 
 #include "os/clock.h"
 #include "os/process.h"
@@ -15,9 +18,10 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
+constexpr int kMakeTriesMax = 20;  // of 1 ms: who sweeps holds a cgroup for as long as it takes to remove it
+constexpr std::string_view kNameStart = "pawl-";
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
 
 bool write_control(const std::string& path, const std::string& value) {
@@ -95,6 +99,46 @@ void remove_folder(const std::string& folder) {
     os::SystemClock().sleep_ms(5);
   }
 }
+
+// "pawl-<uuid>". A person may have a pawl-worker.service, in which sandboxes are.
+bool is_name_of_sandbox(std::string_view name) {
+  constexpr std::size_t kUuidSize = 36;
+  return name.starts_with(kNameStart) && name.size() == kNameStart.size() + kUuidSize &&
+         name.find_first_not_of("0123456789abcdef-", kNameStart.size()) == std::string_view::npos;
+}
+
+// Each folder of a sandbox below `root`, with the sandbox's id. Others' cgroups come and go meanwhile.
+void for_each_sandbox(const std::string& root,
+                      const std::function<void(const std::string& folder, std::string_view id)>& on_found) {
+  const bool v2 = is_unified(root);
+  for (const std::string hierarchy : {"memory/", "pids/", "cpu/"}) {  // cpu may be a link to cpu,cpuacct
+    std::vector<std::string> folders{v2 ? root : os::join(root, hierarchy)};
+    while (!folders.empty()) {
+      const std::string folder = std::move(folders.back());
+      folders.pop_back();
+      std::error_code gone;
+      for (std::filesystem::directory_iterator at(folder, gone), end; !gone && at != end;
+           at.increment(gone)) {
+        std::error_code unknown;
+        if (at->is_symlink(unknown) || !at->is_directory(unknown)) continue;
+        const std::string name = at->path().filename();
+        if (is_name_of_sandbox(name))
+          on_found(at->path(), std::string_view(name).substr(kNameStart.size()));
+        else
+          folders.push_back(at->path());
+      }
+    }
+    if (v2) return;
+  }
+}
+
+// What its maker holds.
+os::UniqueFd open_lock(const std::string& folder, bool v2) {
+  return os::UniqueFd(v2 ? open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                         : open((folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+bool hold(const os::UniqueFd& lock) { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) == 0; }
 
 // More than the machine has limits nothing; a controller that is not used costs nothing.
 bool cpu_limit_binds(const CgroupLimits& limits) {
@@ -175,18 +219,25 @@ Cgroup::Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const 
     : v2_(home.kind == CgroupKind::kV2), limits_(limits) {
   for (const auto& controller : home.controllers)
     if (controller.name != "cpu" || cpu_limit_binds(limits))
-      folders_.push_back({.name = controller.name, .folder = controller.folder + "/pawl-" + sandbox_run_id});
+      folders_.push_back({.name = controller.name,
+                          .folder = os::join(controller.folder, std::string(kNameStart) + sandbox_run_id)});
 }
 
-Result<os::UniqueFd> Cgroup::make(std::size_t index) const {
+Result<int> Cgroup::make(std::size_t index) {
   const auto& mine = folders_[index];
-  if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST)
-    return fail_errno(errno, "cgroup", mine.folder);
-  PAWL_OK(limit(mine, v2_, limits_));
-  os::UniqueFd fd(v2_ ? open(mine.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                      : open((mine.folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(errno, "cgroup", mine.folder);
-  return fd;
+  for (int tries = 1;; ++tries) {
+    if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST)
+      return fail_errno(errno, "cgroup", mine.folder);
+    os::UniqueFd lock = open_lock(mine.folder, v2_);
+    Status made = hold(lock) ? Status() : fail_errno(errno, "cgroup", mine.folder);
+    const bool is_held = made.has_value();
+    if (is_held) made = limit(mine, v2_, limits_);
+    if (made) return held_.emplace_back(std::move(lock)).get();
+    // Until it was held, who sweeps may have taken it for a dead one's.
+    const bool was_swept = !is_held || !os::exists(mine.folder);
+    if (!was_swept || tries == kMakeTriesMax) return std::unexpected(std::move(made).error());
+    os::SystemClock().sleep_ms(1);
+  }
 }
 
 CgroupUse Cgroup::use() const {
@@ -210,6 +261,7 @@ void Cgroup::remove_empty() {
 void Cgroup::remove() {
   for (const auto& at : folders_) remove_folder(at.folder);
   folders_.clear();
+  held_.clear();
 }
 
 bool join_cgroup(int tasks_fd) {
@@ -217,9 +269,17 @@ bool join_cgroup(int tasks_fd) {
   return write(tasks_fd, "0", 1) == 1;
 }
 
-void remove_cgroups(const CgroupHome& home, const std::string& sandbox_run_id) {
-  for (const auto& controller : home.controllers)
-    remove_folder(controller.folder + "/pawl-" + sandbox_run_id);
+void remove_cgroups(const std::string& root, const std::string& sandbox_run_id) {
+  for_each_sandbox(root, [&](const std::string& folder, std::string_view id) {
+    if (id == sandbox_run_id) remove_folder(folder);
+  });
+}
+
+void sweep_cgroups(const std::string& root) {
+  const bool v2 = is_unified(root);
+  for_each_sandbox(root, [&](const std::string& folder, std::string_view) {
+    if (const auto lock = open_lock(folder, v2); hold(lock)) rmdir(folder.c_str());
+  });
 }
 
 }  // namespace pawl::sandbox

@@ -34,6 +34,7 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own);
 bool cgroups_are_unified();
 // For this process, decided once. PAWL_CGROUP=none in a build with PAWL_TEST_HOOKS hides what is there.
 const CgroupHome& cgroup_home();
+inline constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 
 struct CgroupLimits {
   std::int64_t memory_mib = 0, pids = 0, cpu_millis = 0;
@@ -46,14 +47,18 @@ struct CgroupUse {
 
 // The cgroups of one sandbox, named "pawl-<sandbox_run_id>"; none where there are none to have. Removed by
 // remove(), which never throws away a failure: what is left is found by clean_up.
+//
+// Each is held by flock(2) as long as this lives: that tells sweep_cgroups() a living one from a dead one's,
+// which an empty list of processes does not (nobody has joined yet; its use is still to be read), and a pid
+// can't across pid namespaces.
 class Cgroup {
  public:
   Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const CgroupLimits& limits);
   // In v2 the sandbox's first process is made inside of the one; in v1 it starts, and joins each.
   bool is_joined() const { return !v2_; }
   std::size_t size() const { return folders_.size(); }
-  // A descriptor: for CLONE_INTO_CGROUP; for join_cgroup.
-  Result<os::UniqueFd> make(std::size_t index) const;
+  // A descriptor of ours: for CLONE_INTO_CGROUP; for join_cgroup.
+  Result<int> make(std::size_t index);
   CgroupUse use() const;
   // Those that nobody is in any more, which takes the kernel a tenth of a millisecond.
   void remove_empty();
@@ -63,11 +68,16 @@ class Cgroup {
   bool v2_;
   CgroupLimits limits_;
   std::vector<CgroupHome::Controller> folders_;  // controller, this sandbox's folder
+  std::vector<os::UniqueFd> held_;
 };
 
 // In the process that is to be in it.
 bool join_cgroup(int tasks_fd);
 
-void remove_cgroups(const CgroupHome& home, const std::string& sandbox_run_id);
+// Wherever they are below `root` (/sys/fs/cgroup): whoever made them may have had another own cgroup than we,
+// as in another login.
+void remove_cgroups(const std::string& root, const std::string& sandbox_run_id);
+// Those of all sandboxes whose makers are dead.
+void sweep_cgroups(const std::string& root);
 
 }  // namespace pawl::sandbox

@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
+#include "os/temporary_folder.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/idmap.h"
@@ -44,9 +45,10 @@ Trial try_out(Backend& backend, SandboxSpec spec) {
   Trial trial;
   os::SystemRandom random;
   const std::string id = os::uuid7(os::SystemClock().wall(), random);
-  const std::string root = "/tmp/pawl-health-" + id;
+  const auto temporary = os::TemporaryFolder::make(os::temporary_stem());
+  const std::string root = temporary ? temporary->path() : "";
   const Folders folders{{root + "/lower"}, root + "/rw/upper", root + "/rw/work", root + "/scratch"};
-  Status made;
+  Status made = temporary ? Status() : std::unexpected(temporary.error());
   for (const auto& folder : {folders.lower.front(), folders.upper, folders.work, folders.scratch})
     if (made) made = os::make_folders(folder, 0700);
   spec.time_budget_seconds = 10;
@@ -54,11 +56,11 @@ Trial try_out(Backend& backend, SandboxSpec spec) {
     trial.execution = backend.execute(spec, folders,
                                       {.on_output = [&](auto, std::string_view bytes) { trial.out += bytes; },
                                        .on_network = [&](std::string_view line) { trial.network += line; },
-                                       .on_trace = [&](std::string_view line) { trial.trace += line; }},
+                                       .on_trace = [&](std::string_view line) { trial.trace += line; },
+                                       .held = {temporary->lock_fd()}},
                                       id);
   else
     trial.execution.run.reason = made.error().message;
-  static_cast<void>(os::remove_tree(root));
   return trial;
 }
 

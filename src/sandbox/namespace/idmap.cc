@@ -14,6 +14,7 @@
 #include "os/walls.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/child.h"
+#include "sandbox/namespace/dumpable.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -75,6 +76,7 @@ Result<std::unique_ptr<IdmapNamespace>> IdmapNamespace::make(const Identity& ide
 }
 
 Status IdmapNamespace::open(const Identity& identity) {
+  const Dumpable for_its_files;
   // It shares our memory, because copying the page tables costs more than all the rest.
   child_ =
       clone(wait_for_the_end, stack_.data() + stack_.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, &parent_);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,11 +20,13 @@
 #include "os/file.h"
 #include "os/process.h"
 #include "os/random.h"
+#include "os/temporary_folder.h"
 #include "os/walls.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/dumpable.h"
 #include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/health.h"
 #include "sandbox/namespace/idmap.h"
@@ -93,14 +94,14 @@ Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) 
 }
 
 // While the init gets ready: the command joins each as it comes.
-Status send_cgroups(const Cgroup& cgroup, bool limit_by_rlimits, int cgroups_fd) {
+Status send_cgroups(Cgroup& cgroup, bool limit_by_rlimits, int cgroups_fd) {
   const CommandLimits limits{.by_rlimits = limit_by_rlimits,
                              .cgroups_follow = cgroup.is_joined() ? cgroup.size() : 0};
   if (send(cgroups_fd, &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits)
     return fail_errno(errno, "start");
   for (std::size_t i = 0; i < limits.cgroups_follow; ++i) {
     PAWL_TRY(const auto tasks, cgroup.make(i));
-    if (!hand_over(cgroups_fd, HandOver::kCgroup, i, tasks.get())) return fail_errno(errno, "start");
+    if (!hand_over(cgroups_fd, HandOver::kCgroup, i, tasks)) return fail_errno(errno, "start");
   }
   return {};
 }
@@ -129,19 +130,6 @@ void raise_descriptor_limit() {
   limit.rlim_cur = std::min(limit.rlim_max, kWanted);
   setrlimit(RLIMIT_NOFILE, &limit);
 }
-
-// Nobody of the same user may look into the process that hosts a sandbox (PR_SET_DUMPABLE in prctl(2)). Not
-// earlier than when the child's id maps are written: /proc/<child> belongs to root from then on.
-class Undumpable {
- public:
-  Undumpable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }
-  ~Undumpable() { prctl(PR_SET_DUMPABLE, before_); }
-  Undumpable(const Undumpable&) = delete;
-  Undumpable& operator=(const Undumpable&) = delete;
-
- private:
-  int before_;
-};
 
 class NamespaceBackend final : public Backend {
  public:
@@ -186,7 +174,13 @@ class NamespaceBackend final : public Backend {
     return fail(ErrorKind::kDenied, "no sandbox can be made here: " + run.reason);
   }
 
-  void clean_up(const std::string& sandbox_run_id) override { remove_cgroups(cgroup_home(), sandbox_run_id); }
+  void clean_up(const std::string& sandbox_run_id) override {
+    if (cgroup_home().kind != CgroupKind::kNone) remove_cgroups(kCgroupRoot, sandbox_run_id);
+  }
+  void sweep() override {
+    if (cgroup_home().kind != CgroupKind::kNone) sweep_cgroups(kCgroupRoot);
+    os::sweep_temporary_folders(os::temporary_stem());
+  }
 
  private:
   // Readable once all of us has ended; whoever inherits it can't keep it from that, as with a pipe's end.
@@ -246,9 +240,17 @@ class NamespaceBackend final : public Backend {
     return {cgroup_home(), sandbox_run_id, {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}};
   }
 
+  // An undumpable one's /proc files belong to root, and an ordinary user could not write the child's id maps.
+  static int clone_init(const os::Walls& walls, int into_cgroup, int& pidfd) {
+    Dumpable for_the_id_maps;
+    const int pid = clone_process(namespaces_from_start(walls), into_cgroup, pidfd);
+    if (pid == 0) for_the_id_maps.stay();
+    return pid;
+  }
+
   static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, const Folders& folders,
                                 const Events& events, egress::Egress* egress, Execution& execution) {
-    os::UniqueFd into_cgroup;
+    int into_cgroup = -1;
     if (cgroups_are_unified()) {
       cgroup = cgroup_for(*job.spec, execution.run.run_id);
       if (cgroup->size() > 0) {
@@ -273,7 +275,7 @@ class NamespaceBackend final : public Backend {
     std::ranges::sort(job.descriptors);
 
     int pidfd = -1;
-    const int pid = clone_process(namespaces_from_start(job.walls), into_cgroup.get(), pidfd);
+    const int pid = clone_init(job.walls, into_cgroup, pidfd);
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);
@@ -303,8 +305,6 @@ class NamespaceBackend final : public Backend {
     if (started) started = send_cgroups(*cgroup, watched.watch_memory, cgroups.ours.get());
     cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
-    std::optional<Undumpable> undumpable;  // of a step; a probe's process has other sandboxes to start
-    if ((!folders.upper.empty() || folders.in_memory) && job.walls.supervisor) undumpable.emplace();
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own words say more

@@ -2,11 +2,18 @@
 #include "sandbox/probe.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 
+#include "os/clock.h"
 #include "os/file.h"
+#include "sandbox/namespace/cgroup.h"
+#include "support/outside.h"
 #include "support/temp_folder.h"
 
 namespace pawl::sandbox {
@@ -111,6 +118,42 @@ TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(refused, 0);
+}
+
+// No marker names a probe: whoever sweeps finds what one left that was killed, and leaves the living ones
+// alone.
+TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
+  const pid_t prober = fork();
+  if (prober == 0) {
+    sh("exec sleep 25");
+    _exit(0);
+  }
+  // Of the command, whose parent is the init, whose parent is who probes.
+  const auto child_of = [](const std::string& pid) {
+    const std::string children = testing::proc_text(pid + "/task/" + pid + "/children");
+    return children.substr(0, children.find(' '));
+  };
+  std::string command;
+  for (int i = 0; i < 30'000 && !testing::proc_text(command + "/cmdline").starts_with("sleep"); ++i) {
+    os::SystemClock().sleep_ms(1);
+    command = child_of(child_of(std::to_string(prober)));
+  }
+  std::set<std::string> ids;
+  const std::string all = testing::proc_text(command + "/cgroup");
+  if (const auto at = all.find("/pawl-"); at != std::string::npos) ids.insert(all.substr(at + 6, 36));
+  if (cgroup_home().kind != CgroupKind::kNone) {
+    ASSERT_FALSE(ids.empty());
+  }
+  const auto made = testing::cgroups_of(ids);
+  backend->sweep();
+  EXPECT_EQ(testing::cgroups_of(ids), made) << "it lives";
+  kill(prober, SIGKILL);
+  waitpid(prober, nullptr, 0);
+  EXPECT_EQ(testing::what_stays([&] {
+              backend->sweep();  // its init may be still ending
+              return testing::cgroups_of(ids);
+            }),
+            std::vector<std::string>());
 }
 
 }  // namespace

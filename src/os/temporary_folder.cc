@@ -1,0 +1,59 @@
+#include "os/temporary_folder.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/process.h"
+
+namespace pawl::os {
+namespace {
+
+constexpr int kMakeTriesMax = 20;
+constexpr std::string_view kRandom = ".XXXXXX";  // as mkdtemp(3) wants it
+
+// Empty when it is not this user's folder, or somebody holds it.
+UniqueFd hold(const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  const bool ours = fd && fstat(fd.get(), &status) == 0 && status.st_uid == geteuid();
+  return ours && flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(fd) : UniqueFd();
+}
+
+}  // namespace
+
+Result<TemporaryFolder> TemporaryFolder::make(const std::string& stem) {
+  for (int tries = 1;; ++tries) {
+    std::string path = stem + std::string(kRandom);
+    if (mkdtemp(path.data()) == nullptr) return fail_errno(errno, "create folder", path);
+    // Until it was held, who sweeps may have taken it for a dead one's.
+    UniqueFd lock = hold(path);
+    if (lock && exists(path)) return TemporaryFolder(std::move(path), std::move(lock));
+    if (tries == kMakeTriesMax)
+      return fail(ErrorKind::kUnavailable, path + ": is taken away again and again");
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (lock_) static_cast<void>(remove_tree(path_));
+}
+
+std::string temporary_stem() { return join(environment_value("TMPDIR").value_or("/tmp"), "pawl-sandbox"); }
+
+void sweep_temporary_folders(const std::string& stem) {
+  const std::string folder = folder_of(stem);
+  const std::string start = stem.substr(stem.rfind('/') + 1) + ".";
+  const auto names = list_folder(folder);
+  if (!names) return;
+  for (const auto& name : *names) {
+    if (!name.starts_with(start) || name.size() != start.size() - 1 + kRandom.size()) continue;
+    const std::string path = join(folder, name);
+    if (const auto lock = hold(path)) static_cast<void>(remove_tree(path));
+  }
+}
+
+}  // namespace pawl::os

@@ -1,0 +1,77 @@
+#include "os/temporary_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/temp_folder.h"
+
+namespace pawl::os {
+namespace {
+
+TEST(TemporaryFolder, IsGoneWithItsMakerAndSweptWhenThatWasKilled) {
+  testing::TempFolder temp;
+  const std::string stem = temp / "stem";
+  std::string path;
+  {
+    const auto folder = TemporaryFolder::make(stem);
+    ASSERT_TRUE(folder);
+    path = folder->path();
+    ASSERT_TRUE(write_atomically(join(path, "file"), "x"));
+    if (const pid_t killed = fork(); killed == 0) {
+      const auto left = TemporaryFolder::make(stem);
+      _exit(left && make_folders(join(left->path(), "a/b")) ? 7 : 1);  // without a destructor
+    } else {
+      int status = 0;
+      waitpid(killed, &status, 0);
+      ASSERT_EQ(WEXITSTATUS(status), 7);
+    }
+    EXPECT_EQ(list_folder(temp.path())->size(), 2U);
+    sweep_temporary_folders(stem);
+    EXPECT_EQ(*list_folder(temp.path()), std::vector<std::string>{path.substr(path.rfind('/') + 1)})
+        << "it lives";
+    EXPECT_TRUE(exists(join(path, "file")));
+  }
+  EXPECT_FALSE(exists(path));
+}
+
+TEST(TemporaryFolder, IsHeldByWhoeverHasItsLock) {
+  testing::TempFolder temp;
+  const std::string stem = temp / "stem";
+  int go[2];
+  ASSERT_EQ(pipe(go), 0);
+  const pid_t heir = fork();
+  if (heir == 0) {
+    close(go[1]);
+    const auto made = TemporaryFolder::make(stem);
+    char byte = 0;
+    if (fork() == 0) _exit(made && read(go[0], &byte, 1) == 0 ? 0 : 1);  // until we say so
+    _exit(0);
+  }
+  waitpid(heir, nullptr, 0);
+  sweep_temporary_folders(stem);
+  EXPECT_EQ(list_folder(temp.path())->size(), 1U);
+  close(go[0]);
+  close(go[1]);
+  for (int i = 0; i < 5000 && !list_folder(temp.path())->empty(); ++i) {
+    sweep_temporary_folders(stem);
+    usleep(1000);
+  }
+  EXPECT_EQ(*list_folder(temp.path()), std::vector<std::string>());
+}
+
+TEST(TemporaryFolder, NothingElseIsSwept) {
+  testing::TempFolder temp;
+  ASSERT_TRUE(make_folders(temp / "target/precious"));
+  for (const char* name : {"stem", "stem.abc", "stem.abcdefg", "other.abcdef"})
+    ASSERT_TRUE(make_folders(temp / name));
+  ASSERT_TRUE(write_atomically(temp / "stem.file12", "x"));
+  ASSERT_EQ(symlink("target", (temp / "stem.link12").c_str()), 0);
+  sweep_temporary_folders(temp / "stem");
+  EXPECT_EQ(list_folder(temp.path())->size(), 7U);
+  EXPECT_TRUE(exists(temp / "target/precious"));
+  sweep_temporary_folders(temp / "no/such/stem");
+}
+
+}  // namespace
+}  // namespace pawl::os

@@ -1,0 +1,104 @@
+// Nobody of the same user looks into a supervisor: not before its sandbox, not beside it, not after it. Root
+// may; so the tests as an ordinary user (supervisor.as_ordinary_user) say it.
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/random.h"
+#include "supervisor/spool.h"
+#include "supervisor/supervisor.h"
+#include "support/outside.h"
+#include "support/supervisor_program.h"
+#include "support/temp_folder.h"
+
+namespace pawl::supervisor {
+namespace {
+
+bool is_open_to_us(std::int64_t pid) {
+  char byte = 0;
+  const iovec to{.iov_base = &byte, .iov_len = 1};
+  const iovec from{.iov_base = &byte, .iov_len = 1};  // some address: refused before it is looked at
+  const bool memory = process_vm_readv(static_cast<pid_t>(pid), &to, 1, &from, 1, 0) == 1 || errno != EPERM;
+  return memory ||
+         os::read_file("/proc/" + std::to_string(pid) + "/environ", testing::kProcFileBytesMax).has_value();
+}
+
+template <typename Is>
+bool comes(const Is& is) {
+  for (int i = 0; i < 3000 && !is(); ++i) os::SystemClock().sleep_ms(1);
+  return is();
+}
+
+class Supervisor : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() == 0)
+      GTEST_SKIP() << "root may look at everything; supervisor.as_ordinary_user says the rest";
+  }
+
+  void start(const std::string& script) {
+    ASSERT_TRUE(client_->start(id_, {.cmd = {"sh", "-c", script}}, {}, ""));
+  }
+  // By its command line, since it has not said who it is yet.
+  std::int64_t pid() const {
+    for (const auto& [pid, seen] : testing::seen_processes())
+      if (seen.words.find(spool_.folder()) != std::string::npos && pid != getpid()) return pid;
+    return 0;
+  }
+  bool has_printed(std::string_view word) const {
+    return os::read_file(spool_.path("output"), 1000).value_or("").find(word) != std::string::npos;
+  }
+  void end() {
+    static_cast<void>(client_->wait(id_, [] { return false; }));
+    EXPECT_EQ(*client_->find(id_), sandbox::Found::kSpooled);
+  }
+
+  testing::TempFolder temp_;
+  os::SystemRandom random_;
+  const std::string id_ = os::uuid7(os::SystemClock().wall(), random_);
+  const Spool spool_{spool_folder(temp_.path(), id_)};
+  std::unique_ptr<sandbox::SandboxClient> client_ =
+      make_client(temp_.path(), testing::supervisor_program(), "namespace");
+};
+
+TEST_F(Supervisor, IsClosedToItsUserBeforeItsSandbox) {
+  ASSERT_TRUE(os::make_folders(spool_.folder(), 0700));
+  auto lock = os::FileLock::lock(spool_.path("lock"));  // it waits for it
+  ASSERT_TRUE(lock);
+  start("true");
+  ASSERT_TRUE(comes([&] { return pid() != 0 && !is_open_to_us(pid()); }));
+  EXPECT_FALSE(spool_.identity());
+  { const auto released = *std::move(lock); }
+  end();
+}
+
+TEST_F(Supervisor, IsClosedToItsUserWhileItsSandboxRuns) {
+  start("echo up; sleep 0.3");
+  ASSERT_TRUE(comes([&] { return has_printed("up"); }));
+  EXPECT_FALSE(is_open_to_us(spool_.identity()->pid));
+  end();
+}
+
+TEST_F(Supervisor, IsClosedToItsUserAfterItsSandbox) {
+  auto workspaces = workspace::Workspaces::open(temp_.path());
+  ASSERT_TRUE(workspaces);
+  {
+    const auto alone = workspaces->hold_alone();  // it waits for this before it keeps what came out
+    ASSERT_TRUE(alone);
+    start("echo up");
+    ASSERT_TRUE(comes([&] { return has_printed("up"); }));
+    const auto pid = std::to_string(spool_.identity()->pid);
+    ASSERT_TRUE(comes([&] { return testing::proc_text(pid + "/task/" + pid + "/children").empty(); }));
+    EXPECT_FALSE(is_open_to_us(std::stoll(pid)));
+    EXPECT_FALSE(spool_.has_result());
+  }
+  end();
+}
+
+}  // namespace
+}  // namespace pawl::supervisor
