@@ -63,6 +63,11 @@ Result<SandboxSpec> spec_from_json(const Json& json);
 // BLAKE3 of the canonical JSON without the src paths and without the label: the same work has the same hash.
 std::string spec_hash(const SandboxSpec& spec);
 
+// Exactly one, and a limit's before the command's own end: when the kernel killed a process of it for memory
+// (anyone; the command may have gone on), or what it left is more than the disk limit (or one file longer),
+// it is oom_killed or disk_limit, and `reason` says how the command itself ended. A signal is no proof of a
+// limit: a program can send itself any. What a program was refused and dealt with (no more processes, a full
+// /tmp) is no ending.
 enum class Outcome { kExited, kSignaled, kTimedOut, kOomKilled, kOutputLimit, kDiskLimit, kSetupFailed };
 std::string_view name(
     Outcome outcome);  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
@@ -77,8 +82,8 @@ struct SandboxRun {
   std::int64_t exit_code = -1;  // of kExited; else -1
   std::int64_t signal = 0;      // of kSignaled; else 0
   std::int64_t duration_ms = 0;
-  std::int64_t cpu_ms = 0;
-  std::int64_t max_rss_kib = 0;
+  std::int64_t cpu_ms = 0;       // of all in there, by its cgroup; without one, of those that were waited for
+  std::int64_t max_rss_kib = 0;  // together, by its cgroup; without one, of the largest
   std::int64_t microvm_milliseconds = 0;
   std::int64_t image_pull_bytes = 0;
   bool build_cache_hit = false;

@@ -40,6 +40,7 @@ TEST(CgroupHome, IsTheNearestDelegatedFolderOfV2) {
   EXPECT_TRUE(home.limits("memory"));
   EXPECT_TRUE(home.limits("pids"));
   EXPECT_FALSE(home.limits("cpu")) << "it is not delegated there";
+  EXPECT_TRUE(home.counts_cpu()) << "cpu.stat needs no controller";
 }
 
 TEST(CgroupHome, IsNoneInV2WithoutTheControllers) {
@@ -52,14 +53,16 @@ TEST(CgroupHome, IsNoneInV2WithoutTheControllers) {
 
 TEST(CgroupHome, IsAFolderOfEachControllerInV1) {
   CgroupTree tree;
-  for (const char* folder : {"memory/docker/abc/x", "pids/x", "cpu/y/x"}) tree.put(folder, "");
+  for (const char* folder : {"memory/docker/abc/x", "pids/x", "cpu/y/x", "cpuacct/y/x"}) tree.put(folder, "");
   const auto home =
       find_cgroup_home(tree.root(), "4:memory:/docker/abc\n3:cpu,cpuacct:/y\n2:pids:/not/mounted/here\n");
   ASSERT_EQ(home.kind, CgroupKind::kV1);
-  ASSERT_EQ(home.controllers.size(), 3U);
+  ASSERT_EQ(home.controllers.size(), 4U);
   EXPECT_EQ(home.controllers[0].folder, tree.root() + "/memory/docker/abc");
   EXPECT_EQ(home.controllers[1].folder, tree.root() + "/pids") << "the mount's root: in a container ours";
   EXPECT_EQ(home.controllers[2].folder, tree.root() + "/cpu/y");
+  EXPECT_EQ(home.controllers[3].folder, tree.root() + "/cpuacct/y");
+  EXPECT_TRUE(home.counts_cpu());
 }
 
 TEST(CgroupHome, IsNoneWithoutAny) {

@@ -167,6 +167,7 @@ Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limi
     return set("memory.memsw.limit_in_bytes", bytes, false);
   }
   if (at.name == "pids") return set("pids.max", std::to_string(limits.pids), true);
+  if (at.name == "cpuacct") return {};  // it counts
   return set("cpu.cfs_quota_us", quota, true);
 }
 
@@ -183,6 +184,11 @@ bool CgroupHome::limits(std::string_view controller) const {
   return std::ranges::any_of(controllers, [&](const auto& each) { return each.name == controller; });
 }
 
+bool CgroupHome::counts_cpu() const {
+  // cpu.stat of v2 is there without the controller, too.
+  return kind == CgroupKind::kV2 || (kind == CgroupKind::kV1 && limits("cpuacct"));
+}
+
 CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
   CgroupHome home;
   if (is_unified(root)) {
@@ -190,7 +196,7 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
       home = {.kind = CgroupKind::kV2, .controllers = {{.name = "unified", .folder = *folder}}};
     return home;
   }
-  for (const std::string controller : {"memory", "pids", "cpu"}) {
+  for (const std::string controller : {"memory", "pids", "cpu", "cpuacct"}) {
     // In a container our own path may be outside of what is mounted: then the mount's root is ours.
     const std::string mount = root + "/" + controller;
     for (const std::string& folder : {trimmed(mount + own_path(own, controller)), mount})
@@ -246,9 +252,14 @@ CgroupUse Cgroup::use() const {
     if (at.name == "memory") {
       use.oom_kills = keyed(read_control(at.folder + "/memory.oom_control"), "oom_kill");
       use.memory_peak_kib = number(read_control(at.folder + "/memory.max_usage_in_bytes")) / 1024;
+    } else if (at.name == "cpuacct") {
+      if (const auto ns = read_control(at.folder + "/cpuacct.usage"); !ns.empty())
+        use.cpu_ms = number(ns) / 1'000'000;
     } else if (at.name == "unified") {
       use.oom_kills = keyed(read_control(at.folder + "/memory.events"), "oom_kill");
       use.memory_peak_kib = number(read_control(at.folder + "/memory.peak")) / 1024;  // since Linux 5.19
+      if (const auto stat = read_control(at.folder + "/cpu.stat"); !stat.empty())
+        use.cpu_ms = keyed(stat, "usage_usec") / 1000;
     }
   }
   return use;

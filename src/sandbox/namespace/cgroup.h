@@ -18,13 +18,14 @@ enum class CgroupKind { kV2, kV1, kNone };
 // Where this process may make cgroups.
 struct CgroupHome {
   CgroupKind kind = CgroupKind::kNone;
-  // v2: one folder. v1: the folders of the controllers memory, pids, cpu (those that are there).
+  // v2: one folder. v1: the folders of the controllers memory, pids, cpu, cpuacct (those that are there).
   struct Controller {
-    std::string name;  // memory | pids | cpu | unified
+    std::string name;  // memory | pids | cpu | cpuacct | unified
     std::string folder;
   };
   std::vector<Controller> controllers;
   bool limits(std::string_view controller) const;  // can bound memory, pids, cpu
+  bool counts_cpu() const;                         // of every process, whoever waits for it
 };
 
 // Finds it below `root` (/sys/fs/cgroup) for a process whose /proc/self/cgroup says `own`.
@@ -42,7 +43,8 @@ struct CgroupLimits {
 
 struct CgroupUse {
   std::int64_t oom_kills = 0;
-  std::int64_t memory_peak_kib = 0;  // 0: unknown
+  std::int64_t memory_peak_kib = 0;    // 0: unknown
+  std::optional<std::int64_t> cpu_ms;  // nothing: no cgroup counts it
 };
 
 // The cgroups of one sandbox, named "pawl-<sandbox_run_id>"; none where there are none to have. Removed by

@@ -139,6 +139,7 @@ class Init {
   // Not SIGKILL any more: of a killed init the kernel first closes the descriptors, and the lock with them,
   // and kills the others then, so that for some milliseconds the lock would be free and the step still run.
   void end_all_when_the_parent_dies() const {
+    if (!job_.walls.pid) return;  // all in here are all of the machine
     struct sigaction action {};
     action.sa_flags = SA_SIGINFO;
     action.sa_sigaction = [](int, siginfo_t* from, void*) {
@@ -169,6 +170,14 @@ class Init {
     close(command_pidfd_);
   }
 
+  // The kernel would kill them, too, but after the lock is free, and it would not count what they used
+  // (zap_pid_ns_processes ignores SIGCHLD).
+  void kill_and_reap() const {
+    if (!job_.walls.pid) return;  // all in here are all of the machine
+    kill(-1, SIGKILL);
+    while (wait(nullptr) > 0 || errno == EINTR) continue;
+  }
+
   // Reaps whatever is left to it, and ends once all in here are dead. It keeps what is held (the command does
   // not): so the lock that says "this step runs" is free only when the sandbox is gone.
   [[noreturn]] void be_init() const {
@@ -187,8 +196,7 @@ class Init {
       const bool exited = WIFEXITED(status);
       report(job_.report_fd, {.kind = exited ? Kind::kExited : Kind::kSignaled,
                               .value = exited ? WEXITSTATUS(status) : WTERMSIG(status)});
-      kill(-1, SIGKILL);
-      while (wait(nullptr) > 0 || errno == EINTR) continue;
+      kill_and_reap();
       _exit(0);
     }
   }

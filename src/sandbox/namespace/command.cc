@@ -27,6 +27,9 @@ namespace {
 
 constexpr rlim_t kOpenFilesMax = 16384;
 constexpr rlim_t kLockedBytesMax = 64 << 10;
+// What the kernel lets one file have beyond the disk limit: one that grows is over the limit, for the watcher
+// to see, and /tmp is full, before a signal comes that says nothing, because anybody can send it.
+constexpr std::int64_t kFileMibAbove = 2;
 constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as a shell says it (POSIX, 2.8.2)
 
 void set_limit(__rlimit_resource resource, rlim_t value) {
@@ -123,7 +126,7 @@ class Command {
       set_limit(RLIMIT_NOFILE, kOpenFilesMax);
     }
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
-    set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib) << 20);
+    set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib + kFileMibAbove) << 20);
     if (!by_rlimits) return;
     // Of this user in this user namespace only (since Linux 5.14). The init is one.
     set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);

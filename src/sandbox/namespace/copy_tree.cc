@@ -46,25 +46,24 @@ Status copy_over(const std::string& from, const std::string& to) {
   return {};
 }
 
-std::int64_t use_of(int folder) {  // consumes the descriptor
+void add_use(int folder, DiskUse& use) {  // consumes the descriptor
   DIR* stream = fdopendir(folder);
   if (stream == nullptr) {
     close(folder);
-    return 0;
+    return;
   }
-  std::int64_t bytes = 0;
   while (const dirent* entry = readdir(stream)) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     struct stat status {};
     if (fstatat(dirfd(stream), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    bytes += std::max(static_cast<std::int64_t>(status.st_blocks) * 512, kEntryBytesMin);
+    use.bytes += std::max(static_cast<std::int64_t>(status.st_blocks) * 512, kEntryBytesMin);
+    if (S_ISREG(status.st_mode)) use.longest = std::max<std::int64_t>(use.longest, status.st_size);
     if (!S_ISDIR(status.st_mode)) continue;
     const int below = openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (below >= 0) bytes += use_of(below);
+    if (below >= 0) add_use(below, use);
   }
   closedir(stream);
-  return bytes;
 }
 
 }  // namespace
@@ -76,9 +75,11 @@ Status copy_merged(const std::vector<std::string>& lower, const std::string& to)
   return {};
 }
 
-std::int64_t disk_use_bytes(const std::string& folder) {
+DiskUse disk_use(const std::string& folder) {
+  DiskUse use;
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  return fd < 0 ? 0 : use_of(fd);
+  if (fd >= 0) add_use(fd, use);
+  return use;
 }
 
 }  // namespace pawl::sandbox

@@ -14,7 +14,11 @@ Status copy_tree(const std::string& from, const std::string& to);
 // The view of `lower` (topmost first, overlayfs form) as one tree in the existing, empty folder `to`.
 Status copy_merged(const std::vector<std::string>& lower, const std::string& to);
 
-// Bytes of disk that a tree takes, by what the file system says; what can't be read is not counted.
-std::int64_t disk_use_bytes(const std::string& folder);
+// What a tree takes of the disk, by what the file system says; what can't be read is not counted.
+struct DiskUse {
+  std::int64_t bytes = 0;
+  std::int64_t longest = 0;  // of its files, holes and all
+};
+DiskUse disk_use(const std::string& folder);
 
 }  // namespace pawl::sandbox

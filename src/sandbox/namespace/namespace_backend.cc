@@ -40,6 +40,10 @@ namespace {
 
 constexpr std::string_view kDefaultPath = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
+// No file is longer than the limit, or the outcome would be another.
+constexpr std::string_view kFileSignal =
+    "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
+
 struct Pipe {
   os::UniqueFd read_end, write_end;
 };
@@ -295,7 +299,7 @@ class NamespaceBackend final : public Backend {
                     .sync_fd = std::move(sync.ours),
                     .egress = egress,
                     .upper = folders.upper,
-                    .disk_at_start = execution.copied ? disk_use_bytes(folders.upper) : 0,
+                    .disk_at_start = execution.copied ? disk_use(folders.upper) : DiskUse{},
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),
                     .cgroup = &*cgroup,
                     .spec = job.spec,
@@ -311,6 +315,14 @@ class NamespaceBackend final : public Backend {
     return conclude(ending, *job.plan, execution.run);
   }
 
+  // A limit's word stands before how the command itself ended, which may have been later and well.
+  static std::string own_end(const std::optional<ChildReport>& report) {
+    if (!report) return {};
+    return fmt::format("the command itself {} {}",
+                       report->kind == ChildReport::Kind::kExited ? "exited with" : "was ended by signal",
+                       report->value);
+  }
+
   static Status conclude(const Ending& ending, const MountPlan& plan, SandboxRun& run) {
     if (ending.report && ending.report->kind == ChildReport::Kind::kFailed) {
       const auto& words = *ending.report;
@@ -318,14 +330,15 @@ class NamespaceBackend final : public Backend {
                                          ? words.mechanism
                                          : to_text(plan.ops[static_cast<std::size_t>(words.op)], plan));
     }
-    run.cpu_ms = ending.cpu_ms;
+    run.cpu_ms = ending.use.cpu_ms.value_or(ending.cpu_ms);
     run.max_rss_kib = ending.use.memory_peak_kib > 0 ? ending.use.memory_peak_kib : ending.max_rss_kib;
-    run.reason = ending.stopped ? "cancelled" : "";
     if (ending.forced) {
       run.outcome = *ending.forced;
       run.signal = run.outcome == Outcome::kSignaled ? SIGKILL : 0;
+      run.reason = ending.stopped ? "cancelled" : own_end(ending.report);
     } else if (ending.use.oom_kills > 0) {
       run.outcome = Outcome::kOomKilled;
+      run.reason = own_end(ending.report);
     } else if (!ending.report) {
       run.outcome = Outcome::kSignaled;  // somebody outside killed the init
       run.signal = SIGKILL;
@@ -333,9 +346,9 @@ class NamespaceBackend final : public Backend {
       run.outcome = Outcome::kExited;
       run.exit_code = ending.report->value;
     } else {
-      // A file that outgrew RLIMIT_FSIZE is the disk limit, said by the kernel.
-      run.outcome = ending.report->value == SIGXFSZ ? Outcome::kDiskLimit : Outcome::kSignaled;
-      run.signal = run.outcome == Outcome::kSignaled ? ending.report->value : 0;
+      run.outcome = Outcome::kSignaled;
+      run.signal = ending.report->value;
+      if (run.signal == SIGXFSZ) run.reason = kFileSignal;
     }
     return {};
   }

@@ -10,6 +10,7 @@
 #include "sandbox/egress/egress.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
+#include "sandbox/namespace/copy_tree.h"
 #include "sandbox/trace/tracer.h"
 
 namespace pawl::sandbox {
@@ -20,7 +21,7 @@ struct Watched {
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
   std::string upper;                 // whose disk use is bounded; "": none
-  std::int64_t disk_at_start = 0;    // bytes: a copied workspace is there already
+  DiskUse disk_at_start;             // a copied workspace is there already
   bool watch_memory = false;         // no cgroup does it
   Cgroup* cgroup = nullptr;
   const SandboxSpec* spec = nullptr;
@@ -31,8 +32,8 @@ struct Ending {
   std::optional<Outcome> forced;  // what the watcher ended it for
   bool stopped = false;           // by Events::should_stop
   std::optional<ChildReport> report;
-  CgroupUse use;  // when the command ended
-  std::int64_t cpu_ms = 0, max_rss_kib = 0;
+  CgroupUse use;                             // when the command ended
+  std::int64_t cpu_ms = 0, max_rss_kib = 0;  // of those that somebody waited for (getrusage(2))
 };
 
 // Returns when every process of the sandbox is gone and all output was passed on.
