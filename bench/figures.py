@@ -70,10 +70,12 @@ def sandboxes():
             time.sleep(0.005)  # the kernel is still taking the namespaces of the one before apart
             times.append(seconds(argv))
     exec_time, bwrap_time = statistics.median(ours), statistics.median(theirs)
+    health = statistics.median(seconds([PAWL, "sandbox", "health"]) for _ in range(5))
     return {
         "sandbox_exec_ms": (exec_time * 1000, "ms", "", True),
         "bwrap_ms": (bwrap_time * 1000, "ms", "", True),
         "exec_by_bwrap": (exec_time / bwrap_time, "ratio", "<= 0.75", exec_time <= 0.75 * bwrap_time),
+        "health_ms": (health * 1000, "ms", "< 2000", health < 2),
     }
 
 

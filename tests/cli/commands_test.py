@@ -511,6 +511,12 @@ class Keeping(WithRun):
         self.assertTrue(health["usable"])
         self.assertIn("memory", [m["name"] for m in health["backends"][0]["mechanisms"]])
 
+    def test_health_says_no_when_a_wall_does_not_hold(self):
+        done = self.pawl("sandbox", "health", "--json", expect=1, env={"PAWL_WALLS_OFF": "read_only"})
+        health = json.loads(done.stdout)
+        self.assertFalse(health["usable"])
+        self.assertEqual([m["name"] for m in health["backends"][0]["mechanisms"] if m["status"] == "missing"], ["read_only"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

@@ -81,7 +81,7 @@ MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
 NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
 # How a limit says that it was reached; the others are errors inside.
 # Memory: the kernel's killer, or an error of malloc where rlimits stand in for a cgroup.
-ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123,), "inode_fill": (123,), "output_flood": (123,)}
+ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123, 1), "inode_fill": (123,), "output_flood": (123,)}
 
 # (program, argument, walls, why): inside, then inside without the walls. Each of several walls stops it alone, so only without all of them it gets further.
 # user: what makes the sandbox's user one that owns nothing; for who is not root it is the same user inside and outside.

@@ -2,96 +2,112 @@
 
 #include <fmt/format.h>
 
-#include "os/clock.h"
-#include "os/file.h"
-#include "os/random.h"
-#include "os/temporary_folder.h"
+#include <algorithm>
+
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/idmap.h"
 #include "sandbox/namespace/landlock.h"
+#include "sandbox/namespace/trials.h"
+#include "sandbox/namespace/without.h"
 
 namespace pawl::sandbox {
 namespace {
-
-// Pushes against each wall, and prints the name of each that holds.
-constexpr std::string_view kPush = R"sh(
-holds() { if eval "$2" >/dev/null 2>&1; then echo "$1"; fi; }
-status() { grep -q "^$1:[[:space:]]*$2\$" /proc/self/status; }
-holds privileges 'status CapEff 0000000000000000 && status NoNewPrivs 1 && [ "$(id -u)" != 0 ]'
-holds seccomp 'status Seccomp 2 && ! unshare -U true'
-holds landlock '! (echo x > /proc/self/comm)'
-holds files '! touch /usr/x && ! touch /etc/x && ! ls /root/* && ! ls /home/* && ! cat /etc/shadow'
-holds proc '[ "$(ls /proc | grep -c "^[0-9]")" -lt 10 ] && [ -z "$(cat /proc/kallsyms)" ]'
-holds network '[ "$(grep -c : /proc/net/dev)" = 1 ]'
-holds workspace 'touch /workspace/x && rm /workspace/x'
-)sh";
 
 constexpr std::string_view kNamespaceAdvice =
     "; Debian: sysctl kernel.unprivileged_userns_clone=1; Ubuntu: sysctl "
     "kernel.apparmor_restrict_unprivileged_userns=0, or an "
     "AppArmor profile with `userns,`; Fedora: sysctl user.max_user_namespaces=15000; in a container: run it "
     "privileged";
+constexpr std::string_view kNoSandbox = "no sandbox could be made: see namespaces";
+constexpr std::string_view kNotHeld = "it did not hold; no step is safe here";
 
-struct Trial {
-  Execution execution;
-  std::string out, network, trace;
-  bool printed(std::string_view word) const {
-    return ("\n" + out).find("\n" + std::string(word) + "\n") != std::string::npos;
+class Report {
+ public:
+  explicit Report(Backend& backend)
+      : health_{.backend = backend.name(), .gate_isolation_class = backend.gate_isolation_class()} {}
+
+  // A step is safe only when each of these holds.
+  void wall(const std::string& name, bool held, const std::string& detail, std::string_view advice = "") {
+    health_.usable = health_.usable && held;
+    add(name, held, detail, runs_ ? std::string(kNotHeld) + std::string(advice) : std::string(kNoSandbox));
   }
+  // Like a wall; what stands in for a cgroup is not the same, and is said.
+  void limit(const std::string& name, bool held, const std::string& detail) {
+    const auto found = std::ranges::find(without_, name, &Mechanism::name);
+    if (found == without_.end() || !held) return wall(name, held, detail);
+    health_.mechanisms.push_back(*found);
+  }
+  void add(const std::string& name, bool works, const std::string& detail, const std::string& missing) {
+    health_.mechanisms.push_back({name, works ? "works" : "missing", works ? detail : missing});
+  }
+  void namespaces(const SandboxRun& run) {
+    runs_ = run.outcome != Outcome::kSetupFailed;
+    health_.usable = runs_;
+    add("namespaces", runs_, "user, mount, pid, net, ipc, uts, cgroup",
+        run.reason + std::string(kNamespaceAdvice));
+  }
+  void degraded(const std::string& name, std::string_view instead) {
+    health_.mechanisms.push_back({name, "degraded", std::string(instead)});
+  }
+  bool runs() const { return runs_; }
+  Health take() { return std::move(health_); }
+
+ private:
+  Health health_;
+  bool runs_ = false;
+  const std::vector<Mechanism> without_ = namespace_does_without();
 };
 
-Trial try_out(Backend& backend, SandboxSpec spec) {
-  Trial trial;
-  os::SystemRandom random;
-  const std::string id = os::uuid7(os::SystemClock().wall(), random);
-  const auto temporary = os::TemporaryFolder::make(os::temporary_stem());
-  const std::string root = temporary ? temporary->path() : "";
-  const Folders folders{{root + "/lower"}, root + "/rw/upper", root + "/rw/work", root + "/scratch"};
-  Status made = temporary ? Status() : std::unexpected(temporary.error());
-  for (const auto& folder : {folders.lower.front(), folders.upper, folders.work, folders.scratch})
-    if (made) made = os::make_folders(folder, 0700);
-  spec.time_budget_seconds = 10;
-  if (made)
-    trial.execution = backend.execute(spec, folders,
-                                      {.on_output = [&](auto, std::string_view bytes) { trial.out += bytes; },
-                                       .on_network = [&](std::string_view line) { trial.network += line; },
-                                       .on_trace = [&](std::string_view line) { trial.trace += line; },
-                                       .held = {temporary->lock_fd()}},
-                                      id);
-  else
-    trial.execution.run.reason = made.error().message;
-  return trial;
+void add_walls(Backend& backend, Report& report) {
+  const Trial trial = push_at_walls(backend);
+  report.namespaces(trial.execution.run);
+  const auto wall = [&](const std::string& name, const std::string& detail, std::string_view advice = "") {
+    report.wall(name, trial.printed(name), detail, advice);
+  };
+  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs", kInsideUid,
+                                 sandbox_identity().outside_uid));
+  wall("seccomp", "a list of allowed calls; other numberings are killed",
+       "; the kernel needs CONFIG_SECCOMP_FILTER, as Debian's, Ubuntu's and Fedora's have it");
+  report.limit("landlock", landlock_abi() < kLandlockAbiMin || trial.printed("landlock"),
+               fmt::format("ABI {}", landlock_abi()));
+  wall("files", "an allowlist of the host");
+  wall("read_only", "what is shown of the host, and what a plan shows");
+  wall("proc", "own processes only, leaky files masked",
+       "; in a container: Docker --security-opt systempaths=unconfined, Podman --security-opt unmask=ALL");
+  wall("network", "none: loopback only");
+  wall("session", "its own, without a terminal");
+  wall("descriptors", "none inherited above 2");
+  report.wall("init", trial.printed("init") && trial.execution.run.exit_code == kPushed,
+              "can't be looked into, ended or spoken for");
+  wall("rlimits", "no core dumps; open files");
+  report.wall("supervisor", trial.closed, "its memory is closed to its user (PR_SET_DUMPABLE)");
+  wall("workspace", "can be written", "; is there room below /tmp?");
+  if (trial.execution.copied) return report.degraded("overlay", kNoOverlay);
+  report.add("overlay", report.runs(), "userxattr", std::string(kNoSandbox));
 }
 
-std::string_view words(CgroupKind kind) {
-  switch (kind) {
-    case CgroupKind::kV2:
-      return "cgroup v2";
-    case CgroupKind::kV1:
-      return "cgroup v1";
-    case CgroupKind::kNone:
-      return "no cgroup";
-  }
-  return {};
-}
-
-void add_limits(Health& health) {
+void add_limits(Backend& backend, Report& report) {
   const auto& home = cgroup_home();
-  for (const std::string controller : {"memory", "pids", "cpu"}) {
-    const bool limited = home.limits(controller);
-    const std::string instead = controller == "memory" ? "RLIMIT_DATA and a watcher of resident memory"
-                                : controller == "pids" ? "RLIMIT_NPROC"
-                                                       : "nothing: the time budget only";
-    health.mechanisms.push_back({controller, limited ? "works" : "degraded",
-                                 limited ? std::string(words(home.kind))
-                                         : instead + "; delegate a cgroup for more (docs/operations.md)"});
-  }
-  health.mechanisms.push_back({"disk", "works", "RLIMIT_FSIZE for one file, a watcher for all"});
+  const std::string by = home.kind == CgroupKind::kV2 ? "cgroup v2" : "cgroup v1";
+  const LimitTrials trials = meet_limits(backend);
+  // Without a cgroup, who asks for more memory may be told that there is none.
+  const bool told = !home.limits("memory") && trials.memory.ended(Outcome::kExited) &&
+                    trials.memory.execution.run.exit_code != 0;
+  report.limit("memory", trials.memory.ended(Outcome::kOomKilled) || told, by);
+  report.limit("pids", report.runs() && !trials.pids.printed("made"), by);
+  const auto& loop = trials.cpu.execution.run;
+  // A loop that may take a tenth of a processor took a quarter at most: the kernel hands it out in pieces.
+  const bool slow = report.runs() && loop.cpu_ms * 4 <= loop.duration_ms;
+  report.limit("cpu", slow || (report.runs() && !home.limits("cpu")), by);
+  report.wall("disk", meet_disk_limit(backend).ended(Outcome::kDiskLimit),
+              "a watcher; one file by RLIMIT_FSIZE");
+  report.wall("output", trials.output.ended(Outcome::kOutputLimit), "counted as it is passed on");
+  report.wall("time", trials.cpu.ended(Outcome::kTimedOut), "SIGTERM, then the end of all");
 }
 
 // Both in one sandbox, as long as there is a trace.
-void add_egress_and_trace(Backend& backend, Health& health) {
+void add_egress_and_trace(Backend& backend, Report& report) {
   SandboxSpec spec{.cmd = {"getent", "hosts", "refused.invalid"},
                    .network = Network::kScoped,
                    .egress_allowlist = {"allowed.invalid:443"},
@@ -103,53 +119,26 @@ void add_egress_and_trace(Backend& backend, Health& health) {
     spec.enable_trace = false;
     trial = try_out(backend, spec);
   }
-  const bool egress = trial.network.find("refused.invalid") != std::string::npos;
   const std::string& why = trial.execution.run.reason;
-  health.mechanisms.push_back({"egress", egress ? "works" : "missing",
-                               egress        ? "network: scoped, by name, through the supervisor"
-                               : why.empty() ? "getent asked for no name in there (Debian: libc-bin)"
-                                             : why});
-  health.mechanisms.push_back(
-      {"trace", traced ? "works" : "missing",
-       traced             ? "seccomp user notification"
-       : untraced.empty() ? "Pawl may not read the sandbox's memory (is kernel.yama.ptrace_scope above 1?)"
-                          : untraced});
+  report.add("egress", trial.network.find("refused.invalid") != std::string::npos,
+             "network: scoped, by name, through the supervisor",
+             why.empty()
+                 ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
+                 : why);
+  report.add("trace", traced, "seccomp user notification",
+             untraced.empty()
+                 ? "Pawl may not read the sandbox's memory (is kernel.yama.ptrace_scope above 1?)"
+                 : untraced);
 }
 
 }  // namespace
 
 Health namespace_health(Backend& backend) {
-  Health health{.backend = backend.name(), .gate_isolation_class = backend.gate_isolation_class()};
-  const Trial walls = try_out(backend, {.cmd = {"sh", "-c", std::string(kPush)}});
-  const bool runs = walls.execution.run.outcome == Outcome::kExited;
-  health.usable = runs;
-  health.mechanisms.push_back({"namespaces", runs ? "works" : "missing",
-                               runs ? "user, mount, pid, net, ipc, uts, cgroup"
-                                    : walls.execution.run.reason + std::string(kNamespaceAdvice)});
-  const auto wall = [&](const std::string& name, const std::string& detail) {
-    const bool held = walls.printed(name);
-    health.usable = health.usable && held;
-    health.mechanisms.push_back(
-        {name, held ? "works" : "missing", held ? detail : "it did not hold; no step is safe here"});
-  };
-  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs", kInsideUid,
-                                 sandbox_identity().outside_uid));
-  wall("seccomp", "a list of allowed calls; other numberings are killed");
-  if (landlock_abi() >= kLandlockAbiMin)
-    wall("landlock", fmt::format("ABI {}", landlock_abi()));
-  else
-    health.mechanisms.push_back(
-        {"landlock", "degraded", "the kernel has none (boot with lsm=landlock,...): the mounts alone hold"});
-  wall("files", "an allowlist of the host, read-only");
-  wall("proc", "own processes only, leaky files masked");
-  wall("network", "none: loopback only");
-  wall("workspace", "can be written");
-  health.mechanisms.push_back(
-      {"overlay", walls.execution.copied ? "degraded" : (runs ? "works" : "missing"),
-       walls.execution.copied ? "copies of the whole workspace are made instead" : "userxattr"});
-  add_limits(health);
-  add_egress_and_trace(backend, health);
-  return health;
+  Report report(backend);
+  add_walls(backend, report);
+  add_limits(backend, report);
+  add_egress_and_trace(backend, report);
+  return report.take();
 }
 
 }  // namespace pawl::sandbox

@@ -6,7 +6,8 @@
 
 namespace pawl::sandbox {
 
-// Runs a few short sandboxes of `backend` below /tmp; well under a second.
+// Runs a few short sandboxes of `backend`, some of them below /tmp; a little over a second, which is the time
+// budget that one of them meets.
 Health namespace_health(Backend& backend);
 
 }  // namespace pawl::sandbox

@@ -1,5 +1,6 @@
 // What every backend promises, asked from inside its sandboxes. Runs as whoever runs it: CMakeLists.txt
 // beside this file adds the same tests as an ordinary user and without cgroups.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -345,16 +346,34 @@ TEST_P(Sandbox, HealthSaysWhatWorks) {
   auto backend = make_backend(GetParam());
   const auto health = (*backend)->health();
   EXPECT_TRUE(health.usable);
-  EXPECT_GE(health.mechanisms.size(), 6U);
-  for (const auto& mechanism : health.mechanisms) EXPECT_NE(mechanism.status, "missing") << mechanism.name;
+  std::vector<std::string> names;
+  for (const auto& mechanism : health.mechanisms) {
+    EXPECT_NE(mechanism.status, "missing") << mechanism.name;
+    names.push_back(mechanism.name);
+    for (const std::string limit : {"memory", "pids", "cpu"})
+      if (mechanism.name == limit) {
+        EXPECT_EQ(mechanism.status, cgroup_home().limits(limit) ? "works" : "degraded") << limit;
+      }
+  }
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"namespaces", "memory", "pids", "cpu", "disk", "output", "time",
+                                              "egress", "trace", "overlay", "files", "workspace"}));
   EXPECT_FALSE(make_backend("docker"));
 }
 
 TEST_P(Sandbox, HealthSaysWhenAWallDoesNotHold) {
-  for (const char* off : {"seccomp", "landlock", "masks"}) {
+  const std::vector<std::pair<const char*, std::string>> walls = {
+      {"seccomp", "seccomp"}, {"landlock", "landlock"}, {"read_only", "read_only"},
+      {"masks", "proc"},      {"session", "session"},   {"descriptors", "descriptors"},
+      {"init", "init"},       {"limits", "rlimits"},    {"supervisor", "supervisor"},
+  };
+  for (const auto& [off, name] : walls) {
     setenv("PAWL_WALLS_OFF", off, 1);
     const auto health = (*make_backend(GetParam()))->health();
     EXPECT_FALSE(health.usable) << off;
+    for (const auto& mechanism : health.mechanisms)
+      EXPECT_EQ(mechanism.status == "missing",
+                mechanism.name == name || (name == "seccomp" && mechanism.name == "trace"))
+          << off << ": " << mechanism.name;
   }
   unsetenv("PAWL_WALLS_OFF");
 }

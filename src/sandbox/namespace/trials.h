@@ -1,0 +1,37 @@
+// The sandboxes of `pawl sandbox health`: each pushes at some walls or meets a limit. A detail of health.cc.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sandbox/backend.h"
+
+namespace pawl::sandbox {
+
+struct Trial {
+  Execution execution;
+  std::string out, network, trace;
+  bool closed = true;  // nobody of our user could look into this process while it ran
+
+  bool printed(std::string_view word) const;
+  bool ended(Outcome outcome) const { return execution.run.outcome == outcome; }
+};
+
+// With a workspace below /tmp, and a folder of ours that it sees read-only at /shown.
+Trial try_out(Backend& backend, SandboxSpec spec);
+
+// Prints the name of each wall that holds, and exits with kPushed.
+Trial push_at_walls(Backend& backend);
+inline constexpr std::int64_t kPushed = 9;
+
+struct LimitTrials {
+  Trial memory, pids, cpu, output;  // cpu: for all of a time budget of one second
+};
+// All at once: the time budget is the longest.
+LimitTrials meet_limits(Backend& backend);
+// Fills more of the disk than it may, and waits to be ended for it.
+Trial meet_disk_limit(Backend& backend);
+
+inline constexpr std::int64_t kTrialCpuMillis = 100;
+
+}  // namespace pawl::sandbox
