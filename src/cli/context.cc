@@ -89,13 +89,14 @@ Result<State> open_state(const StateOptions& options) {
 }
 
 Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
-                                                            const std::string& backend) {
+                                                            const std::string& backend,
+                                                            std::vector<std::string> hidden) {
   PAWL_TRY(const std::string own, os::own_executable());
   std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
   if (!os::exists(supervisor))
     return fail(ErrorKind::kNotFound,
                 supervisor + ": no such program; it belongs beside pawl: copy all four from one build");
-  return supervisor::make_client(folder, std::move(supervisor), backend);
+  return supervisor::make_client(folder, std::move(supervisor), backend, std::move(hidden));
 }
 
 int report(const Error& error) {

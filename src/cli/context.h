@@ -51,7 +51,8 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
 Result<State> open_state(const StateOptions& options);  // of find_folder()
 
 Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
-                                                            const std::string& backend);
+                                                            const std::string& backend,
+                                                            std::vector<std::string> hidden = {});
 
 // Prints "pawl: message" to stderr and returns the exit code: 14 when busy, 130 when cancelled, else 1.
 int report(const Error& error);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/context.h"
 #include "cli/story.h"
@@ -148,10 +150,23 @@ class Teller {
     return out;
   }
 
+  // What one of them did without, most did.
+  void degraded(const std::vector<StepStory>& steps) {
+    std::set<std::string> names;
+    for (const auto& one : steps)
+      for (const auto& name : one.run.value("degraded", Json::array()))
+        if (name.is_string()) names.insert(name.get<std::string>());
+    if (names.empty()) return;
+    const std::string text =
+        fmt::format("degraded: {} (`pawl sandbox health` says what to do)", fmt::join(names, ", "));
+    out_ += paragraph(visible(text), "      ", look_);
+  }
+
   void steps(const std::vector<StepStory>& steps) {
     std::vector<Row> rows = {heading({"step", "ended", "took", "CPU", "memory"})};
     for (const auto& one : steps) rows.push_back(step(one));
     out_ += table(std::move(rows), 4, look_);
+    degraded(steps);
     for (const auto& one : steps) {
       const std::string label = visible(short_label(one.row));
       std::vector<Row> told;

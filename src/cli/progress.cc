@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -159,6 +160,10 @@ void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
   if (!run.reason.empty()) how += " (" + run.reason + ")";
   progress_.line(fmt::format("  {} {}{} in {}{}", start.label, progress_.paint(kDim), how,
                              duration_text(run.duration_ms), progress_.paint(kPlain)));
+  if (std::ranges::find(run.degraded, "overlay") != run.degraded.end())
+    progress_.line_once("overlay",
+                        "  overlay is degraded: the whole workspace is copied for each step (`pawl sandbox "
+                        "health` says what to do)");
 }
 
 void Narrator::budget_nears_its_end(const store::Claim&, const store::BudgetRow& budget) {

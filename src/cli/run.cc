@@ -79,7 +79,10 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
     const auto state = open_state(options.state, *folder, true);
     if (!state) return report(state.error());
     const auto run_id = create_run(options, *file, *state);
-    if (!run_id) return report(run_id.error());
+    if (!run_id) {
+      const int code = report(run_id.error());
+      return run_id.error().kind == ErrorKind::kInvalid ? kUsage : code;
+    }
     loop.folder = state->folder;
     loop.run_ids = {*run_id};
   }

@@ -64,6 +64,18 @@ class BackendCheck {
   MonoTime good_until_;
 };
 
+// No step sees the folder that a run is about, wherever that lies.
+Result<std::unique_ptr<sandbox::SandboxClient>> client_of(const State& state,
+                                                          const std::vector<std::string>& run_ids,
+                                                          const std::string& backend) {
+  std::vector<std::string> sources;
+  for (const auto& run_id : run_ids) {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    sources.push_back(run.source_path);
+  }
+  return make_client(state.folder, backend, std::move(sources));
+}
+
 // One worker: turns until its runs are over, it is interrupted, or something failed.
 Status work(Shared& shared, int worker) {
   PAWL_TRY(State state, open_state(shared.options.state, shared.options.folder));
@@ -71,7 +83,7 @@ Status work(Shared& shared, int worker) {
     PAWL_TRY(state.store, shared.group->open());
   }
   PAWL_TRY(const auto first, state.store->run(shared.options.run_ids.front()));
-  PAWL_TRY(const auto sandboxes, make_client(state.folder, first.backend));
+  PAWL_TRY(const auto sandboxes, client_of(state, shared.options.run_ids, first.backend));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
   const auto episodes = executor::open_episodes(state.folder);
@@ -237,10 +249,16 @@ namespace {
 Status check_needs(sandbox::Backend& backend, store::Store& store, const store::RunRow& run) {
   PAWL_TRY(const auto plan, executor::common_of(store, run));
   if (plan.traced.empty()) return {};
-  for (const auto& mechanism : backend.health().mechanisms)
-    if (mechanism.name == "trace" && mechanism.status != "works")
-      return fail(ErrorKind::kDenied, plan.traced + ": trace: " + mechanism.detail);
+  if (const auto status = backend.traceable(); !status)
+    return fail(ErrorKind::kDenied, plan.traced + ": trace: " + status.error().message);
   return {};
+}
+
+// Never silently: each step of the run has to do without these.
+void say_degraded(sandbox::Backend& backend) {
+  for (const auto& mechanism : backend.does_without())
+    fmt::print(stderr, "pawl: {} is degraded: {} (`pawl sandbox health` says what to do)\n", mechanism.name,
+               mechanism.detail);
 }
 
 // Before anything is claimed: a machine on which the run can't go on must cost no attempt.
@@ -251,6 +269,7 @@ Status check_backend(const LoopOptions& options) {
   backend->sweep();
   auto status = backend->usable();
   if (status) status = check_needs(*backend, *state.store, first);
+  if (status) say_degraded(*backend);
   if (!status)
     status.error().message +=
         "\nNo attempt was spent. See `pawl sandbox health`, then go on with `pawl resume " +

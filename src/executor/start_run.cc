@@ -38,6 +38,29 @@ Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store:
   return {};
 }
 
+// A program of the workspace (./check), of which is known what it must come from.
+Status check_program(const std::vector<std::string>& argv, const std::string& base,
+                     const std::string& field) {
+  const std::string program = argv.empty() ? "" : argv.front();
+  const bool relative = !program.starts_with('/') && program.find('/') != std::string::npos;
+  if (!relative || ("/" + program).find("/../") != std::string::npos) return {};
+  if (os::exists(os::join(base, program))) return {};  // a link, too: where it leads, only the sandbox knows
+  return fail(ErrorKind::kInvalid, field + ": " + program + " is not in the source");
+}
+
+// Before anything starts: what could only end with 127, try after try. A later phase may find what an earlier
+// one made, and a gate what the agent did; a probe judges the agent, and is not the agent's to make.
+Status check_programs(const plan::Plan& plan, const std::string& base) {
+  const auto& first = plan.tiers.front();
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases) {
+      const bool on_base = &tier == &first && (tier.parallel || &phase == &tier.phases.front());
+      if (on_base) PAWL_OK(check_program(phase.agent.argv, base, "phase " + phase.id + ", agent.run"));
+      PAWL_OK(check_program(phase.resume.probe, base, "resume.probe"));
+    }
+  return {};
+}
+
 Result<std::string> create(store::Store& store, os::Clock& clock, os::Random& random, const plan::Plan& plan,
                            store::NewRun run) {
   const WallTime now = clock.wall();
@@ -89,6 +112,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_TRY(const auto hold, workspaces.hold());
   PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
                                                   : workspaces.snapshot_directory(source));
+  PAWL_OK(check_programs(input.plan, workspaces.base_tree(base.base_id)));
   store::NewRun run;
   run.run.source_path = source;
   run.run.base_id = base.base_id;

@@ -22,7 +22,8 @@ struct RunInput {
   std::string backend;      // resolved, never "auto"
 };
 
-// Creates the run, durably, and returns its id. Nothing is claimed.
+// Creates the run, durably, and returns its id. Nothing is claimed. kInvalid, naming the field: a relative
+// program of the first agent, or of a probe, that the source has not.
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                               os::Random& random, const RunInput& input);
 

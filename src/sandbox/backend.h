@@ -81,9 +81,13 @@ class Backend {
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
   virtual Health health() = 0;
+  // What every sandbox here has to do without, all degraded, with what is used instead; without making one.
+  virtual std::vector<Mechanism> does_without() = 0;
   // Whether a sandbox can be made, by making one: in milliseconds, without a trace on disk, from any thread.
   // kDenied says what is in the way.
   virtual Status usable() = 0;
+  // The same for one with enable_trace, whose trace tells something.
+  virtual Status traceable() = 0;
   // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
   virtual void clean_up(const std::string& sandbox_run_id) = 0;
   // Removes what sandboxes of any id left in the kernel and in temporary folders, when whoever made them was

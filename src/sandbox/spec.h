@@ -96,6 +96,8 @@ struct SandboxRun {
   std::string layer;                // layer id; "" when nothing changed or no layer was asked for
   std::string copy_out;             // layer id of what matched copy_out; "" when nothing did
   std::string reason;  // of kSetupFailed: the mechanism and its errno; else what a person should know, or ""
+  std::vector<std::string>
+      degraded;  // names of mechanisms that it had to do without: `pawl sandbox health` explains them
   std::int64_t unsaved = 0;  // how much of what an agent told could not be saved
   std::vector<std::string>
       refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100

@@ -26,7 +26,7 @@ std::vector<std::string> supervisor_environment() {
   for (const auto& entry : os::environment()) {
     const std::string name = entry.substr(0, entry.find('='));
     const bool wanted = name == "PATH" || name == "LANG" || name == "TZ" || name == "HOME" ||
-                        name == "TMPDIR" || name.starts_with("PAWL_CRASH_") ||
+                        name == "TMPDIR" || name.starts_with("PAWL_CRASH_") || name == "PAWL_CGROUP" ||
                         name.ends_with("SAN_OPTIONS") || name == secrets::kNamesVariable ||
                         std::ranges::find(secret, name) != secret.end();
     if (wanted) out.push_back(entry);
@@ -36,8 +36,11 @@ std::vector<std::string> supervisor_environment() {
 
 class Client final : public sandbox::SandboxClient {
  public:
-  Client(std::string folder, std::string executable, std::string backend)
-      : folder_(std::move(folder)), executable_(std::move(executable)), backend_(std::move(backend)) {}
+  Client(std::string folder, std::string executable, std::string backend, std::vector<std::string> hidden)
+      : folder_(std::move(folder)),
+        executable_(std::move(executable)),
+        backend_(std::move(backend)),
+        hidden_(std::move(hidden)) {}
 
   Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
                const std::vector<sandbox::ContextFile>& context, const std::string& agent) override {
@@ -124,7 +127,11 @@ class Client final : public sandbox::SandboxClient {
   Status write_job(const Spool& spool, const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
                    const std::vector<sandbox::ContextFile>& context, const std::string& agent) const {
     PAWL_OK(os::make_folders(spool.folder(), 0700));
-    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend_, .spec = spec, .agent = agent};
+    Job job{.sandbox_run_id = sandbox_run_id,
+            .backend = backend_,
+            .spec = spec,
+            .agent = agent,
+            .hidden = hidden_};
     for (auto& item : job.spec.copy_in)
       if (item.src.empty()) PAWL_OK(os::make_folders(item.src = spool.path("context")));
     for (const auto& file : context) {
@@ -190,6 +197,7 @@ class Client final : public sandbox::SandboxClient {
   }
 
   const std::string folder_, executable_, backend_;
+  const std::vector<std::string> hidden_;
   std::mutex mutex_;
   std::map<std::string, std::int64_t> children_;  // pids by sandbox_run_id; guarded by mutex_
 };
@@ -197,8 +205,9 @@ class Client final : public sandbox::SandboxClient {
 }  // namespace
 
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
-                                                    std::string backend) {
-  return std::make_unique<Client>(std::move(folder), std::move(executable), std::move(backend));
+                                                    std::string backend, std::vector<std::string> hidden) {
+  return std::make_unique<Client>(std::move(folder), std::move(executable), std::move(backend),
+                                  std::move(hidden));
 }
 
 Result<std::vector<std::string>> objects_in_use(const std::string& folder) {

@@ -43,10 +43,12 @@ std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
   return lower;
 }
 
-std::vector<std::string> hidden_folders(const Spool& spool) {
+std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
+  std::vector<std::string> hidden = job.hidden;
   const std::string state = spool.pawl_folder();
-  if (!state.ends_with("/.pawl")) return {state};
-  return {state, os::folder_of(state)};  // the source, in which it lies
+  hidden.push_back(state);
+  if (state.ends_with("/.pawl")) hidden.push_back(os::folder_of(state));
+  return hidden;
 }
 
 Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
@@ -62,7 +64,7 @@ Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
   // overlayfs makes this folder; without it the upper is the whole tree.
   const bool copied = !os::is_folder(os::join(os::join(spool.work_folder(), "work"), "work"));
   sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
-  spec.hidden = hidden_folders(spool);
+  spec.hidden = hidden_folders(spool, job);
   spec.time_budget_seconds = kProbeSeconds;
   if (!copied) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
   PAWL_TRY(const auto probed, sandbox::run_in_sandbox(backend, spec));

@@ -15,7 +15,8 @@ Status Spool::write_job(const Job& job) const {
                         .text("sandbox_run_id", job.sandbox_run_id)
                         .text("backend", job.backend)
                         .json("spec", json_text(job.spec))
-                        .text("agent", job.agent);
+                        .text("agent", job.agent)
+                        .texts("hidden", job.hidden);
   // Not durable on purpose: after a power loss there is no supervisor either, and the marker tells what was
   // begun.
   return os::write_atomically(path("job.json"), json.object(), 0600);
@@ -31,6 +32,7 @@ Result<Job> Spool::read_job() const {
   job.sandbox_run_id = json.value("sandbox_run_id", "");
   job.backend = json.value("backend", "");
   job.agent = json.value("agent", "");
+  job.hidden = json.value("hidden", std::vector<std::string>());
   return job;
 }
 

@@ -27,7 +27,8 @@ constexpr int kExitExhausted = 3;  // of a supervisor: the disk is full
 struct Job {
   std::string sandbox_run_id, backend;
   sandbox::SandboxSpec spec;
-  std::string agent;  // canonical JSON of the agent::Context whose socket it gets; "": none
+  std::string agent;                // canonical JSON of the agent::Context whose socket it gets; "": none
+  std::vector<std::string> hidden;  // paths of the host, beside .pawl
 };
 
 class Spool {
@@ -71,8 +72,9 @@ class Spool {
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
                                        const workspace::Workspaces& workspaces);
 
-// What no step sees, wherever it lies: the state folder, and the source that it is usually in.
-std::vector<std::string> hidden_folders(const Spool& spool);
+// What the step does not see, wherever it lies: the state folder, the folder that it lies in, and the
+// sources.
+std::vector<std::string> hidden_folders(const Spool& spool, const Job& job);
 
 // SandboxClient::salvage. REQUIRES: the step is abandoned.
 Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,

@@ -59,7 +59,7 @@ struct WorkFolders {
   sandbox::Folders folders;
 };
 
-Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::WorkspaceSpec& spec,
+Result<WorkFolders> make_work_folders(const Spool& spool, const Job& job,
                                       const workspace::Workspaces& workspaces) {
   WorkFolders work;
   const std::string root = spool.work_folder();
@@ -68,8 +68,8 @@ Result<WorkFolders> make_work_folders(const Spool& spool, const sandbox::Workspa
   work.folders.scratch = os::join(root, "scratch");
   for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
     PAWL_OK(os::make_folders(folder));
-  work.folders.lower = lower_folders(spec, workspaces);
-  work.folders.hidden = hidden_folders(spool);
+  work.folders.lower = lower_folders(job.spec.workspace, workspaces);
+  work.folders.hidden = hidden_folders(spool, job);
   return work;
 }
 
@@ -109,7 +109,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_TRY(const Job job, spool.read_job());
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
-  PAWL_TRY(const WorkFolders work, make_work_folders(spool, job.spec.workspace, workspaces));
+  PAWL_TRY(const WorkFolders work, make_work_folders(spool, job, workspaces));
   PAWL_TRY(auto output, OutputFile::create(spool.path("output")));
   PAWL_TRY(auto network,
            OutputFile::create_if(job.spec.network == sandbox::Network::kScoped, spool.path("network")));

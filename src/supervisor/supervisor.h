@@ -23,9 +23,11 @@
 
 namespace pawl::supervisor {
 
-// `folder` is .pawl, `executable` the program of kProgram, `backend` a name for sandbox::make_backend.
+// `folder` is .pawl, `executable` the program of kProgram, `backend` a name for sandbox::make_backend,
+// `hidden` what no step that it starts sees, beside that folder: the sources of its runs.
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
-                                                    std::string backend);
+                                                    std::string backend,
+                                                    std::vector<std::string> hidden = {});
 
 // The names of an agent's socket in /pawl, and of the operator's beside it in the spool.
 inline constexpr std::string_view kAgentSocket = "agent.sock", kOperatorSocket = "operator.sock";

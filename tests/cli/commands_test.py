@@ -163,6 +163,52 @@ class MainJob(WithRun):
         self.assertIn("+more", self.pawl("diff", "last").stdout)
         self.assertIn("git", self.pawl("apply", "last", expect=1).stderr)
 
+    def test_what_a_run_has_to_do_without_is_said_and_kept(self):
+        self.make_simple(agent="echo more >> file", gate="grep -q more file")
+        done = self.pawl("run", "plan.yaml", env={"PAWL_CGROUP": "none"})
+        for name in "memory", "pids", "cpu":
+            self.assertIn(f"pawl: {name} is degraded: ", done.stderr)
+        self.assertIn("pawl sandbox health", done.stderr)
+        steps = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"]
+        for step in steps:
+            self.assertEqual(step["run"]["degraded"][:3], ["memory", "pids", "cpu"])
+        self.assertIn("degraded: cpu, memory, pids", " ".join(self.pawl("inspect", "last").stdout.split()))
+        self.pawl("retry", "last", "one", expect=None)
+        self.assertIn("memory is degraded", self.pawl("resume", "last", env={"PAWL_CGROUP": "none"}, expect=None).stderr)
+
+    def test_a_source_below_usr_is_not_seen_wherever_the_state_lies(self):
+        self.make_simple(agent="ls -A /usr/src/project > seen; ls -A /usr/src > /dev/null", gate="test -e seen && ! test -s seen")
+        text = (self.root / "plan.yaml").read_text()
+        self.assertIn("path: source", text)
+        self.write("plan.yaml", text.replace("path: source", "path: /usr/src/project"))
+        script = ("mount -t tmpfs t /usr/src && cp -r source /usr/src/project && test -e /usr/src/project/file && "
+                  f"{PAWL} run plan.yaml --dir {self.root}/state; echo code $?")
+        done = subprocess.run(["unshare", "-Urm" if os.geteuid() else "-m", "sh", "-c", script], cwd=self.root,
+                              capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertIn("code 0", done.stdout, done.stdout + done.stderr)
+
+    def test_a_program_that_is_not_in_the_source_is_refused_before_anything_starts(self):
+        self.write("source/here.sh", "#!/bin/sh\ntrue\n")
+        (self.root / "source/here.sh").chmod(0o755)
+        simple = "version: 1\nworkflow: w\nsource: {path: source}\ngates: {check: {steps: [{name: unit, run: [./made.sh]}]}}\n"
+        for resume, run, said in (("", "[./gone]", "phase one, agent.run: ./gone is not in the source"),
+                                  ("resume: {probe: [./gone]}\n", "[./here.sh]", "resume.probe: ./gone is not in the source")):
+            self.write("plan.yaml", simple + resume + "tiers: [{phases: [{id: one, goal: g, agent: {run: %s}, gates: [check]}]}]\n" % run)
+            done = self.pawl("run", "plan.yaml", expect=2)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(self.pawl_json("status")["runs"], [])
+        # What an agent may make, and what a later phase may find, is its own.
+        self.write("plan.yaml", simple + "tiers: [{phases: [{id: one, goal: g, agent: {run: 'cp here.sh made.sh'}, gates: [check]}, "
+                                         "{id: two, goal: g, agent: {run: [./made.sh]}, gates: [check]}]}]\n")
+        self.pawl("run", "plan.yaml")
+
+    def test_a_whole_machine_has_nothing_to_say(self):
+        self.make_simple(agent="echo more >> file", gate="grep -q more file")
+        health = self.pawl_json("sandbox", "health")["backends"][0]["mechanisms"]
+        missed = [m["name"] for m in health if m["status"] == "degraded"]
+        done = self.pawl("run", "plan.yaml")
+        self.assertEqual([line.split()[1] for line in done.stderr.splitlines()], missed)
+
     def test_without_namespaces_no_attempt_is_spent(self):
         self.make_mend()
         script = f"echo 0 > /proc/sys/user/max_user_namespaces; {PAWL} run plan.yaml; echo code $?"

@@ -35,6 +35,9 @@ inline constexpr char kNoTrace[] =
     "trace_unavailable: no seccomp notification can be had here, which needs Linux 5.5 and that Pawl itself "
     "does not run under one (some containers); run it elsewhere, or the step without `trace: true`";
 
+inline constexpr char kTraceIsEmpty[] =
+    "Pawl may not read the sandbox's memory (is kernel.yama.ptrace_scope above 1?)";
+
 // What the parent finds out while the init starts. Comes over sync_fd, when the id maps are written.
 struct ChildStart {
   bool privileged = false;  // supplementary groups are dropped; trees follow, with their owners mapped

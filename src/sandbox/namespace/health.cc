@@ -36,7 +36,7 @@ class Report {
   void limit(const std::string& name, bool held, const std::string& detail) {
     const auto found = std::ranges::find(without_, name, &Mechanism::name);
     if (found == without_.end() || !held) return wall(name, held, detail);
-    health_.mechanisms.push_back(*found);
+    degraded(name, found->detail);
   }
   void add(const std::string& name, bool works, const std::string& detail, const std::string& missing) {
     health_.mechanisms.push_back({name, works ? "works" : "missing", works ? detail : missing});
@@ -48,7 +48,8 @@ class Report {
         run.reason + std::string(kNamespaceAdvice));
   }
   void degraded(const std::string& name, std::string_view instead) {
-    health_.mechanisms.push_back({name, "degraded", std::string(instead)});
+    health_.mechanisms.push_back(
+        {name, "degraded", std::string(instead) + std::string(degraded_advice(name))});
   }
   bool runs() const { return runs_; }
   Health take() { return std::move(health_); }
@@ -83,7 +84,7 @@ void add_walls(Backend& backend, Report& report) {
   wall("rlimits", "no core dumps; open files");
   report.wall("supervisor", trial.closed, "its memory is closed to its user (PR_SET_DUMPABLE)");
   wall("workspace", "can be written", "; is there room below /tmp?");
-  if (trial.execution.copied) return report.degraded("overlay", kNoOverlay);
+  if (trial.execution.copied) return report.degraded(std::string(kOverlay), kNoOverlay);
   report.add("overlay", report.runs(), "userxattr", std::string(kNoSandbox));
 }
 
@@ -125,10 +126,7 @@ void add_egress_and_trace(Backend& backend, Report& report) {
              why.empty()
                  ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
                  : why);
-  report.add("trace", traced, "seccomp user notification",
-             untraced.empty()
-                 ? "Pawl may not read the sandbox's memory (is kernel.yama.ptrace_scope above 1?)"
-                 : untraced);
+  report.add("trace", traced, "seccomp user notification", untraced.empty() ? kTraceIsEmpty : untraced);
 }
 
 }  // namespace

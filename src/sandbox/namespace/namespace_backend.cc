@@ -34,6 +34,7 @@
 #include "sandbox/namespace/mounts.h"
 #include "sandbox/namespace/watch.h"
 #include "sandbox/namespace/weaken.h"
+#include "sandbox/namespace/without.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -153,6 +154,7 @@ class NamespaceBackend final : public Backend {
     run.backend = name();
     run.gate_isolation_class = gate_isolation_class();
     run.egress_allowlist = spec.egress_allowlist;
+    run.degraded = degraded();
     run.started_at = rfc3339(clock.wall());
     if (auto status = try_modes(spec, folders, events, execution); !status) {
       run.outcome = Outcome::kSetupFailed;
@@ -164,19 +166,18 @@ class NamespaceBackend final : public Backend {
   }
 
   Health health() override { return namespace_health(*this); }
-  // By making one, with every wall: where namespaces can be had, a masked /proc (containers) or a profile of
+  // With every wall: where namespaces can be had, a masked /proc (containers) or a profile of
   // AppArmor may still be in the way.
   Status usable() override {
-    SandboxSpec spec;
-    spec.cmd = {"/bin/true"};
-    spec.label = "usable";
-    const os::SystemClock clock;
-    os::SystemRandom random;
-    const Events nobody_listens{.on_output = [](Stream, std::string_view) {}};
-    const auto run = execute(spec, {}, nobody_listens, os::uuid7(clock.wall(), random)).run;
-    if (run.outcome != Outcome::kSetupFailed) return {};
-    return fail(ErrorKind::kDenied, "no sandbox can be made here: " + run.reason);
+    PAWL_OK(make_one(false));
+    return {};
   }
+  Status traceable() override {
+    PAWL_TRY(const std::string trace, make_one(true));
+    if (trace.find("/bin/true") != std::string::npos) return {};
+    return fail(ErrorKind::kDenied, std::string(kTraceIsEmpty));
+  }
+  std::vector<Mechanism> does_without() override { return namespace_does_without(); }
 
   void clean_up(const std::string& sandbox_run_id) override {
     if (cgroup_home().kind != CgroupKind::kNone) remove_cgroups(kCgroupRoot, sandbox_run_id);
@@ -187,6 +188,32 @@ class NamespaceBackend final : public Backend {
   }
 
  private:
+  // What its trace says; kDenied: it could not be made.
+  Result<std::string> make_one(bool traced) {
+    SandboxSpec spec;
+    spec.cmd = {"/bin/true"};
+    spec.label = "usable";
+    spec.enable_trace = traced;
+    const os::SystemClock clock;
+    os::SystemRandom random;
+    std::string trace;
+    const Events events{.on_output = [](Stream, std::string_view) {},
+                        .on_trace = [&](std::string_view line) { trace += line; }};
+    const auto run = execute(spec, {}, events, os::uuid7(clock.wall(), random)).run;
+    if (run.outcome != Outcome::kSetupFailed) return trace;
+    return fail(ErrorKind::kDenied, "no sandbox can be made here: " + run.reason);
+  }
+
+  // Decided once, as what it tells is.
+  static const std::vector<std::string>& degraded() {
+    static const std::vector<std::string> names = [] {
+      std::vector<std::string> out;
+      for (const auto& each : namespace_does_without()) out.push_back(each.name);
+      return out;
+    }();
+    return names;
+  }
+
   // Readable once all of us has ended; whoever inherits it can't keep it from that, as with a pipe's end.
   static Result<os::UniqueFd> this_process() {
     os::UniqueFd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
@@ -202,6 +229,7 @@ class NamespaceBackend final : public Backend {
     if (!no_overlay) return status;
     PAWL_OK(copy_merged(folders.lower, folders.upper));
     execution.copied = true;
+    execution.run.degraded.emplace_back(kOverlay);
     return run_once(spec, folders, events, true, execution);
   }
 

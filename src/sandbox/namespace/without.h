@@ -8,13 +8,14 @@
 
 namespace pawl::sandbox {
 
-// Only what is degraded: memory, pids, cpu, landlock, each with what is used instead and what to do.
+// Backend::does_without().
 std::vector<Mechanism> namespace_does_without();
 
 // When /workspace is a copy of the tree.
-inline constexpr std::string_view kNoOverlay =
-    "the whole workspace is copied for each step; keep .pawl on ext4, xfs, btrfs or tmpfs (ordinary users "
-    "need "
-    "Linux 5.11), in a container on a volume";
+inline constexpr std::string_view kOverlay = "overlay",
+                                  kNoOverlay = "the whole workspace is copied for each step";
+
+// What a person can do about a mechanism that is degraded: "" or "; ...".
+std::string_view degraded_advice(std::string_view mechanism);
 
 }  // namespace pawl::sandbox

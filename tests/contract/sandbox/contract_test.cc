@@ -322,6 +322,7 @@ TEST_P(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
   const auto run = box.sh("cat a b; echo new > c");
   ASSERT_TRUE(succeeded(run)) << run.reason;
   EXPECT_TRUE(box.copied);
+  EXPECT_THAT(run.degraded, ::testing::Contains("overlay"));
   EXPECT_EQ(box.out, "basetop");
   EXPECT_EQ(*os::read_file(box.folders.upper + "/c", 100), "new\n");
 }
