@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "support/temp_folder.h"
 
@@ -11,6 +12,8 @@ namespace pawl::sandbox {
 namespace {
 
 using testing::TempFolder;
+
+constexpr char kId[] = "01a2113f-3b6c-7916-86cf-686a05d773a2";
 
 class CgroupTree {
  public:
@@ -65,12 +68,25 @@ TEST(CgroupHome, IsAFolderOfEachControllerInV1) {
   EXPECT_TRUE(home.counts_cpu());
 }
 
+TEST(CgroupHome, HasOneFolderForControllersOfOneHierarchy) {
+  CgroupTree tree;
+  for (const char* folder : {"memory/x", "pids/x", "cpu,cpuacct/x"}) tree.put(folder, "");
+  for (const char* link : {"/cpu", "/cpuacct"})
+    ASSERT_EQ(symlink("cpu,cpuacct", (tree.root() + link).c_str()), 0);
+  const auto home = find_cgroup_home(tree.root(), "");
+  ASSERT_EQ(home.controllers.size(), 4U);
+  EXPECT_EQ(home.controllers[2].folder, home.controllers[3].folder);
+  EXPECT_TRUE(home.limits("cpu"));
+  EXPECT_TRUE(home.counts_cpu());
+  EXPECT_EQ(Cgroup(home, kId, {.cpu_millis = 1}).size(), 3U)
+      << "memory, pids, and one that limits and counts";
+  EXPECT_EQ(Cgroup(home, kId, {.cpu_millis = 1'000'000}).size(), 3U) << "one that only counts";
+}
+
 TEST(CgroupHome, IsNoneWithoutAny) {
   CgroupTree tree;
   EXPECT_EQ(find_cgroup_home(tree.root(), "0::/\n").kind, CgroupKind::kNone);
 }
-
-constexpr char kId[] = "01a2113f-3b6c-7916-86cf-686a05d773a2";
 
 TEST(SweepCgroups, TakesThoseOfSandboxesWhoseMakersAreDeadWhereverTheyAre) {
   CgroupTree tree;
@@ -92,12 +108,13 @@ TEST(SweepCgroups, TakesThoseOfSandboxesWhoseMakersAreDeadWhereverTheyAre) {
 TEST(RemoveCgroups, FindsThoseOfOneSandboxInEveryHierarchy) {
   CgroupTree tree;
   const std::string other = "01a2113f-3b6c-7916-86cf-686a05d773a3";
-  for (const auto& folder :
-       {"/memory/a/b/pawl-" + std::string(kId), "/pids/pawl-" + std::string(kId), "/pids/c/pawl-" + other})
+  for (const auto& folder : {"/memory/a/b/pawl-" + std::string(kId), "/pids/pawl-" + std::string(kId),
+                             "/cpuacct/pawl-" + std::string(kId), "/pids/c/pawl-" + other})
     ASSERT_TRUE(os::make_folders(tree.root() + folder));
   remove_cgroups(tree.root(), kId);
   EXPECT_FALSE(os::exists(tree.root() + "/memory/a/b/pawl-" + kId));
   EXPECT_FALSE(os::exists(tree.root() + "/pids/pawl-" + kId));
+  EXPECT_FALSE(os::exists(tree.root() + "/cpuacct/pawl-" + kId));
   EXPECT_TRUE(os::exists(tree.root() + "/pids/c/pawl-" + other));
 }
 

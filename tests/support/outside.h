@@ -2,13 +2,13 @@
 // that can be read (as root, all; else those of the same user).
 #pragma once
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -128,14 +128,19 @@ inline std::vector<std::string> mounts_with(std::string_view word) {
 
 // Cgroups named "pawl-<id>", in whatever hierarchy and below whatever cgroup.
 inline std::vector<std::string> cgroups_of(const std::set<std::string>& ids) {
-  std::vector<std::string> out;
-  std::error_code gone;  // cgroups of others come and go
-  for (std::filesystem::recursive_directory_iterator
-           at("/sys/fs/cgroup", std::filesystem::directory_options::skip_permission_denied, gone),
-       end;
-       !gone && at != end; at.increment(gone)) {
-    const std::string name = at->path().filename();
-    if (name.starts_with("pawl-") && ids.contains(name.substr(5))) out.push_back(at->path());
+  std::vector<std::string> out, folders{"/sys/fs/cgroup"};
+  while (!folders.empty()) {
+    const std::string folder = std::move(folders.back());
+    folders.pop_back();
+    const auto names = os::list_folder(folder);
+    if (!names) continue;  // cgroups of others come and go
+    for (const auto& name : *names) {
+      const std::string path = os::join(folder, name);
+      struct stat status {};
+      if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+      if (name.starts_with("pawl-") && ids.contains(name.substr(5))) out.push_back(path);
+      folders.push_back(path);
+    }
   }
   return out;
 }

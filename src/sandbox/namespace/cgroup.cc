@@ -22,6 +22,7 @@ constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
 constexpr int kMakeTriesMax = 20;  // of 1 ms: who sweeps holds a cgroup for as long as it takes to remove it
 constexpr std::string_view kNameStart = "pawl-";
+constexpr const char* kControllers[] = {"memory", "pids", "cpu", "cpuacct"};  // of v1
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
 
 bool write_control(const std::string& path, const std::string& value) {
@@ -100,6 +101,13 @@ void remove_folder(const std::string& folder) {
   }
 }
 
+// Without links: cpu and cpuacct are one hierarchy on most machines, at /sys/fs/cgroup/cpu,cpuacct.
+std::string mount_of(const std::string& root, const std::string& controller) {
+  std::error_code error;
+  const std::string mount = std::filesystem::canonical(os::join(root, controller), error);
+  return error ? os::join(root, controller) : mount;
+}
+
 // "pawl-<uuid>". A person may have a pawl-worker.service, in which sandboxes are.
 bool is_name_of_sandbox(std::string_view name) {
   constexpr std::size_t kUuidSize = 36;
@@ -111,8 +119,8 @@ bool is_name_of_sandbox(std::string_view name) {
 void for_each_sandbox(const std::string& root,
                       const std::function<void(const std::string& folder, std::string_view id)>& on_found) {
   const bool v2 = is_unified(root);
-  for (const std::string hierarchy : {"memory/", "pids/", "cpu/"}) {  // cpu may be a link to cpu,cpuacct
-    std::vector<std::string> folders{v2 ? root : os::join(root, hierarchy)};
+  for (const std::string hierarchy : kControllers) {
+    std::vector<std::string> folders{v2 ? root : mount_of(root, hierarchy)};
     while (!folders.empty()) {
       const std::string folder = std::move(folders.back());
       folders.pop_back();
@@ -196,9 +204,9 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
       home = {.kind = CgroupKind::kV2, .controllers = {{.name = "unified", .folder = *folder}}};
     return home;
   }
-  for (const std::string controller : {"memory", "pids", "cpu", "cpuacct"}) {
+  for (const std::string controller : kControllers) {
     // In a container our own path may be outside of what is mounted: then the mount's root is ours.
-    const std::string mount = root + "/" + controller;
+    const std::string mount = mount_of(root, controller);
     for (const std::string& folder : {trimmed(mount + own_path(own, controller)), mount})
       if (is_writable_folder(folder)) {
         home.controllers.push_back({.name = controller, .folder = folder});
@@ -223,10 +231,12 @@ const CgroupHome& cgroup_home() {
 
 Cgroup::Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const CgroupLimits& limits)
     : v2_(home.kind == CgroupKind::kV2), limits_(limits) {
-  for (const auto& controller : home.controllers)
-    if (controller.name != "cpu" || cpu_limit_binds(limits))
-      folders_.push_back({.name = controller.name,
-                          .folder = os::join(controller.folder, std::string(kNameStart) + sandbox_run_id)});
+  for (const auto& controller : home.controllers) {
+    const std::string folder = os::join(controller.folder, std::string(kNameStart) + sandbox_run_id);
+    const bool is_there = !folders_.empty() && folders_.back().folder == folder;  // cpu and cpuacct in one
+    if (!is_there && (controller.name != "cpu" || cpu_limit_binds(limits)))
+      folders_.push_back({.name = controller.name, .folder = folder});
+  }
 }
 
 Result<int> Cgroup::make(std::size_t index) {
@@ -252,7 +262,7 @@ CgroupUse Cgroup::use() const {
     if (at.name == "memory") {
       use.oom_kills = keyed(read_control(at.folder + "/memory.oom_control"), "oom_kill");
       use.memory_peak_kib = number(read_control(at.folder + "/memory.max_usage_in_bytes")) / 1024;
-    } else if (at.name == "cpuacct") {
+    } else if (at.name == "cpu" || at.name == "cpuacct") {
       if (const auto ns = read_control(at.folder + "/cpuacct.usage"); !ns.empty())
         use.cpu_ms = number(ns) / 1'000'000;
     } else if (at.name == "unified") {

@@ -7,14 +7,12 @@
 
 #include <sys/prctl.h>
 
-#include <mutex>
-
 namespace pawl::sandbox {
 
-// Nothing in a process that is dumpable anyway. One thread at a time: it is the process's, not a thread's.
+// Nothing in a process that is dumpable anyway, as one with several threads that start sandboxes is.
 class Dumpable {
  public:
-  Dumpable() : alone_(mutex()), before_(prctl(PR_GET_DUMPABLE)) {
+  Dumpable() : before_(prctl(PR_GET_DUMPABLE)) {
     if (before_ != 1) prctl(PR_SET_DUMPABLE, 1);
   }
   ~Dumpable() {
@@ -25,11 +23,6 @@ class Dumpable {
   Dumpable& operator=(const Dumpable&) = delete;
 
  private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  const std::lock_guard<std::mutex> alone_;  // the child unlocks a copy of its own
   int before_;
 };
 

@@ -201,7 +201,7 @@ class NamespaceBackend final : public Backend {
                         .on_trace = [&](std::string_view line) { trace += line; }};
     const auto run = execute(spec, {}, events, os::uuid7(clock.wall(), random)).run;
     if (run.outcome != Outcome::kSetupFailed) return trace;
-    return fail(ErrorKind::kDenied, "no sandbox can be made here: " + run.reason);
+    return fail(ErrorKind::kDenied, (traced ? "" : "no sandbox can be made here: ") + run.reason);
   }
 
   // Decided once, as what it tells is.
