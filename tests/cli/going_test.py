@@ -163,10 +163,10 @@ class BadInput(WithRun):
         self.make_simple()
         text = plan().replace("{path: source}", "{path: source, ref: HEAD}")
         self.write("plan.yaml", text)
-        self.assertIn("git", self.pawl("run", "plan.yaml", expect=1).stderr)
+        self.assertIn("git", self.pawl("run", "plan.yaml", expect=2).stderr)
         self.commit_all("source")
         self.write("plan.yaml", text.replace("HEAD", "no-such-branch"))
-        self.assertIn("no-such-branch", self.pawl("run", "plan.yaml", expect=1).stderr)
+        self.assertIn("no-such-branch", self.pawl("run", "plan.yaml", expect=2).stderr)
         self.write("plan.yaml", plan().replace("{path: source}", "{path: nowhere}"))
         self.assertIn("nowhere", self.pawl("run", "plan.yaml", expect=1).stderr)
 

@@ -4,6 +4,7 @@
 #include <linux/ipv6.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr int kBindTriesMax = 5000;  // of 1 ms
 
 sockaddr_in ipv4(std::uint32_t address, std::uint16_t port = 0) {
   sockaddr_in out{};
@@ -64,6 +66,16 @@ sockaddr_storage to_sockaddr(const Listener& listener) {
   return out;
 }
 
+// A new IPv6 address is good once a work of the kernel has looked at it (addrconf_dad_work), which a busy
+// machine does late.
+bool bind_to(int fd, const sockaddr_storage& at, socklen_t size) {
+  for (int tries = 1;; ++tries) {
+    if (bind(fd, reinterpret_cast<const sockaddr*>(&at), size) == 0) return true;
+    if (errno != EADDRNOTAVAIL || at.ss_family != AF_INET6 || tries == kBindTriesMax) return false;
+    poll(nullptr, 0, 1);
+  }
+}
+
 }  // namespace
 
 bool add_addresses(const std::vector<Listener>& listeners) {
@@ -92,8 +104,7 @@ int open_listener(const Listener& listener) {
   os::UniqueFd fd(socket(at.ss_family, type, 0));
   const int on = 1;
   if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&at),
-           v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in)) != 0)
+      !bind_to(fd.get(), at, v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in)))
     return -1;
   if (!listener.datagram && listen(fd.get(), kBacklog) != 0) return -1;
   return fd.release();
