@@ -80,7 +80,7 @@ def sandboxes():
 
 
 def compile_project(folder):
-    """Fifty C files, in a sandbox with a trace, without, and by bubblewrap, which has neither seccomp nor Landlock."""
+    """Fifty C files in a sandbox, with a trace, and without two of its walls, which only a build with test hooks can leave out."""
     project = folder / "project"
     project.mkdir()
     for i in range(50):
@@ -88,18 +88,22 @@ def compile_project(folder):
     build = ["sh", "-c", "for f in *.c; do cc -O1 -c $f -o /tmp/$f.o || exit 1; done"]
     plain = [PAWL, "sandbox", "exec", "--workspace", project, "--"] + build
     traced = plain[:3] + ["--trace", folder / "trace"] + plain[3:]
+    hooked = ["build/dev/pawl"] + plain[1:]
     bwrap = BWRAP_FULL[:-1] + ["--bind", project, "/mnt", "--chdir", "/mnt"] + build
-    times = {"plain": [], "traced": [], "bwrap": []}
-    for _ in range(7):
-        for name, argv in (("plain", plain), ("traced", traced), ("bwrap", bwrap)):
-            times[name].append(seconds(argv))
-    # A ratio a round, as above.
-    trace, walls = (statistics.median(a / b for a, b in zip(times[over], times[under]))
-                    for over, under in (("traced", "plain"), ("plain", "bwrap")))
+    fewer = {**os.environ, "PAWL_WALLS_OFF": "seccomp landlock"}
+    ways = {"plain": (plain, None), "traced": (traced, None), "bwrap": (bwrap, None), "walls": (hooked, None), "fewer": (hooked, fewer)}
+    times = {name: [] for name in ways}
+    for _ in range(100):
+        for name, (argv, env) in ways.items():
+            times[name].append(seconds(argv, env=env))
+    # A ratio a round: the machine is shared, and changes its pace.
+    trace, walls, by_bwrap = (statistics.median(a / b for a, b in zip(times[over], times[under]))
+                              for over, under in (("traced", "plain"), ("walls", "fewer"), ("plain", "bwrap")))
     return {
         "build_ms": (statistics.median(times["plain"]) * 1000, "ms", "", True),
         "build_traced_by_plain": (trace, "ratio", "<= 1.10", trace <= 1.10),
-        "build_by_bwrap": (walls, "ratio", "<= 1.03", walls <= 1.03),
+        "build_by_fewer_walls": (walls, "ratio", "<= 1.03", walls <= 1.03),
+        "build_by_bwrap": (by_bwrap, "ratio", "", True),
     }
 
 
