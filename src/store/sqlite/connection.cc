@@ -210,7 +210,7 @@ Status Connection::look_at_others() {
   PAWL_TRY(auto data, query("data_version"));
   PAWL_TRY(const bool known, data.next());
   if (known && data.number(0) == data_version_) return {};
-  if (!planted("memory_outlives_others")) begin_epoch();
+  begin_epoch();
   PAWL_TRY(auto version, query("user_version"));
   PAWL_TRY(const bool row, version.next());
   if (!row || version.number(0) != schema_version())
@@ -223,7 +223,8 @@ Status Connection::look_at_others() {
 
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
-  if (connection_->total_changes() != changes_before_) connection_->begin_epoch();
+  const bool forgets = !planted("memory_outlives_rollback");
+  if (forgets && connection_->total_changes() != changes_before_) connection_->begin_epoch();
   if (parts_ == Connection::Parts::kPlain) {
     if (connection_->total_changes() != changes_before_) connection_->spoil();
     return;
