@@ -7,6 +7,7 @@ one. What can't be switched off, programs.py says why, runs outside of any sandb
 import ctypes
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -228,6 +229,10 @@ class Hostile(unittest.TestCase):
 
     def test_folders_nested_deeper_than_any_path_are_refused(self):
         path_bytes_max = 3000
+        # A sanitizer's frames are large, and without the wall there are two thousand.
+        stack = resource.getrlimit(resource.RLIMIT_STACK)
+        resource.setrlimit(resource.RLIMIT_STACK, (256 << 20, stack[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_STACK, stack)
         for program, name, depth in ("deep_folders", "d", 4000), ("long_names", "n" * 255, 40):
             script = f"""
 import os
