@@ -127,7 +127,7 @@ Result<int> exec(const ExecOptions& options) {
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
   sandbox::Folders folders{.in_memory = options.workspace.empty() && options.copy_out.empty()};
-  sandbox::Events events;
+  sandbox::Events events{.count_cpu = options.json};
   std::optional<os::TemporaryFolder> temporary;
   if (!folders.in_memory) {
     // Beside where the result goes, so that it can be renamed into place.

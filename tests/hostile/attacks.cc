@@ -127,12 +127,12 @@ bool forks(int count) {
   return static_cast<int>(children.size()) == count;
 }
 
-bool writes(const std::string& path, std::size_t mib) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+// Then stays: the watcher looks a few times a second.
+bool fills(int fd, std::size_t mib) {
   const std::string block(1 << 20, 'x');
   for (std::size_t i = 0; i < mib; ++i)
     if (write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size())) return false;
-  sleep(1);  // the watcher looks a few times a second
+  sleep(1);
   return true;
 }
 
@@ -388,7 +388,27 @@ const std::map<std::string, Attack>& attacks() {
          usleep(200'000);
          return true;
        }},
-      {"disk_fill", [](auto& path) { return writes(path, 64); }},
+      {"disk_fill", [](auto& path) { return fills(open(path.c_str(), O_WRONLY | O_CREAT, 0600), 64); }},
+      {"nameless_fill",
+       [](auto& folder) {
+         const std::string path = folder + "/x";
+         const std::string block(4 << 20, 'x');
+         for (int i = 0; i < 16; ++i) {  // each stays open
+           const int fd = open(path.c_str(), O_CREAT | O_WRONLY, 0600);
+           if (fd < 0 || unlink(path.c_str()) != 0 ||
+               write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size()))
+             return false;
+         }
+         sleep(1);
+         return true;
+       }},
+      {"unreadable_fill",
+       [](auto& folder) {
+         const std::string below = folder + "/unreadable";
+         if (mkdir(below.c_str(), 0700) != 0) return false;
+         const int fd = open((below + "/x").c_str(), O_WRONLY | O_CREAT, 0600);
+         return chmod(below.c_str(), 0) == 0 && fills(fd, 64);
+       }},
       {"inode_fill",
        [](auto& folder) {
          for (int i = 0; i < 6000; ++i)

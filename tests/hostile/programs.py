@@ -66,6 +66,8 @@ CALLS = [
     # What a busy disk has not taken yet counts as memory, and can't be reclaimed: with the narrow limit it is luck.
     ("disk_fill", "/workspace/x", {"--disk-mib": 512, "--memory-mib": 512}, "the host's disk is shared, and .pawl lies on it"),
     ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
+    ("nameless_fill", "/workspace", {"--disk-mib": 512, "--memory-mib": 512}, "what is unlinked and open takes its part of the disk"),
+    ("unreadable_fill", "/workspace", {"--disk-mib": 512, "--memory-mib": 512}, "so does what nobody may look at"),
     ("inode_fill", "/workspace", {"--disk-mib": 512}, "files without content fill a disk, too"),
     ("output_flood", "", {"--output-limit-bytes": 100000000}, "what is printed is kept"),
     ("make", "/plan/x", "read_only landlock", "the plan judges the step"),
@@ -81,7 +83,7 @@ MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
 NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
 # How a limit says that it was reached; the others are errors inside.
 # Memory: the kernel's killer, or an error of malloc where rlimits stand in for a cgroup.
-ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123, 1), "inode_fill": (123,), "output_flood": (123,)}
+ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123, 1), "nameless_fill": (123,), "unreadable_fill": (123, 1), "inode_fill": (123,), "output_flood": (123,)}
 
 # (program, argument, walls, why): inside, then inside without the walls. Each of several walls stops it alone, so only without all of them it gets further.
 # user: what makes the sandbox's user one that owns nothing; for who is not root it is the same user inside and outside.

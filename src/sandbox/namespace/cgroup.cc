@@ -234,8 +234,9 @@ Cgroup::Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const 
   for (const auto& controller : home.controllers) {
     const std::string folder = os::join(controller.folder, std::string(kNameStart) + sandbox_run_id);
     const bool is_there = !folders_.empty() && folders_.back().folder == folder;  // cpu and cpuacct in one
-    if (!is_there && (controller.name != "cpu" || cpu_limit_binds(limits)))
-      folders_.push_back({.name = controller.name, .folder = folder});
+    const bool is_needed = (controller.name != "cpu" || cpu_limit_binds(limits)) &&
+                           (controller.name != "cpuacct" || limits.count_cpu);
+    if (!is_there && is_needed) folders_.push_back({.name = controller.name, .folder = folder});
   }
 }
 

@@ -39,6 +39,7 @@ inline constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 
 struct CgroupLimits {
   std::int64_t memory_mib = 0, pids = 0, cpu_millis = 0;
+  bool count_cpu = true;  // v2 does in any case
 };
 
 struct CgroupUse {

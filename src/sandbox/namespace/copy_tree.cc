@@ -15,8 +15,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::int64_t kEntryBytesMin = 4096;  // files without content fill a disk, too: by their inodes
-constexpr mode_t kPermissionBits = 0777;       // never setuid, setgid or sticky
+constexpr mode_t kPermissionBits = 0777;  // never setuid, setgid or sticky
 
 Status copy_link(const std::string& from, const std::string& to) {
   std::array<char, PATH_MAX + 1> target{};
@@ -46,26 +45,6 @@ Status copy_over(const std::string& from, const std::string& to) {
   return {};
 }
 
-void add_use(int folder, DiskUse& use) {  // consumes the descriptor
-  DIR* stream = fdopendir(folder);
-  if (stream == nullptr) {
-    close(folder);
-    return;
-  }
-  while (const dirent* entry = readdir(stream)) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    struct stat status {};
-    if (fstatat(dirfd(stream), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    use.bytes += std::max(static_cast<std::int64_t>(status.st_blocks) * 512, kEntryBytesMin);
-    if (S_ISREG(status.st_mode)) use.longest = std::max<std::int64_t>(use.longest, status.st_size);
-    if (!S_ISDIR(status.st_mode)) continue;
-    const int below = openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (below >= 0) add_use(below, use);
-  }
-  closedir(stream);
-}
-
 }  // namespace
 
 Status copy_tree(const std::string& from, const std::string& to) { return copy_over(from, to); }
@@ -73,13 +52,6 @@ Status copy_tree(const std::string& from, const std::string& to) { return copy_o
 Status copy_merged(const std::vector<std::string>& lower, const std::string& to) {
   for (auto tree = lower.rbegin(); tree != lower.rend(); ++tree) PAWL_OK(copy_over(*tree, to));
   return {};
-}
-
-DiskUse disk_use(const std::string& folder) {
-  DiskUse use;
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd >= 0) add_use(fd, use);
-  return use;
 }
 
 }  // namespace pawl::sandbox

@@ -87,6 +87,17 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
+// In memory it is the tmpfs that is bounded.
+std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folders& folders,
+                                           const std::vector<CopiedIn>& copied_in) {
+  std::vector<WritablePath> out;
+  if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = "/workspace"});
+  for (std::size_t i = 0; i < copied_in.size(); ++i)
+    if (spec.copy_in[i].access == Access::kReadWrite)
+      out.push_back({.outside = copied_in[i].path, .inside = spec.copy_in[i].dst});
+  return out;
+}
+
 // The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
 Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) {
   if (!identity.privileged || plan.sources.empty()) return {};
@@ -262,14 +273,17 @@ class NamespaceBackend final : public Backend {
       job.listeners = &listeners;
     }
     std::optional<Cgroup> cgroup;
-    auto status = start_and_watch(job, cgroup, folders, events, egress ? &*egress : nullptr, execution);
+    const DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
+    auto status = start_and_watch(job, cgroup, disk, events, egress ? &*egress : nullptr, execution);
     if (egress) execution.run.egress_refused = egress->refused();
     if (cgroup) cgroup->remove();
     return status;
   }
 
-  static Cgroup cgroup_for(const SandboxSpec& spec, const std::string& sandbox_run_id) {
-    return {cgroup_home(), sandbox_run_id, {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis}};
+  static Cgroup cgroup_for(const SandboxSpec& spec, const Events& events, const std::string& sandbox_run_id) {
+    return {cgroup_home(),
+            sandbox_run_id,
+            {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis, events.count_cpu}};
   }
 
   // An undumpable one's /proc files belong to root, and an ordinary user could not write the child's id maps.
@@ -280,11 +294,11 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, const Folders& folders,
+  static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, const DiskWatch& disk,
                                 const Events& events, egress::Egress* egress, Execution& execution) {
     int into_cgroup = -1;
     if (cgroups_are_unified()) {
-      cgroup = cgroup_for(*job.spec, execution.run.run_id);
+      cgroup = cgroup_for(*job.spec, events, execution.run.run_id);
       if (cgroup->size() > 0) {
         PAWL_TRY(into_cgroup, cgroup->make(0));
       }
@@ -318,7 +332,7 @@ class NamespaceBackend final : public Backend {
     if (started && send(sync.ours.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
       started = fail_errno(errno, "start");
     const auto& home = cgroup_home();
-    if (!cgroup) cgroup = cgroup_for(*job.spec, execution.run.run_id);
+    if (!cgroup) cgroup = cgroup_for(*job.spec, events, execution.run.run_id);
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
                     .stdout_fd = std::move(out.read_end),
@@ -326,8 +340,7 @@ class NamespaceBackend final : public Backend {
                     .report_fd = std::move(report.read_end),
                     .sync_fd = std::move(sync.ours),
                     .egress = egress,
-                    .upper = folders.upper,
-                    .disk_at_start = execution.copied ? disk_use(folders.upper) : DiskUse{},
+                    .disk = &disk,
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),
                     .cgroup = &*cgroup,
                     .spec = job.spec,

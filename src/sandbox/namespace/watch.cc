@@ -13,8 +13,8 @@
 #include <cstdio>
 
 #include "os/clock.h"
-#include "sandbox/namespace/copy_tree.h"
 #include "sandbox/namespace/handover.h"
+#include "sandbox/namespace/inside.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -25,66 +25,6 @@ constexpr std::int64_t kMemoryPauseFactor = 3;  // watching it takes at most a q
 constexpr std::int64_t kDiskPauseFactor = 10;   // watching the disk takes at most a tenth of the time
 constexpr std::int64_t kTermGraceMs = 2000;     // from SIGTERM to SIGKILL when the budget is over
 constexpr std::int64_t kCancelGraceMs = 1000;   // when somebody waits for it
-constexpr std::size_t kProcessesMax = 4096;     // that the memory watcher follows
-
-struct Memory {
-  std::int64_t resident = 0, own = 0;  // bytes; `own` without the pages of files and what is shared
-};
-
-Memory memory_of(int pid) {
-  auto text = os::read_file("/proc/" + std::to_string(pid) + "/statm", 4096);
-  long resident = 0, shared = 0;
-  if (!text || std::sscanf(text->c_str(), "%*d %ld %ld", &resident, &shared) != 2) return {};
-  const std::int64_t page = sysconf(_SC_PAGESIZE);
-  return {.resident = resident * page, .own = (resident - shared) * page};
-}
-
-// What is shared counts in parts, one for each that maps it (proc(5): Pss). The kernel walks the page tables
-// for it.
-std::int64_t charged_bytes(int pid) {
-  auto text = os::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup", 4096);
-  if (!text) return memory_of(pid).own;
-  std::int64_t kib = 0;
-  for (const char* word : {"\nPss_Anon:", "\nPss_Shmem:"}) {
-    const auto at = text->find(word);
-    long long value = 0;
-    if (at != std::string::npos && std::sscanf(text->c_str() + at, "%*s %lld", &value) == 1) kib += value;
-  }
-  return kib << 10;
-}
-
-// Of `init` and everything below it; orphans are below it too.
-std::vector<int> processes_below(int init) {
-  std::vector<int> pids{init};
-  for (std::size_t i = 0; i < pids.size() && pids.size() < kProcessesMax; ++i) {
-    const std::string process = "/proc/" + std::to_string(pids[i]);
-    auto threads = os::list_folder(process + "/task");
-    if (!threads) continue;
-    for (const auto& thread : *threads) {
-      auto children = os::read_file(process + "/task/" + thread + "/children", 1 << 20);
-      int pid = 0, used = 0;
-      for (const char* at = children ? children->c_str() : ""; std::sscanf(at, "%d%n", &pid, &used) == 1;
-           at += used)
-        pids.push_back(pid);
-    }
-  }
-  return pids;
-}
-
-// Exact when it may be more than `limit`; else without what is shared.
-std::int64_t sandbox_memory_bytes(int init, std::int64_t limit) {
-  const auto pids = processes_below(init);
-  Memory all;
-  for (const int pid : pids) {
-    const auto one = memory_of(pid);
-    all.resident += one.resident;
-    all.own += one.own;
-  }
-  if (all.resident <= limit) return all.own;
-  std::int64_t charged = 0;
-  for (const int pid : pids) charged += charged_bytes(pid);
-  return charged;
-}
 
 class Watcher {
  public:
@@ -99,7 +39,7 @@ class Watcher {
       if (sandbox_.pidfd) keep_limits();
     }
     if (sandbox_.report_fd) take_report();
-    if (!ending_.forced && over_disk_limit()) ending_.forced = Outcome::kDiskLimit;
+    if (!ending_.forced && sandbox_.disk->is_over(-1)) ending_.forced = Outcome::kDiskLimit;
     return ending_;
   }
 
@@ -177,24 +117,15 @@ class Watcher {
     }
     if (sandbox_.watch_memory && now >= next_memory_) {
       const std::int64_t limit = sandbox_.spec->memory_limit_mib << 20;
-      if (sandbox_memory_bytes(sandbox_.pid, limit) > limit) return end_for(Outcome::kOomKilled);
+      if (memory_inside(sandbox_.pid, limit) > limit) return end_for(Outcome::kOomKilled);
       const std::int64_t after = clock_.mono().micros;
       next_memory_ = after + std::max(kMemoryTickMs * 1000, (after - now) * kMemoryPauseFactor);
     }
     if (now >= next_disk_) {
-      if (over_disk_limit()) return end_for(Outcome::kDiskLimit);
+      if (sandbox_.disk->is_over(sandbox_.pid)) return end_for(Outcome::kDiskLimit);
       const std::int64_t took = clock_.mono().micros - now;
       next_disk_ = now + std::max(kTickMs * 1000, took * kDiskPauseFactor);
     }
-  }
-
-  // By what is there, not by SIGXFSZ: a program can send that to itself, and who started one that died of it
-  // need not say so.
-  bool over_disk_limit() const {
-    const std::int64_t limit = sandbox_.spec->disk_limit_mib << 20;
-    const DiskUse use = disk_use(sandbox_.upper);
-    return use.bytes - sandbox_.disk_at_start.bytes > limit ||
-           use.longest > std::max(limit, sandbox_.disk_at_start.longest);
   }
 
   // With a grace, everything in there gets SIGTERM first. The init's death is the death of all in its pid

@@ -10,7 +10,7 @@
 #include "sandbox/egress/egress.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
-#include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/disk.h"
 #include "sandbox/trace/tracer.h"
 
 namespace pawl::sandbox {
@@ -20,9 +20,8 @@ struct Watched {
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
-  std::string upper;                 // whose disk use is bounded; "": none
-  DiskUse disk_at_start;             // a copied workspace is there already
-  bool watch_memory = false;         // no cgroup does it
+  const DiskWatch* disk = nullptr;
+  bool watch_memory = false;  // no cgroup does it
   Cgroup* cgroup = nullptr;
   const SandboxSpec* spec = nullptr;
   const Events* events = nullptr;

@@ -266,6 +266,23 @@ TEST_P(Sandbox, BoundsMemoryThatIsShared) {
   EXPECT_EQ(within.outcome, Outcome::kExited) << name(within.outcome) << within.reason << box.err;
 }
 
+TEST_P(Sandbox, BoundsMemoryOfAProcessWhoseFirstThreadHasEnded) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 240;
+  box.spec.cmd = {"python3", "-c", R"(
+import ctypes, mmap, threading, time
+def take():
+  time.sleep(0.2)
+  m = mmap.mmap(-1, 300 << 20)
+  for i in range(0, len(m), 4096): m[i] = 1
+  time.sleep(240)
+threading.Thread(target=take).start()
+ctypes.CDLL(None).syscall(60, 0)  # exit of this thread)"};
+  const auto run = box.run();
+  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
+}
+
 TEST_P(Sandbox, BoundsProcesses) {
   SandboxBox box(GetParam());
   box.spec.pids_limit = 16;
