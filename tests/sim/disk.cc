@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace pawl::sim {
@@ -10,7 +11,8 @@ namespace {
 
 constexpr std::size_t kSectorBytes = 512;
 constexpr std::size_t kFrameHeaderBytes =
-    24;  // of the WAL; its bytes 4 to 7 are not 0 in the last of a commit
+    24;                                   // of the WAL; its bytes 4 to 7 are not 0 in the last of a commit
+constexpr std::size_t kPageBytes = 4096;  // of SQLite, unless somebody says otherwise
 constexpr const char* kName = "pawl-sim";
 
 SimDisk* g_disk = nullptr;  // a VFS has no better place: one disk at a time
@@ -76,12 +78,24 @@ struct Vfs {
     std::memset(static_cast<char*>(out) + got, 0, static_cast<std::size_t>(size) - got);
     return SQLITE_IOERR_SHORT_READ;
   }
+  // Frames that come in one write are as many writes as SQLite would make of them alone.
   static int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
+    const std::string_view all(static_cast<const char*>(data), static_cast<std::size_t>(size));
+    const bool has_frames = is_wal(*of(file).path) && all.size() >= kFrameHeaderBytes + kPageBytes;
+    for (std::size_t at = 0, part = 0; at < all.size(); at += part) {
+      part = has_frames ? (at % (kFrameHeaderBytes + kPageBytes) == 0 ? kFrameHeaderBytes : kPageBytes)
+                        : all.size();
+      const auto bytes = all.substr(at, part);
+      const int code = write_part(file, bytes, offset + static_cast<sqlite3_int64>(at));
+      if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+  }
+  static int write_part(sqlite3_file* file, std::string_view bytes, sqlite3_int64 offset) {
     auto& handle = of(file);
-    const auto* bytes = static_cast<const char*>(data);
-    const auto length = static_cast<std::size_t>(size);
-    if (const int code = g_disk->before_write(*handle.path, length, bytes); code != SQLITE_OK) return code;
-    SimDisk::Write write{.offset = static_cast<std::size_t>(offset), .bytes = {bytes, length}};
+    if (const int code = g_disk->before_write(*handle.path, bytes.size(), bytes.data()); code != SQLITE_OK)
+      return code;
+    SimDisk::Write write{.offset = static_cast<std::size_t>(offset), .bytes = std::string(bytes)};
     SimDisk::apply(handle.file->seen, write);
     handle.file->unsynced.push_back(std::move(write));
     return SQLITE_OK;

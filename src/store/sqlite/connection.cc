@@ -10,6 +10,7 @@
 #include "embedded/sql.h"
 #include "os/clock.h"
 #include "os/crash_point.h"
+#include "store/sqlite/joined_writes.h"
 
 namespace pawl::store::sqlite {
 namespace {
@@ -155,8 +156,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   auto connection = std::unique_ptr<Connection>(new Connection(path, setup));
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &database, flags | (setup.creates ? SQLITE_OPEN_CREATE : 0), nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &database, flags | (setup.creates ? SQLITE_OPEN_CREATE : 0),
+                                   joined_writes_vfs());
   connection->database_.reset(database);
   if (code != SQLITE_OK) return failure(code, database, path);
   PAWL_OK(connection->configure());
