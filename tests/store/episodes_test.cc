@@ -100,7 +100,9 @@ TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
   const auto chain = *store_->ledger(run, "a", 1, 10);
   EXPECT_NE(chain.back().line.find(R"("episodes":[{"changed_lines":3,"episode":1,"failing_signals":0,)"),
             std::string::npos);
-  for (int later = 0; later < 4; ++later) ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+  constexpr std::int64_t kOfEpisodes = 8;  // the migration that made their rows
+  while (schema_status("sqlite:" + path_)->database > kOfEpisodes)
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied);
   EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
 }

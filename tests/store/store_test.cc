@@ -9,6 +9,7 @@
 
 #include "embedded/sql.h"
 #include "os/clock.h"
+#include "store/sqlite/connection.h"
 #include "store/transition.h"
 #include "support/store_fixture.h"
 
@@ -362,7 +363,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
             (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
-                                      "episodes", "cost", "owed", "plans", "wide_rows"}));
+                                      "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);
@@ -419,6 +420,30 @@ TEST_F(StoreTest, NoStatementScansATable) {
     }
   }
   EXPECT_GT(explained, 10);
+  sqlite3_close(database);
+}
+
+// Who works on a run wants what is of no phase; beside it lies a text that may have many megabytes.
+TEST_F(StoreTest, WhatIsOfNoPhaseIsReadWithoutThePlansText) {
+  const auto run = create({{"a"}});
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "UPDATE plans SET text = printf('%.*c', 5000000, 'x')", nullptr, nullptr,
+                         nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  const auto text = sqlite::store_statements().at("planned_common");
+  sqlite3_stmt* statement = nullptr;
+  ASSERT_EQ(sqlite3_prepare_v2(database, text.data(), static_cast<int>(text.size()), &statement, nullptr),
+            SQLITE_OK);
+  sqlite3_bind_text(statement, 1, run.c_str(), -1, SQLITE_STATIC);
+  ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
+  EXPECT_STREQ(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)), "c");
+  int pages = 0, most = 0;
+  ASSERT_EQ(sqlite3_db_status(database, SQLITE_DBSTATUS_CACHE_MISS, &pages, &most, 0), SQLITE_OK);
+  EXPECT_LT(pages, 20);
+  sqlite3_finalize(statement);
   sqlite3_close(database);
 }
 
