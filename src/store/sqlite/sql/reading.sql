@@ -27,7 +27,7 @@ SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
 -- name: steps_of_phase
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
-FROM steps WHERE run_id = ?1 AND phase_id = ?2 ORDER BY started_at, sandbox_run_id;
+FROM steps WHERE run_id = ?1 AND phase_id = ?2;
 -- name: all_open_steps
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE state = 'open';
@@ -53,11 +53,11 @@ SELECT line FROM usage WHERE usage_seq > ?1 ORDER BY usage_seq;
 -- name: select_inventory
 SELECT names FROM inventories WHERE key = ?1;
 -- name: owed
--- All of it: few rows, for moments.
+-- All of it: few rows, for moments. CROSS and the plus: else SQLite makes an index of all steps for them.
 SELECT steps.sandbox_run_id, steps.run_id, steps.phase_id, steps.attempt_id, steps.step_index, steps.gate_id, steps.step_name, steps.label, steps.execution, steps.sandbox_spec_hash, steps.state, steps.started_at, steps.ended_at, steps.run, steps.reserved_ms, steps.reserved_tokens, steps.reserved_usd_nanos, steps.episode, steps.told_seq, steps.decision,
   CASE steps.episode WHEN 0 THEN attempts.told_seq
     ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id
           AND other.attempt_id = steps.attempt_id AND other.episode = steps.episode) END
-FROM owed JOIN steps ON steps.run_id = owed.run_id AND steps.phase_id = owed.phase_id AND steps.sandbox_run_id = owed.sandbox_run_id
-JOIN attempts ON attempts.run_id = steps.run_id AND attempts.phase_id = steps.phase_id AND attempts.attempt_id = steps.attempt_id
+FROM owed CROSS JOIN steps ON steps.run_id = owed.run_id AND steps.phase_id = owed.phase_id AND +steps.sandbox_run_id = owed.sandbox_run_id
+CROSS JOIN attempts ON attempts.run_id = steps.run_id AND attempts.phase_id = steps.phase_id AND +attempts.attempt_id = steps.attempt_id
 ORDER BY owed.sandbox_run_id;
