@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace pawl {
@@ -81,37 +82,80 @@ void append_value(std::string& out, const Json& value) {
   PAWL_CHECK(!"canonical JSON holds integers, strings, booleans, null, arrays and objects only");
 }
 
-// Finds a bad depth, a duplicate key and a fraction, all of which nlohmann's DOM accepts.
-struct Guard {
-  std::vector<std::set<std::string>> keys;
+// Makes a value of what nlohmann's parser reads, as its own handler does, but for what that one accepts: a
+// bad depth, a duplicate key, a fraction. (Its parser with a callback keeps a set of keys beside each
+// object's, and costs twice as much.)
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  Json root;
   std::string problem;
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-      case Json::parse_event_t::array_start:
-        if (static_cast<std::size_t>(depth) >= kJsonDepthMax) {
-          problem = fmt::format("nested deeper than {}", kJsonDepthMax);
-          return false;
-        }
-        keys.resize(static_cast<std::size_t>(depth) + 2);
-        keys[static_cast<std::size_t>(depth) + 1].clear();
-        return true;
-      case Json::parse_event_t::key: {
-        const auto level = static_cast<std::size_t>(depth);
-        if (keys.size() <= level) keys.resize(level + 1);
-        if (!keys[level].insert(parsed.get<std::string>()).second && problem.empty())
-          problem = "duplicate key '" + parsed.get<std::string>() + "'";
-        return true;
-      }
-      case Json::parse_event_t::value:
-        if (parsed.is_number_float() && problem.empty()) problem = "a number that is no integer";
-        return true;
-      case Json::parse_event_t::object_end:
-      case Json::parse_event_t::array_end:
-        return true;
-    }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t, const string_t&) override {
+    note("a number that is no integer");
+    return put(nullptr);
+  }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // never in JSON
+  bool start_object(std::size_t) override { return start(Json::value_t::object); }
+  bool start_array(std::size_t) override { return start(Json::value_t::array); }
+  bool key(string_t& name) override {
+    const auto [member, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
+    if (!is_new) note("duplicate key '" + name + "'");
+    member_ = &member->second;
     return true;
   }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
+    failure_ = Error{.kind = ErrorKind::kInvalid, .message = "not JSON: " + std::string(error.what())};
+    // The others: a number that no double holds (1e999).
+    if (dynamic_cast<const Json::parse_error*>(&error) != nullptr)
+      failure_->column = static_cast<std::int64_t>(byte);
+    return false;
+  }
+  std::optional<Error> take_failure() { return std::move(failure_); }
+
+ private:
+  void note(std::string what) {
+    if (problem.empty()) problem = std::move(what);
+  }
+  Json* place(Json value) {
+    if (open_.empty()) {
+      root = std::move(value);
+      return &root;
+    }
+    if (!open_.back()->is_array()) {
+      *member_ = std::move(value);
+      return member_;
+    }
+    auto& items = open_.back()->get_ref<Json::array_t&>();
+    items.push_back(std::move(value));
+    return &items.back();
+  }
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool start(Json::value_t type) {
+    if (open_.size() >= kJsonDepthMax) {
+      problem = fmt::format("nested deeper than {}", kJsonDepthMax);
+      return false;
+    }
+    open_.push_back(place(Json(type)));
+    return true;
+  }
+  bool end() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<Json*> open_;  // from the root on; what is in an array that grows is not open
+  Json* member_ = nullptr;   // of the innermost object, whose value comes next
+  std::optional<Error> failure_;
 };
 
 }  // namespace
@@ -172,18 +216,11 @@ std::string canonical(const Json& value) {
 }
 
 Result<Json> parse_json(std::string_view text) {
-  Guard guard;
-  try {
-    Json value = Json::parse(text, std::ref(guard));
-    if (!guard.problem.empty()) return fail(ErrorKind::kInvalid, guard.problem);
-    return value;
-  } catch (const Json::parse_error& error) {
-    Error failure{.kind = ErrorKind::kInvalid, .message = "not JSON: " + std::string(error.what())};
-    failure.column = static_cast<std::int64_t>(error.byte);
-    return std::unexpected(std::move(failure));
-  } catch (const Json::exception& error) {  // out_of_range: 1e999
-    return fail(ErrorKind::kInvalid, "not JSON: " + std::string(error.what()));
-  }
+  Builder builder;
+  const bool parsed = Json::sax_parse(text, &builder);
+  if (auto failure = builder.take_failure()) return std::unexpected(*std::move(failure));
+  if (!parsed || !builder.problem.empty()) return fail(ErrorKind::kInvalid, builder.problem);
+  return std::move(builder.root);
 }
 
 std::string text_in(const Json& object, const char* key) {
