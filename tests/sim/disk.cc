@@ -95,22 +95,17 @@ struct Vfs {
     auto& handle = of(file);
     if (const int code = g_disk->before_write(*handle.path, bytes.size(), bytes.data()); code != SQLITE_OK)
       return code;
-    SimDisk::Write write{.offset = static_cast<std::size_t>(offset), .bytes = std::string(bytes)};
-    SimDisk::apply(handle.file->seen, write);
-    handle.file->unsynced.push_back(std::move(write));
+    SimDisk::write(*handle.file, static_cast<std::size_t>(offset), bytes);
     return SQLITE_OK;
   }
   static int truncate(sqlite3_file* file, sqlite3_int64 size) {
     if (g_disk->dead_) return SQLITE_IOERR_TRUNCATE;
-    SimDisk::Write cut{.offset = static_cast<std::size_t>(size), .cuts = true};
-    SimDisk::apply(of(file).file->seen, cut);
-    of(file).file->unsynced.push_back(std::move(cut));
+    SimDisk::cut(*of(file).file, static_cast<std::size_t>(size));
     return SQLITE_OK;
   }
   static int sync(sqlite3_file* file, int) {
     auto& handle = of(file);
     if (const int code = g_disk->before_sync(*handle.path); code != SQLITE_OK) return code;
-    for (const auto& write : handle.file->unsynced) SimDisk::apply(handle.file->synced, write);
     handle.file->unsynced.clear();
     return SQLITE_OK;
   }
@@ -178,7 +173,7 @@ struct Vfs {
 };
 
 SimDisk::SimDisk(const Image& image) {
-  for (const auto& [path, bytes] : image) files_[path] = {.seen = bytes, .synced = bytes};
+  for (const auto& [path, bytes] : image) files_[path] = {.seen = bytes, .unsynced = {}};
   PAWL_CHECK(g_disk == nullptr);
   g_disk = this;
   // The default: the store says nothing of how its file is kept.
@@ -189,15 +184,39 @@ SimDisk::~SimDisk() { g_disk = nullptr; }
 
 SimDisk::Image SimDisk::image() const {
   Image out;
-  for (const auto& [path, file] : files_)
-    if (!file.synced.empty()) out[path] = file.synced;
+  for (auto [path, file] : files_) {
+    file.take_back();
+    if (!file.seen.empty()) out[path] = file.seen;
+  }
   return out;
 }
 
-void SimDisk::apply(std::string& content, const Write& write) {
-  if (write.cuts) return content.resize(std::min(content.size(), write.offset));
-  if (content.size() < write.offset + write.bytes.size()) content.resize(write.offset + write.bytes.size());
-  content.replace(write.offset, write.bytes.size(), write.bytes);
+void SimDisk::write(File& file, std::size_t offset, std::string_view bytes) {
+  auto& seen = file.seen;
+  auto& write = file.unsynced.emplace_back();
+  write.offset = offset;
+  write.size = bytes.size();
+  write.size_before = seen.size();
+  if (offset < seen.size()) write.bytes = seen.substr(offset, bytes.size());
+  if (seen.size() < offset + bytes.size()) seen.resize(offset + bytes.size());
+  std::memcpy(seen.data() + offset, bytes.data(), bytes.size());
+}
+
+void SimDisk::cut(File& file, std::size_t size) {
+  auto& seen = file.seen;
+  const auto left = std::min(seen.size(), size);
+  file.unsynced.push_back(
+      {.offset = left, .bytes = seen.substr(left), .size_before = seen.size(), .cuts = true});
+  seen.resize(left);
+}
+
+void SimDisk::File::take_back() {
+  for (auto write = unsynced.rbegin(); write != unsynced.rend(); ++write) {
+    auto written = write->cuts ? std::string() : seen.substr(write->offset, write->size);
+    seen.resize(write->size_before);
+    seen.replace(write->offset, write->bytes.size(), write->bytes);
+    write->bytes = std::move(written);
+  }
 }
 
 int SimDisk::before_write(const std::string& path, std::size_t bytes, const char* data) {
@@ -232,8 +251,10 @@ int SimDisk::before_sync(const std::string& path) {
 void SimDisk::restart(bool all_arrived, Dice fate) {
   for (auto& [path, file] : files_) {
     if (file.unsynced.empty()) continue;
+    file.take_back();
+    auto writes = std::exchange(file.unsynced, {});
     std::vector<Write> sectors;
-    for (auto& write : file.unsynced) {
+    for (auto& write : writes) {
       if (write.cuts) {
         sectors.push_back(std::move(write));
         continue;
@@ -245,9 +266,13 @@ void SimDisk::restart(bool all_arrived, Dice fate) {
       return is_wal(path) && sector.bytes.size() == kFrameHeaderBytes;
     });
     const auto lost = static_cast<std::size_t>(header - sectors.begin());
-    for (std::size_t i = 0; i < sectors.size(); ++i)
-      if (all_arrived || (i != lost && fate.percent(50))) apply(file.synced, sectors[i]);
-    file.seen = file.synced;
+    for (std::size_t i = 0; i < sectors.size(); ++i) {
+      if (!all_arrived && (i == lost || !fate.percent(50))) continue;
+      if (sectors[i].cuts)
+        cut(file, sectors[i].offset);
+      else
+        write(file, sectors[i].offset, sectors[i].bytes);
+    }
     file.unsynced.clear();
   }
   shared_.clear();

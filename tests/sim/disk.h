@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/world.h"
@@ -54,16 +55,21 @@ class SimDisk {
 
  private:
   friend struct Vfs;
-  struct Write {  // or a cut to `offset` bytes, when `cuts`
-    std::size_t offset = 0;
-    std::string bytes;
+  // One that was not synced, or a cut at `offset` when `cuts`.
+  struct Write {
+    std::size_t offset = 0, size = 0;
+    std::string bytes;            // what was there before; once it is taken back, what it wrote
+    std::size_t size_before = 0;  // of the file
     bool cuts = false;
   };
   struct File {
-    std::string seen, synced;
+    std::string seen;
     std::vector<Write> unsynced;
+    // Until only what was synced is seen; `unsynced` can be written again then.
+    void take_back();
   };
-  static void apply(std::string& content, const Write& write);
+  static void write(File& file, std::size_t offset, std::string_view bytes);
+  static void cut(File& file, std::size_t size);
 
   int before_write(const std::string& path, std::size_t bytes, const char* data);
   int before_sync(const std::string& path);

@@ -1,6 +1,7 @@
 #include "sim/invariants.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <tuple>
 
@@ -32,6 +33,18 @@ std::string_view value_of(std::string_view row, std::string_view key) {
   if (at == row.npos) return "";
   row.remove_prefix(at + quoted.size());
   return row.substr(0, row.find('"'));
+}
+
+// Of a number, the same.
+std::int64_t number_of(std::string_view row, std::string_view key) {
+  const auto quoted = "\"" + std::string(key) + "\":";
+  const auto at = row.rfind(quoted);
+  World::require(at != row.npos, "no " + std::string(key) + " in " + std::string(row));
+  std::int64_t out = 0;
+  row.remove_prefix(at + quoted.size());
+  const auto read = std::from_chars(row.data(), row.data() + row.size(), out);
+  World::require(read.ec == std::errc(), std::string(key) + " is no number in " + std::string(row));
+  return out;
 }
 
 }  // namespace
@@ -89,7 +102,7 @@ Invariants::Spent Invariants::spent_by(const std::vector<store::StepRow>& steps)
     if (step.state == store::StepState::kLost) out.lost_most += step.reserved_ms;
     if (step.state != store::StepState::kDone) continue;
     const auto [known, is_new] = duration_ms_.try_emplace(step.sandbox_run_id);
-    if (is_new) known->second = parse_json(step.run)->at("duration_ms").get<std::int64_t>();
+    if (is_new) known->second = number_of(step.run, "duration_ms");
     out.known += known->second;
   }
   return out;
@@ -201,8 +214,7 @@ void Invariants::check_usage(const SimEpisodes& episodes) {
   const auto& all = episodes.told(run_id_);
   const auto rows = World::must(store_.usage_rows(run_id_, 0));
   for (const auto& row : rows) {
-    const Json line = *parse_json(row);
-    const std::string id = line.at("usage_id");
+    const std::string id(value_of(row, "usage_id"));
     World::require(recorded.insert(id).second, "a call of a model was counted twice: " + id);
     const auto told = all.find(id);
     World::require(told != all.end(), "a call of a model that nobody told: " + id);
