@@ -17,7 +17,7 @@ Json to_json(const std::vector<plan::Problem>& problems) {
 }
 
 int check(const std::string& path, bool json) {
-  const auto plan = read_plan(path);
+  const auto plan = read_plan(path, json);
   if (!plan) {
     report(plan.error());
     return kUsage;

@@ -29,8 +29,8 @@ Result<store::ForkPoint> point_of(const std::string& run_id, const std::string& 
   return point;
 }
 
-Result<executor::RunInput> other_plan(const std::string& path) {
-  PAWL_TRY(auto file, read_plan(path));
+Result<executor::RunInput> other_plan(const std::string& path, bool json) {
+  PAWL_TRY(auto file, read_plan(path, json));
   print_problems(file.parsed.problems, "error: ");
   if (!file.parsed.plan) return fail(ErrorKind::kInvalid, "--plan " + path + ": it is not valid");
   print_problems(file.parsed.warnings, "warning: ");
@@ -48,7 +48,7 @@ Status go_on_elsewhere(const ForkOptions& options) {
   PAWL_TRY(input.fork.from, point_of(from_run, options.from));
   input.fork.who = this_operator(options.reason);
   if (!options.plan.empty()) {
-    PAWL_TRY(input.plan, other_plan(options.plan));
+    PAWL_TRY(input.plan, other_plan(options.plan, options.state.json));
   }
   os::SystemClock clock;
   os::SystemRandom random;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "cli/visible.h"
+#include "cli/waiting.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"
 #include "os/file.h"
@@ -88,7 +90,8 @@ void check_evidence(const std::string& shown, plan::Parsed& parsed) {
 
 }  // namespace
 
-Result<PlanFile> read_plan(const std::string& path) {
+Result<PlanFile> read_plan(const std::string& path, bool silent) {
+  const Waiting waiting("reading " + visible(path), silent);
   PlanFile out;
   PAWL_TRY(out.file, os::absolute_path(path));
   if (os::is_folder(out.file)) return fail(ErrorKind::kInvalid, path + ": is a folder; name the plan's file");

@@ -17,8 +17,9 @@ struct PlanFile {
 };
 
 // The plan's policy file is read, too. Never reads more than a plan may have; a larger file is a problem like
-// any other. kNotFound, kDenied: as the file system says.
-Result<PlanFile> read_plan(const std::string& path);
+// any other. kNotFound, kDenied: as the file system says. Says on a terminal that it takes long, unless
+// `silent`.
+Result<PlanFile> read_plan(const std::string& path, bool silent);
 // "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 

@@ -7,6 +7,7 @@
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/run_loop.h"
+#include "cli/waiting.h"
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -42,6 +43,7 @@ Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan
 Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
   os::SystemClock clock;
   os::SystemRandom random;
+  const Waiting waiting("making the run", options.state.json);
   // One backend is there today, so "auto" can only mean it.
   PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
                                                          {.plan = *file.parsed.plan,
@@ -58,7 +60,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
 
 // What to work on, or why nothing. The plan, with all its phases, is gone when it returns.
 std::variant<LoopOptions, int> made(const RunOptions& options) {
-  const auto file = read_plan(options.plan);
+  const auto file = read_plan(options.plan, options.state.json);
   if (!file) {
     report(file.error());
     return kUsage;

@@ -314,6 +314,31 @@ class Output(WithRun):
         self.assertIn("COMPLETE", text)
         self.assertNotIn("\x1b[2J", text, "it never clears the screen")
 
+    def test_a_terminal_sees_that_a_large_plan_takes_long(self):
+        phases = "".join(f"      - {{id: p{i}, goal: g, agent: {{run: [\"true\"]}}, gates: [check]}}\n" for i in range(80_000))
+        (self.root / "large.yaml").write_text("version: 1\nworkflow: large\nsource: {path: source}\ngates:\n  check: {steps: [{name: unit, run: [\"true\"]}]}\n"
+                                              "tiers:\n  - phases:\n" + phases)
+
+        def stderr_on_a_terminal(*options):
+            ours, theirs = pty.openpty()
+            program = subprocess.Popen([PAWL, "check", "large.yaml", *options], cwd=self.root, stdout=subprocess.DEVNULL, stderr=theirs)
+            os.close(theirs)
+            seen = b""
+            try:
+                while chunk := os.read(ours, 65536):
+                    seen += chunk
+            except OSError:
+                pass  # everybody who could write has ended
+            os.close(ours)
+            self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
+            return seen.decode()
+
+        seen = stderr_on_a_terminal()
+        self.assertIn("reading large.yaml: 1 s", seen)
+        self.assertTrue(seen.endswith("\r\x1b[K"), "and leaves nothing behind")
+        self.assertEqual(stderr_on_a_terminal("--json"), "")
+        self.assertEqual(self.pawl("check", "large.yaml").stderr, "", "not a terminal")
+
     def test_every_command_has_help_with_an_example(self):
         names = re.findall(r"^  ([a-z]+) ", self.pawl("--help").stdout, re.M)
         for name in ("run resume status inspect why logs diff apply verify check export gc retry skip cancel migrate sandbox"
