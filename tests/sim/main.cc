@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
   sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // what a schema and all statements need
   sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 256);  // pages, in one piece a connection
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 1 << 26);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   pawl::sim::Arguments arguments;
   for (int i = 1; i < argc; i += 2) {
