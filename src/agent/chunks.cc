@@ -14,14 +14,14 @@ constexpr std::size_t kKnownMax = 1 << 16;  // chunks, some megabytes
 constexpr std::size_t kRememberedBytesMax = 8 << 20;
 constexpr std::size_t kChunksMax = kPayloadBytesMax / kChunkBytesMin + 1;
 
-std::vector<std::int64_t> sorted(std::vector<std::int64_t> list) {
+}  // namespace
+
+ChunkList sorted(ChunkList list) {
   std::ranges::sort(list);
   const auto rest = std::ranges::unique(list);
   list.erase(rest.begin(), rest.end());
   return list;
 }
-
-}  // namespace
 
 std::string pack_list(const ChunkList& list) {
   std::string out;
@@ -134,19 +134,15 @@ Result<std::int64_t> Chunks::insert(std::string_view hash, std::string_view byte
   return connection_.last_inserted();
 }
 
-Result<Chunks::Found> Chunks::find_or_insert(const Hash& hash, std::string_view bytes) {
-  if (const auto known = known_.find(hash); known != known_.end()) return Found{known->second, false};
+Result<std::int64_t> Chunks::find_or_insert(const Hash& hash, std::string_view bytes) {
+  if (const auto known = known_.find(hash); known != known_.end()) return known->second;
   const std::string_view key(hash.data(), hash.size());
-  PAWL_TRY(const auto stored, find_stored(key, bytes));
-  Found out;
-  if (stored) {
-    out.chunk = *stored;
-  } else {
-    PAWL_TRY(out.chunk, insert(key, bytes));
-    out.is_new = true;
+  PAWL_TRY(auto chunk, find_stored(key, bytes));
+  if (!chunk) {
+    PAWL_TRY(chunk, insert(key, bytes));
   }
-  know(hash, out.chunk);
-  return out;
+  know(hash, *chunk);
+  return *chunk;
 }
 
 Chunks::Cut Chunks::first_cut(std::string_view rest) {
@@ -160,10 +156,10 @@ std::vector<Chunks::Cut> Chunks::cut(std::string_view payload) {
   return out;
 }
 
-Result<ChunkList> Chunks::put(std::string payload, const std::vector<Cut>& cuts, const ChunkList& before) {
+Result<ChunkList> Chunks::put(std::string payload, const std::vector<Cut>& cuts) {
   PAWL_OK(forget_if_changed());
   std::vector<Piece> pieces;
-  ChunkList out, fresh;
+  ChunkList out;
   LastPayload::Follower follower(last_);
   for (std::size_t offset = 0; offset < payload.size(); offset += pieces.back().size) {
     const auto rest = std::string_view(payload).substr(offset);
@@ -171,19 +167,11 @@ Result<ChunkList> Chunks::put(std::string payload, const std::vector<Cut>& cuts,
     if (!piece) {
       const Cut made = cuts.empty() ? first_cut(rest) : cuts[pieces.size()];
       piece = Piece{.size = made.size};
-      PAWL_TRY(const auto found, find_or_insert(made.hash, rest.substr(0, made.size)));
-      piece->chunk = found.chunk;
-      if (found.is_new) fresh.push_back(found.chunk);
-      follower.found(offset, found.chunk);
+      PAWL_TRY(piece->chunk, find_or_insert(made.hash, rest.substr(0, made.size)));
+      follower.found(offset, piece->chunk);
     }
     pieces.push_back(*piece);
     out.push_back(piece->chunk);
-  }
-  const ChunkList had = sorted(before), made = sorted(std::move(fresh));
-  for (const auto chunk : sorted(out)) {
-    if (std::ranges::binary_search(made, chunk) || std::ranges::binary_search(had, chunk)) continue;
-    PAWL_TRY(auto query, connection_.query("add_chunk_runs"));
-    PAWL_OK(query.bind(chunk).bind(1).run());
   }
   remember(std::move(payload), pieces);
   return out;
@@ -217,15 +205,17 @@ Result<std::optional<std::string>> Chunks::get(const ChunkList& list, std::int64
   return std::optional(std::move(out));
 }
 
+Status Chunks::add_runs(std::int64_t chunk, std::int64_t more) {
+  PAWL_TRY(auto query, connection_.query("add_chunk_runs"));
+  return query.bind(chunk).bind(more).run();
+}
+
 Status Chunks::end_run(std::int64_t chunk) {
   {
     PAWL_TRY(auto query, connection_.query("chunk_runs"));
     PAWL_TRY(const bool row, query.bind(chunk).next());
     if (!row) return {};  // it is missing: damage, of which a load tells
-    if (query.number(0) > 1) {
-      PAWL_TRY(auto less, connection_.query("add_chunk_runs"));
-      return less.bind(chunk).bind(-1).run();
-    }
+    if (query.number(0) > 1) return add_runs(chunk, -1);
     known_.erase(key_of(query.blob(1)));
   }
   PAWL_TRY(auto query, connection_.query("delete_chunk"));

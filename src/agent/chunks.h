@@ -1,9 +1,11 @@
 // The chunks of an episode's checkpoints: each distinct one is in the database once. A detail of this room.
 //
 // A chunk's row counts runs: a run is a longest row of consecutive checkpoints of one id that have the chunk.
-// So a save touches the chunks that its payload does not share with the checkpoint before, and the removal of
-// an id's oldest checkpoint those that the next one does not have, however large the state is. A chunk
-// without a run is removed with its last one.
+// So the removal of an id's oldest checkpoint touches the chunks that the next one does not have, however
+// large the state is. A chunk without a run is removed with its last one. A save writes what is new, with its
+// one run; the runs of chunks that were there are added later, those of many saves together, before anything
+// is removed: checkpoints of many ids share nearly all chunks when each step of a conversation has its own
+// id.
 #pragma once
 
 #include <zstd.h>
@@ -31,6 +33,7 @@ using ChunkList = std::vector<std::int64_t>;  // the numbers of a payload's chun
 // Differences of neighbours as zigzag LEB128: a byte a chunk, mostly.
 std::string pack_list(const ChunkList& list);
 std::optional<ChunkList> unpack_list(std::string_view packed);  // nothing: it is none
+ChunkList sorted(ChunkList list);                               // each once
 
 // All inside of the caller's transaction. After a failure, and when the transaction is taken back: forget().
 class Chunks {
@@ -44,10 +47,11 @@ class Chunks {
   };
   static std::vector<Cut> cut(std::string_view payload);
 
-  // Stores what is not there. `cuts`: the payload's; without them it is cut here, where it is not what the
-  // last payload was. `before`: what the checkpoint before of the same id has. A chunk that is there, and was
+  // Stores what is not there, with one run and a higher number than any that is. `cuts`: the payload's;
+  // without them it is cut here, where it is not what the last payload was. A chunk that is there, and was
   // neither written nor read by this object yet, is looked at, and mended when it is damaged.
-  Result<ChunkList> put(std::string payload, const std::vector<Cut>& cuts, const ChunkList& before);
+  Result<ChunkList> put(std::string payload, const std::vector<Cut>& cuts);
+  Status add_runs(std::int64_t chunk, std::int64_t more);
   // Nothing: a chunk is missing or damaged, or they are not `size` bytes.
   Result<std::optional<std::string>> get(const ChunkList& list, std::int64_t size);
   // The oldest checkpoint of an id, which has `list`, goes; the next one has `next`.
@@ -55,11 +59,7 @@ class Chunks {
   void forget();
 
  private:
-  struct Found {
-    std::int64_t chunk = 0;
-    bool is_new = false;
-  };
-  Result<Found> find_or_insert(const Hash& hash, std::string_view bytes);
+  Result<std::int64_t> find_or_insert(const Hash& hash, std::string_view bytes);
   // Looks `hash` up; a row that is not what it says gets `bytes`.
   Result<std::optional<std::int64_t>> find_stored(std::string_view hash, std::string_view bytes);
   Result<std::int64_t> insert(std::string_view hash, std::string_view bytes);

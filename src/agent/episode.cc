@@ -11,7 +11,7 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": tells an episode from any other database
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;           // of 1 all runs are counted (chunks.h)
 
 const store::sqlite::Statements& statements() {
   static const auto all = store::sqlite::statements_of(
@@ -71,7 +71,15 @@ Status EpisodeStore::prepare() {
     return fail(ErrorKind::kInvalid,
                 fmt::format("episode {}: its schema is version {}, this pawl knows {}; use a newer pawl",
                             path, version, kSchemaVersion));
-  return {};
+  return version < kSchemaVersion && access_ == Access::kReadWrite ? upgrade() : Status();
+}
+
+Status EpisodeStore::upgrade() {
+  PAWL_TRY(auto transaction, Transaction::begin(*connection_, "agent_upgrade"));
+  PAWL_TRY(const std::int64_t version, number("user_version"));
+  if (version == kSchemaVersion) return {};  // somebody else was first
+  PAWL_OK(connection_->run_script(agent_sql::upgrade));
+  return transaction.commit();
 }
 
 EpisodeStore::Snapshot::~Snapshot() {

@@ -1,6 +1,8 @@
 // Saving, loading and pruning checkpoints.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <unordered_map>
 
 #include "agent/chunker.h"
 #include "agent/episode_store.h"
@@ -12,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kAnySeq = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSealBytes = 16;
+// Some milliseconds of count_runs(). A checkpoint is as much to read as so many chunks are to look up.
+constexpr std::size_t kUncountedMax = 1 << 14, kUncountedByCheckpoint = 32;
 
 // Metadata is the agent's: it may have floating-point numbers, which canonical() refuses.
 std::string text_of(const Json& metadata) {
@@ -159,11 +163,14 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
     PAWL_TRY(auto transaction, begin("agent_save", size + kMetadataBytesMax));
     PAWL_OK(count("checkpoints", kCheckpointsMax, "checkpoints"));
     PAWL_TRY(made.seq, add_total("checkpoint_seq", 1));
-    PAWL_TRY(const auto before, checkpoint("newest_of_id", spec.id, kAnySeq));
-    PAWL_TRY(const auto chunks,
-             chunks_.put(std::move(payload.bytes), payload.cuts, before ? before->chunks : ChunkList()));
+    PAWL_TRY(const auto chunks, chunks_.put(std::move(payload.bytes), payload.cuts));
     PAWL_OK(insert_checkpoint(made, chunks));
+    uncounted_ += chunks.size() + kUncountedByCheckpoint;
     if (spec.keep > 0) PAWL_OK(remove_older(spec.id, spec.keep));
+    if (uncounted_ > kUncountedMax) {
+      PAWL_OK(count_runs());
+      PAWL_OK(note_counted());
+    }
     return transaction.commit();
   };
   auto written = write();
@@ -172,6 +179,40 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
     return std::unexpected(std::move(written).error());
   }
   return made;
+}
+
+// Since then nothing was removed, so what a checkpoint has and no earlier one had is above all that those
+// had. A damaged one has no runs; what only it has stays with the one that its insert counted.
+Status EpisodeStore::count_runs() {
+  PAWL_TRY(const std::int64_t counted_seq, total("counted_seq"));
+  PAWL_TRY(std::int64_t highest, total("counted_chunk"));
+  std::unordered_map<std::string, ChunkList> before;
+  std::map<std::int64_t, std::int64_t> runs;
+  PAWL_TRY(auto rows, connection_->query("saved_behind"));
+  for (rows.bind(counted_seq);;) {
+    PAWL_TRY(const bool row, rows.next());
+    if (!row) break;
+    const Stored stored = read_checkpoint(rows);
+    const auto& [id, seq] = std::tie(stored.checkpoint.id, stored.checkpoint.seq);
+    const auto [had, is_first] = before.try_emplace(id);
+    if (is_first) {
+      PAWL_TRY(const auto known, checkpoint("newest_of_id", id, seq));
+      if (known) had->second = sorted(known->chunks);
+    }
+    ChunkList has = sorted(stored.chunks);
+    for (const auto chunk : has)
+      if (chunk <= highest && !std::ranges::binary_search(had->second, chunk)) ++runs[chunk];
+    if (!has.empty()) highest = std::max(highest, has.back());
+    had->second = std::move(has);
+  }
+  for (const auto& [chunk, more] : runs) PAWL_OK(chunks_.add_runs(chunk, more));
+  uncounted_ = 0;
+  return {};
+}
+
+Status EpisodeStore::note_counted() {
+  PAWL_TRY(auto query, connection_->query("note_counted"));
+  return query.run();
 }
 
 // A damaged row does not say which chunks it has, and so ends no run: a chunk too many costs space, one too
@@ -195,11 +236,12 @@ Status EpisodeStore::remove_older(const std::string& id, std::int64_t keep) {
     if (!row) return {};
     newest = query.number(0);
   }
+  PAWL_OK(count_runs());
   PAWL_TRY(auto oldest, checkpoint("oldest_of_id", id, 0));
   while (oldest && oldest->checkpoint.seq <= newest) {
     PAWL_TRY(oldest, remove_oldest(*oldest));
   }
-  return {};
+  return note_counted();
 }
 
 Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime now) {
@@ -277,6 +319,7 @@ Result<std::vector<Checkpoint>> EpisodeStore::list(const ListQuery& query) {
 Result<std::int64_t> EpisodeStore::prune(const std::string& prefix, bool exactly) {
   PAWL_OK(exactly ? check_id("id", prefix) : check_word("prefix", prefix));
   PAWL_TRY(auto transaction, begin("agent_prune"));
+  PAWL_OK(count_runs());
   const std::string behind = prefix + (exactly ? '\0' : '\xFF');
   std::int64_t removed = 0;
   for (;;) {
@@ -292,6 +335,7 @@ Result<std::int64_t> EpisodeStore::prune(const std::string& prefix, bool exactly
       PAWL_TRY(oldest, remove_oldest(*oldest));
     }
   }
+  PAWL_OK(note_counted());
   PAWL_OK(transaction.commit());
   return removed;
 }

@@ -86,6 +86,8 @@ class EpisodeStore final : public Episode {
     Connection* connection_;  // null: a part of the transaction that was open
   };
 
+  Status upgrade();  // of a file that an older pawl wrote
+
   // --- transactions and totals
   void forget();  // what is known of a transaction that was taken back
   // Of a verb that writes `bytes`, about; 0: it may when the episode is full. A part of the group, when one
@@ -112,6 +114,10 @@ class EpisodeStore final : public Episode {
   };
   Result<Checkpoint> save(const SaveSpec& spec, Payload payload, WallTime now);
   Status insert_checkpoint(const Checkpoint& made, const ChunkList& chunks);
+  // Adds the runs of what was saved since note_counted(), before anything is removed; which is called behind
+  // it.
+  Status count_runs();
+  Status note_counted();
   Status remove_older(const std::string& id, std::int64_t keep);
   // `stored` is its id's oldest; returns the one after it.
   Result<std::optional<Stored>> remove_oldest(const Stored& stored);
@@ -153,6 +159,8 @@ class EpisodeStore final : public Episode {
   std::optional<Connection::Shared> shared_;  // while group_ is open
   // Of the file, with what may have been added since it was asked: rather more than there are.
   std::optional<std::int64_t> used_bytes_;
+  // What count_runs() has to look at, about: chunks, and so many for each checkpoint.
+  std::size_t uncounted_ = 0;
   // How many there are, and what usage adds up to; nobody else writes.
   std::optional<std::int64_t> steps_;
   std::optional<Spent> spent_;

@@ -1,6 +1,7 @@
 // Saving, loading and pruning checkpoints, and every way in which they can be damaged.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 
 #include "agent/chunks.h"
@@ -168,6 +169,37 @@ TEST_F(Checkpoints, WhatIsNotChangedIsStoredOnce) {
   ASSERT_TRUE(saving->finish());
   EXPECT_LE(chunk_count(), chunks + 4) << "the cuts do not depend on the pieces";
   expect_payload("another", state);
+}
+
+TEST_F(Checkpoints, ASaveWritesWhatIsNewThoughItsIdIs) {
+  // As a graph saves each step of a conversation: under an id of its own, and nothing is removed.
+  std::string state = state_text(1 << 20);
+  ASSERT_TRUE(save(*episode_, "t/0", state, 0));
+  const auto log_bytes = [&] { return std::filesystem::file_size(path_ + "-wal"); };
+  const auto before = log_bytes();
+  for (int i = 1; i <= 8; ++i) {
+    state.replace(500'000, 1000, state_text(1000, i));
+    ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state, 0));
+  }
+  EXPECT_LT(log_bytes() - before, 8 * 64 * 1024);
+  expect_payload("t/0", state_text(1 << 20));
+  expect_payload("t/8", state);
+}
+
+TEST_F(Checkpoints, ManyIdsShareChunksUntilTheLastOfThemGoes) {
+  std::string state = state_text(500'000);
+  for (int i = 0; i < 300; ++i) {  // more than are counted together
+    if (i % 7 == 0) reopen();
+    state.replace(static_cast<std::size_t>(i) * 1000, 100, state_text(100, 10 + i));
+    ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state, 0));
+  }
+  for (int i = 0; i < 299; ++i) ASSERT_EQ(*episode_->prune("t/" + std::to_string(i), true), 1);
+  expect_payload("t/299", state);
+  EXPECT_EQ(*episode_->prune("", false), 1);
+  EXPECT_EQ(chunk_count(), 0);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state, 0));
+  EXPECT_EQ(*episode_->prune("", false), 3) << "with numbers that others had";
+  EXPECT_EQ(chunk_count(), 0);
 }
 
 TEST_F(Checkpoints, AnEditedPayloadHasTheChunksThatCuttingItAnewFinds) {

@@ -38,9 +38,26 @@ TEST_F(Episodes, AFileIsNamedByRunGoalAndEpisode) {
 }
 
 TEST_F(Episodes, ANewersFileIsRefused) {
-  sql("PRAGMA user_version = 2");
+  sql("PRAGMA user_version = 3");
   EXPECT_EQ(kind_of_opening(), ErrorKind::kInvalid);
   EXPECT_EQ(kind_of_opening(Episode::Access::kReadOnly), ErrorKind::kInvalid);
+}
+
+TEST_F(Episodes, AnOldersFileIsBroughtUpToDate) {
+  const std::string state = state_text(100'000);
+  for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(save(*episode_, id, state, 0));
+  ASSERT_EQ(*episode_->prune("c", true), 1);  // counts the runs of all, as version 1 did with each save
+  sql("DELETE FROM totals WHERE name LIKE 'counted_%'; PRAGMA user_version = 1");
+  reopen(Episode::Access::kReadOnly);
+  EXPECT_EQ(episode_->load("b", {}, kNow)->payload, state);
+  reopen();
+  EXPECT_EQ(number("PRAGMA user_version"), 2);
+  ASSERT_TRUE(save(*episode_, "d", state, 0));
+  ASSERT_EQ(*episode_->prune("a", true), 1);
+  ASSERT_EQ(*episode_->prune("b", true), 1);
+  EXPECT_EQ(episode_->load("d", {}, kNow)->payload, state);
+  ASSERT_EQ(*episode_->prune("d", true), 1);
+  EXPECT_EQ(number("SELECT COUNT(*) FROM chunks"), 0);
 }
 
 TEST_F(Episodes, AnotherProgramsFileIsRefused) {

@@ -3,10 +3,12 @@ CREATE TABLE totals (  -- so that no bound and no sum counts rows
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO totals VALUES ('checkpoint_seq', 0), ('told_seq', 0), ('checkpoints', 0), ('children', 0),
-  ('child_bytes', 0), ('usage', 0), ('events', 0), ('questions', 0), ('sessions', 0), ('usd_micros', 0), ('tokens', 0);
+  ('child_bytes', 0), ('usage', 0), ('events', 0), ('questions', 0), ('sessions', 0), ('usd_micros', 0), ('tokens', 0),
+  -- The last checkpoint whose runs are counted, and the highest chunk that there was then (chunks.h).
+  ('counted_seq', 0), ('counted_chunk', 0);
 CREATE TABLE chunks (
   chunk INTEGER PRIMARY KEY,
-  runs INTEGER NOT NULL,      -- how many runs of consecutive checkpoints of an id have it (chunks.h)
+  runs INTEGER NOT NULL,      -- how many runs of consecutive checkpoints of an id have it, of counted ones (chunks.h)
   size INTEGER NOT NULL,
   hash BLOB NOT NULL UNIQUE,  -- BLAKE3 of what it unpacks to
   bytes BLOB NOT NULL         -- zstd, or as they are when they are `size` bytes
