@@ -34,6 +34,9 @@ using ChunkList = std::vector<std::int64_t>;  // the numbers of a payload's chun
 std::string pack_list(const ChunkList& list);
 std::optional<ChunkList> unpack_list(std::string_view packed);  // nothing: it is none
 ChunkList sorted(ChunkList list);                               // each once
+// A payload that would be a single small chunk stands in its checkpoint's row instead of a list, behind this:
+// a row and two places in b-trees less to write. No list begins with it.
+constexpr char kPayload = '\0';
 
 // All inside of the caller's transaction. After a failure, and when the transaction is taken back: forget().
 class Chunks {

@@ -11,7 +11,7 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": tells an episode from any other database
-constexpr std::int64_t kSchemaVersion = 2;           // of 1 all runs are counted (chunks.h)
+constexpr std::int64_t kSchemaVersion = 2;
 
 const store::sqlite::Statements& statements() {
   static const auto all = store::sqlite::statements_of(

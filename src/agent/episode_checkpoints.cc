@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kAnySeq = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSealBytes = 16;
 // Some milliseconds of count_runs(). A checkpoint is as much to read as so many chunks are to look up.
-constexpr std::size_t kUncountedMax = 1 << 14, kUncountedByCheckpoint = 32;
+constexpr std::size_t kUncountedMax = 1 << 14, kUncountedByList = 32, kUncountedByPayload = 4;
 
 // Metadata is the agent's: it may have floating-point numbers, which canonical() refuses.
 std::string text_of(const Json& metadata) {
@@ -109,14 +109,16 @@ EpisodeStore::Stored EpisodeStore::read_checkpoint(const Query& query) {
   made.fingerprint = query.text(8);
   made.saved_at = query.text(9);
   out.damage_told = query.number(12) != 0;
-  const std::string packed(query.blob(10));
+  const std::string_view packed = query.blob(10);
   const auto seal = seal_of({made.seq, made.size, query.number(5), query.number(6), query.number(7)},
                             {made.id, made.hash, metadata, made.fingerprint, made.saved_at, packed});
-  auto list = unpack_list(packed);
+  const bool is_payload = packed.starts_with(kPayload);
+  auto list = unpack_list(is_payload ? "" : packed);
   out.whole = seal == query.blob(11) && list;
   made.metadata = Json::object();
   if (!out.whole) return out;
   out.chunks = *std::move(list);
+  if (is_payload) out.payload = packed.substr(1);
   if (auto parsed = Json::parse(metadata, nullptr, false); parsed.is_object())
     made.metadata = std::move(parsed);
   return out;
@@ -131,8 +133,8 @@ Result<std::optional<EpisodeStore::Stored>> EpisodeStore::checkpoint(std::string
   return std::optional(read_checkpoint(query));
 }
 
-Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& chunks) {
-  const std::string metadata = text_of(made.metadata), packed = pack_list(chunks);
+Status EpisodeStore::insert_checkpoint(const Checkpoint& made, std::string_view packed) {
+  const std::string metadata = text_of(made.metadata);
   const std::string hash = from_hex(made.hash);
   const std::string seal =
       seal_of({made.seq, made.size, made.spent.usd_micros, made.spent.tokens, made.spent.milliseconds},
@@ -145,13 +147,13 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, const ChunkList& 
 }
 
 void EpisodeStore::Payload::prepare() {
+  if (is_small()) return;
   cuts = Chunks::cut(bytes);
   hash = cuts.size() == 1 ? to_hex({cuts.front().hash.data(), cuts.front().hash.size()}) : blake3_hex(bytes);
 }
 
 Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, WallTime now) {
   const std::size_t size = payload.bytes.size();
-  if (size <= kChunkBytesMin) payload.prepare();  // one chunk, and one hash of both
   Checkpoint made{.id = spec.id,
                   .hash = payload.hash.empty() ? blake3_hex(payload.bytes) : payload.hash,
                   .size = static_cast<std::int64_t>(size),
@@ -161,11 +163,19 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
                   .saved_at = rfc3339(now)};
   const auto write = [&]() -> Status {
     PAWL_TRY(auto transaction, begin("agent_save", size + kMetadataBytesMax));
-    PAWL_OK(count("checkpoints", kCheckpointsMax, "checkpoints"));
-    PAWL_TRY(made.seq, add_total("checkpoint_seq", 1));
-    PAWL_TRY(const auto chunks, chunks_.put(std::move(payload.bytes), payload.cuts));
-    PAWL_OK(insert_checkpoint(made, chunks));
-    uncounted_ += chunks.size() + kUncountedByCheckpoint;
+    PAWL_TRY(const auto all, count_checkpoints());
+    if (all.count >= kCheckpointsMax)
+      return fail(ErrorKind::kExhausted,
+                  "the episode has its " + std::to_string(kCheckpointsMax) + " checkpoints");
+    made.seq = all.last_seq + 1;
+    if (payload.is_small()) {
+      PAWL_OK(insert_checkpoint(made, kPayload + payload.bytes));
+      uncounted_ += kUncountedByPayload;
+    } else {
+      PAWL_TRY(const auto chunks, chunks_.put(std::move(payload.bytes), payload.cuts));
+      PAWL_OK(insert_checkpoint(made, pack_list(chunks)));
+      uncounted_ += chunks.size() + kUncountedByList;
+    }
     if (spec.keep > 0) PAWL_OK(remove_older(spec.id, spec.keep));
     if (uncounted_ > kUncountedMax) {
       PAWL_OK(count_runs());
@@ -181,38 +191,46 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
   return made;
 }
 
-// Since then nothing was removed, so what a checkpoint has and no earlier one had is above all that those
-// had. A damaged one has no runs; what only it has stays with the one that its insert counted.
+// Since note_counted() nothing was removed, so what a checkpoint has and no earlier one had is above all that
+// those had. A damaged one has no runs; what only it has stays with the one that its insert counted.
 Status EpisodeStore::count_runs() {
-  PAWL_TRY(const std::int64_t counted_seq, total("counted_seq"));
+  PAWL_TRY(const std::int64_t counted, total("checkpoint_seq"));
   PAWL_TRY(std::int64_t highest, total("counted_chunk"));
-  std::unordered_map<std::string, ChunkList> before;
   std::map<std::int64_t, std::int64_t> runs;
-  PAWL_TRY(auto rows, connection_->query("saved_behind"));
-  for (rows.bind(counted_seq);;) {
-    PAWL_TRY(const bool row, rows.next());
-    if (!row) break;
-    const Stored stored = read_checkpoint(rows);
-    const auto& [id, seq] = std::tie(stored.checkpoint.id, stored.checkpoint.seq);
-    const auto [had, is_first] = before.try_emplace(id);
-    if (is_first) {
-      PAWL_TRY(const auto known, checkpoint("newest_of_id", id, seq));
-      if (known) had->second = sorted(known->chunks);
+  {
+    PAWL_TRY(auto rows, connection_->query("lists_behind"));
+    for (rows.bind(counted);;) {
+      PAWL_TRY(const bool row, rows.next());
+      if (!row) break;
+      const Stored stored = read_checkpoint(rows);
+      PAWL_TRY(const auto before, checkpoint("newest_of_id", stored.checkpoint.id, stored.checkpoint.seq));
+      const ChunkList had = before ? sorted(before->chunks) : ChunkList(), has = sorted(stored.chunks);
+      for (const auto chunk : has)
+        if (chunk <= highest && !std::ranges::binary_search(had, chunk)) ++runs[chunk];
+      if (!has.empty()) highest = std::max(highest, has.back());
     }
-    ChunkList has = sorted(stored.chunks);
-    for (const auto chunk : has)
-      if (chunk <= highest && !std::ranges::binary_search(had->second, chunk)) ++runs[chunk];
-    if (!has.empty()) highest = std::max(highest, has.back());
-    had->second = std::move(has);
   }
   for (const auto& [chunk, more] : runs) PAWL_OK(chunks_.add_runs(chunk, more));
+  PAWL_TRY(const std::int64_t newest, number("newest_seq"));
   uncounted_ = 0;
+  if (newest <= counted) return {};
+  PAWL_TRY([[maybe_unused]] const auto all, add_total("checkpoints", newest - counted));
+  PAWL_TRY([[maybe_unused]] const auto seq, add_total("checkpoint_seq", newest - counted));
   return {};
 }
 
 Status EpisodeStore::note_counted() {
   PAWL_TRY(auto query, connection_->query("note_counted"));
   return query.run();
+}
+
+// Of those that are not counted yet none was removed: their seqs have no gaps.
+Result<EpisodeStore::Checkpoints> EpisodeStore::count_checkpoints() {
+  PAWL_TRY(const std::int64_t counted, total("checkpoint_seq"));
+  PAWL_TRY(const std::int64_t newest, number("newest_seq"));
+  PAWL_TRY(const std::int64_t all, total("checkpoints"));
+  return Checkpoints{.count = all + std::max<std::int64_t>(newest - counted, 0),
+                     .last_seq = std::max(newest, counted)};
 }
 
 // A damaged row does not say which chunks it has, and so ends no run: a chunk too many costs space, one too
@@ -260,7 +278,10 @@ Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime no
 
 Result<std::optional<std::string>> EpisodeStore::payload_of(const Stored& stored) {
   if (!stored.whole) return std::optional<std::string>();
-  PAWL_TRY(auto payload, chunks_.get(stored.chunks, stored.checkpoint.size));
+  auto payload = std::optional(stored.payload);
+  if (stored.payload.empty()) {
+    PAWL_TRY(payload, chunks_.get(stored.chunks, stored.checkpoint.size));
+  }
   if (payload && !has_hash(*payload, stored.checkpoint.hash)) payload.reset();
   return payload;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/chunker.h"
 #include "agent/chunks.h"
 #include "agent/episode.h"
 #include "store/sqlite/connection.h"
@@ -65,7 +66,8 @@ class EpisodeStore final : public Episode {
   struct Stored {
     Checkpoint checkpoint;
     ChunkList chunks;
-    bool whole = false;  // the row is what was written
+    std::string payload;  // of one that is in the row itself, and has no chunks
+    bool whole = false;   // the row is what was written
     bool damage_told = false;
   };
   struct Step {
@@ -110,10 +112,15 @@ class EpisodeStore final : public Episode {
     std::string bytes;
     std::string hash;  // "" until it is prepared
     std::vector<Chunks::Cut> cuts;
+    bool is_small() const { return bytes.size() <= kChunkBytesMin; }
     void prepare();
   };
   Result<Checkpoint> save(const SaveSpec& spec, Payload payload, WallTime now);
-  Status insert_checkpoint(const Checkpoint& made, const ChunkList& chunks);
+  Status insert_checkpoint(const Checkpoint& made, std::string_view packed);
+  struct Checkpoints {
+    std::int64_t count = 0, last_seq = 0;  // that there are, that was ever given
+  };
+  Result<Checkpoints> count_checkpoints();
   // Adds the runs of what was saved since note_counted(), before anything is removed; which is called behind
   // it.
   Status count_runs();

@@ -251,9 +251,9 @@ Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, Wal
     PAWL_TRY(auto query, connection_->query("insert_session"));
     PAWL_OK(query.bind(session).bind(number).run());
   }
-  PAWL_TRY(const std::int64_t checkpoints, total("checkpoints"));
+  PAWL_TRY(const auto checkpoints, count_checkpoints());
   PAWL_TRY(const std::int64_t steps, count_of_steps());
-  if (number > 1 && checkpoints + steps > 0) PAWL_OK(tell("resumed", {{"session", number}}, now));
+  if (number > 1 && checkpoints.count + steps > 0) PAWL_OK(tell("resumed", {{"session", number}}, now));
   PAWL_OK(transaction.commit());
   return number;
 }

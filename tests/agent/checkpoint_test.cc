@@ -14,6 +14,7 @@ namespace {
 class Checkpoints : public EpisodeTest {
  protected:
   std::int64_t chunk_count() const { return number("SELECT COUNT(*) FROM chunks"); }
+  std::uintmax_t log_bytes() const { return std::filesystem::file_size(path_ + "-wal"); }
   void expect_payload(const std::string& id, std::string_view payload) {
     const auto loaded = episode_->load(id, {}, kNow);
     ASSERT_TRUE(loaded) << loaded.error().message;
@@ -175,7 +176,6 @@ TEST_F(Checkpoints, ASaveWritesWhatIsNewThoughItsIdIs) {
   // As a graph saves each step of a conversation: under an id of its own, and nothing is removed.
   std::string state = state_text(1 << 20);
   ASSERT_TRUE(save(*episode_, "t/0", state, 0));
-  const auto log_bytes = [&] { return std::filesystem::file_size(path_ + "-wal"); };
   const auto before = log_bytes();
   for (int i = 1; i <= 8; ++i) {
     state.replace(500'000, 1000, state_text(1000, i));
@@ -184,6 +184,27 @@ TEST_F(Checkpoints, ASaveWritesWhatIsNewThoughItsIdIs) {
   EXPECT_LT(log_bytes() - before, 8 * 64 * 1024);
   expect_payload("t/0", state_text(1 << 20));
   expect_payload("t/8", state);
+}
+
+TEST_F(Checkpoints, ASmallOneWritesItsRowAlone) {
+  ASSERT_TRUE(save(*episode_, "t/000", state_text(1500), 0));
+  const auto before = log_bytes();
+  for (int i = 100; i < 200; ++i)
+    ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state_text(1500, i), 0));
+  EXPECT_LT(log_bytes() - before, 100 * 4 * 4120) << "pages a save";
+  EXPECT_EQ(chunk_count(), 0);
+  reopen();
+  expect_payload("t/150", state_text(1500, 150));
+  ASSERT_TRUE(save(*episode_, "t/150", state_text(2049), 0));
+  ASSERT_TRUE(save(*episode_, "t/150", state_text(2048), 0));
+  ASSERT_TRUE(save(*episode_, "t/150", state_text(2049), 0));
+  EXPECT_EQ(chunk_count(), 1);
+  EXPECT_EQ(save(*episode_, "t/150", "", 2)->seq, 105);
+  EXPECT_EQ(chunk_count(), 1);
+  EXPECT_EQ(*episode_->prune("t/150", true), 2);
+  EXPECT_EQ(chunk_count(), 0);
+  EXPECT_EQ(*episode_->prune("t/", false), 100);
+  EXPECT_EQ(save(*episode_, "t/150", "", 2)->seq, 106);
 }
 
 TEST_F(Checkpoints, ManyIdsShareChunksUntilTheLastOfThemGoes) {

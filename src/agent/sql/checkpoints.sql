@@ -24,13 +24,13 @@ FROM checkpoints WHERE id = ?1 AND seq = ?2;
 -- name: oldest_of_id
 SELECT seq, id, hash, size, metadata, usd_micros, tokens, milliseconds, fingerprint, saved_at, chunks, seal, damage_told
 FROM checkpoints WHERE id = ?1 AND seq > ?2 ORDER BY seq LIMIT 1;
--- name: saved_behind
+-- name: newest_seq
+SELECT COALESCE(MAX(seq), 0) FROM checkpoints;
+-- name: lists_behind
 SELECT seq, id, hash, size, metadata, usd_micros, tokens, milliseconds, fingerprint, saved_at, chunks, seal, damage_told
-FROM checkpoints WHERE seq > ?1 ORDER BY seq;
+FROM checkpoints WHERE seq > ?1 AND substr(chunks, 1, 1) <> X'00' ORDER BY seq;
 -- name: note_counted
-UPDATE totals SET value = CASE name WHEN 'counted_chunk' THEN (SELECT COALESCE(MAX(chunk), 0) FROM chunks)
-  ELSE (SELECT value FROM totals WHERE name = 'checkpoint_seq') END
-WHERE name IN ('counted_chunk', 'counted_seq');
+UPDATE totals SET value = (SELECT COALESCE(MAX(chunk), 0) FROM chunks) WHERE name = 'counted_chunk';
 -- name: newest_beyond
 SELECT seq FROM checkpoints WHERE id = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2;
 -- name: list_all

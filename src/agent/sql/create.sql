@@ -1,11 +1,11 @@
-CREATE TABLE totals (  -- so that no bound and no sum counts rows
+CREATE TABLE totals (  -- so that no bound and no sum counts rows. Of checkpoints: up to the one whose runs are counted (chunks.h)
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO totals VALUES ('checkpoint_seq', 0), ('told_seq', 0), ('checkpoints', 0), ('children', 0),
   ('child_bytes', 0), ('usage', 0), ('events', 0), ('questions', 0), ('sessions', 0), ('usd_micros', 0), ('tokens', 0),
-  -- The last checkpoint whose runs are counted, and the highest chunk that there was then (chunks.h).
-  ('counted_seq', 0), ('counted_chunk', 0);
+  ('counted_chunk', 0);  -- the highest that there was when runs were counted
+
 CREATE TABLE chunks (
   chunk INTEGER PRIMARY KEY,
   runs INTEGER NOT NULL,      -- how many runs of consecutive checkpoints of an id have it, of counted ones (chunks.h)
@@ -24,7 +24,7 @@ CREATE TABLE checkpoints (
   milliseconds INTEGER NOT NULL,
   fingerprint TEXT NOT NULL,
   saved_at TEXT NOT NULL,
-  chunks BLOB NOT NULL,       -- the payload's, in order: pack_list() of chunks.h
+  chunks BLOB NOT NULL,       -- the payload's, in order: pack_list() of chunks.h; or a small payload behind kPayload
   seal BLOB NOT NULL,         -- of everything above
   damage_told INTEGER NOT NULL DEFAULT 0,
   UNIQUE (id, seq)
