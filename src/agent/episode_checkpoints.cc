@@ -37,6 +37,11 @@ Status check_spec(const Episode::SaveSpec& spec) {
   return {};
 }
 
+// A small payload is sealed by its hash.
+std::string_view sealed(std::string_view packed) {
+  return packed.starts_with(kPayload) ? packed.substr(0, 1) : packed;
+}
+
 // What one row says, in its order; nobody changes a part of it unseen.
 std::string seal_of(std::initializer_list<std::int64_t> numbers,
                     std::initializer_list<std::string_view> texts) {
@@ -111,7 +116,7 @@ EpisodeStore::Stored EpisodeStore::read_checkpoint(const Query& query) {
   out.damage_told = query.number(12) != 0;
   const std::string_view packed = query.blob(10);
   const auto seal = seal_of({made.seq, made.size, query.number(5), query.number(6), query.number(7)},
-                            {made.id, made.hash, metadata, made.fingerprint, made.saved_at, packed});
+                            {made.id, made.hash, metadata, made.fingerprint, made.saved_at, sealed(packed)});
   const bool is_payload = packed.starts_with(kPayload);
   auto list = unpack_list(is_payload ? "" : packed);
   out.whole = seal == query.blob(11) && list;
@@ -138,7 +143,7 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, std::string_view 
   const std::string hash = from_hex(made.hash);
   const std::string seal =
       seal_of({made.seq, made.size, made.spent.usd_micros, made.spent.tokens, made.spent.milliseconds},
-              {made.id, made.hash, metadata, made.fingerprint, made.saved_at, packed});
+              {made.id, made.hash, metadata, made.fingerprint, made.saved_at, sealed(packed)});
   PAWL_TRY(auto query, connection_->query("insert_checkpoint"));
   query.bind(made.seq).bind(made.id).bind_blob(hash).bind(made.size).bind(metadata);
   query.bind(made.spent.usd_micros).bind(made.spent.tokens).bind(made.spent.milliseconds);

@@ -362,6 +362,19 @@ TEST_F(Damage, OfAByteOfTheFile) {
   EXPECT_EQ(episode_->load("b", {}, kNow)->payload, "old");
   EXPECT_EQ(episode_->load("b", {}, kNow)->damaged, 1);
 }
+TEST_F(Damage, OfASmallPayloadInItsRow) {
+  for (const char* change : {"substr(chunks, 1, 3) || X'00' || substr(chunks, 5)", "substr(chunks, 1, 9)",
+                             "substr(chunks, 2)", "X'00'", "chunks || 'x'"}) {
+    ASSERT_TRUE(save(*episode_, "s", "an older one"));
+    const auto newest = save(*episode_, "s", "a newer one");
+    ASSERT_TRUE(newest);
+    sql("UPDATE checkpoints SET chunks = CAST(" + std::string(change) +
+        " AS BLOB) WHERE seq = " + std::to_string(newest->seq));
+    reopen();
+    EXPECT_EQ(episode_->load("s", {}, kNow)->payload, "an older one") << change;
+    EXPECT_EQ(episode_->load("s", newest->seq, kNow).error().kind, ErrorKind::kCorrupt) << change;
+  }
+}
 TEST_F(Damage, OfNoBytes) {
   damage(in_newest("bytes = X''"));
   expect_fallback();
