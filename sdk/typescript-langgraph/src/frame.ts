@@ -1,9 +1,10 @@
-// Serialized values side by side in one payload: "PWL1", the header's length (4 bytes, little endian), the header
-// as JSON, then the parts without gaps. A value that did not change since the checkpoint before is the same run
-// of bytes, which Pawl stores once; and one that is not asked for is not read.
+// Serialized values side by side in one payload: the parts without gaps, the header as JSON, its length (4 bytes,
+// little endian), "PWL2". A value that did not change since the checkpoint before is the same run of bytes, which
+// Pawl stores once; and one that is not asked for is not read. What is new in each checkpoint, the header and the
+// last messages, lies side by side at the end: in one chunk, mostly.
 
-const MAGIC = Buffer.from("PWL1");
-const PREFIX_BYTES = 8;
+const MAGIC = Buffer.from("PWL2");
+const SUFFIX_BYTES = 8;
 
 export type Typed = [type: string, bytes: Uint8Array];
 
@@ -12,23 +13,32 @@ export interface Frame<Header> {
   part(index: number): Typed;
 }
 
-export function pack(header: object, parts: Typed[]): Buffer {
-  const text = Buffer.from(JSON.stringify({ ...header, parts: parts.map(([type, bytes]) => [type, bytes.length]) }));
-  const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
-  MAGIC.copy(prefix);
-  prefix.writeUInt32LE(text.length, MAGIC.length);
-  return Buffer.concat([prefix, text, ...parts.map(([, bytes]) => bytes)]);
+export function pack(header: object, parts: [type: string, bytes: Uint8Array | string][]): Buffer {
+  const sizes = parts.map(([, bytes]) => Buffer.byteLength(bytes));
+  const text = JSON.stringify({ ...header, parts: parts.map(([type], i) => [type, sizes[i]]) });
+  const size = Buffer.byteLength(text);
+  const out = Buffer.allocUnsafe(sizes.reduce((sum, more) => sum + more, size + SUFFIX_BYTES));
+  let end = 0;
+  parts.forEach(([, bytes], i) => {
+    if (typeof bytes === "string") out.write(bytes, end);
+    else out.set(bytes, end);
+    end += sizes[i]!;
+  });
+  out.write(text, end);
+  out.writeUInt32LE(size, end + size);
+  out.set(MAGIC, end + size + SUFFIX_BYTES - MAGIC.length);
+  return out;
 }
 
 export function unpack<Header>(payload: Uint8Array): Frame<Header> {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  if (bytes.length < PREFIX_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
+  if (bytes.length < SUFFIX_BYTES || !bytes.subarray(-MAGIC.length).equals(MAGIC)) {
     throw new Error("a checkpoint below langgraph/ was not saved by @pawl/langgraph; remove it with `pawl checkpoint prune`");
   }
-  const start = PREFIX_BYTES + bytes.readUInt32LE(MAGIC.length);
-  const header = JSON.parse(bytes.toString("utf8", PREFIX_BYTES, start)) as Header & { parts: [string, number][] };
+  const behind = bytes.length - SUFFIX_BYTES;
+  const header = JSON.parse(bytes.toString("utf8", behind - bytes.readUInt32LE(behind), behind)) as Header & { parts: [string, number][] };
   const offsets: number[] = [];
-  let end = start;
+  let end = 0;
   for (const [, length] of header.parts) {
     offsets.push(end);
     end += length;

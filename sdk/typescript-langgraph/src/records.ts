@@ -4,12 +4,13 @@ import {
   type Checkpoint, type CheckpointMetadata, type CheckpointPendingWrite, type PendingWrite, type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 
-import { pack, unpack, type Frame, type Typed } from "./frame.js";
+import { pack, unpack, type Frame } from "./frame.js";
+import { dump } from "./serializer.js";
 
 interface BaseHeader {
   checkpoint: Omit<Checkpoint, "channel_values">;
   parent?: string;
-  channels: string[]; // of the parts behind the first, which is the metadata
+  channels: string[]; // of the parts before the last, which is the metadata
 }
 
 export interface BaseRecord {
@@ -25,7 +26,7 @@ export async function packBase(
   serde: SerializerProtocol, checkpoint: Checkpoint, metadata: CheckpointMetadata, parent: string | undefined, channels: string[],
 ): Promise<Buffer> {
   const { channel_values: values, ...rest } = checkpoint;
-  const parts: Promise<Typed>[] = [serde.dumpsTyped(metadata), ...channels.map((channel) => serde.dumpsTyped(values[channel]))];
+  const parts = [...channels.map((channel) => dump(serde, values[channel])), dump(serde, metadata)];
   const header: BaseHeader = { checkpoint: rest, ...(parent !== undefined && { parent }), channels };
   return pack(header, await Promise.all(parts));
 }
@@ -36,9 +37,9 @@ export function unpackBase(serde: SerializerProtocol, payload: Uint8Array): Base
   const at = (index: number): Promise<unknown> => serde.loadsTyped(...frame.part(index));
   return {
     checkpoint, parent, channels,
-    value: (channel) => at(1 + channels.indexOf(channel)),
-    values: async () => Object.fromEntries(await Promise.all(channels.map(async (name, i) => [name, await at(1 + i)] as const))),
-    metadata: () => at(0) as Promise<CheckpointMetadata>,
+    value: (channel) => at(channels.indexOf(channel)),
+    values: async () => Object.fromEntries(await Promise.all(channels.map(async (name, i) => [name, await at(i)] as const))),
+    metadata: () => at(channels.length) as Promise<CheckpointMetadata>,
   };
 }
 
@@ -51,7 +52,7 @@ interface WritesHeader {
 export async function packWrites(serde: SerializerProtocol, writes: PendingWrite[], task: string, path: string): Promise<Buffer> {
   const indexOf = (channel: string, i: number): number => (Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel]! : i);
   const header: WritesHeader = { task, path, writes: writes.map(([channel], i) => [channel, indexOf(channel, i)]) };
-  return pack(header, await Promise.all(writes.map(([, value]) => serde.dumpsTyped(value))));
+  return pack(header, await Promise.all(writes.map(([, value]) => dump(serde, value))));
 }
 
 export interface Write {
