@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <unordered_map>
 
 #include "agent/chunker.h"
 #include "agent/episode_store.h"
@@ -199,7 +198,7 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
 // Since note_counted() nothing was removed, so what a checkpoint has and no earlier one had is above all that
 // those had. A damaged one has no runs; what only it has stays with the one that its insert counted.
 Status EpisodeStore::count_runs() {
-  PAWL_TRY(const std::int64_t counted, total("checkpoint_seq"));
+  PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(std::int64_t highest, total("counted_chunk"));
   std::map<std::int64_t, std::int64_t> runs;
   {
@@ -219,8 +218,8 @@ Status EpisodeStore::count_runs() {
   PAWL_TRY(const std::int64_t newest, number("newest_seq"));
   uncounted_ = 0;
   if (newest <= counted) return {};
-  PAWL_TRY([[maybe_unused]] const auto all, add_total("checkpoints", newest - counted));
-  PAWL_TRY([[maybe_unused]] const auto seq, add_total("checkpoint_seq", newest - counted));
+  PAWL_TRY([[maybe_unused]] const auto all, add_total("counted_checkpoints", newest - counted));
+  PAWL_TRY([[maybe_unused]] const auto seq, add_total("counted_seq", newest - counted));
   return {};
 }
 
@@ -231,9 +230,9 @@ Status EpisodeStore::note_counted() {
 
 // Of those that are not counted yet none was removed: their seqs have no gaps.
 Result<EpisodeStore::Checkpoints> EpisodeStore::count_checkpoints() {
-  PAWL_TRY(const std::int64_t counted, total("checkpoint_seq"));
+  PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(const std::int64_t newest, number("newest_seq"));
-  PAWL_TRY(const std::int64_t all, total("checkpoints"));
+  PAWL_TRY(const std::int64_t all, total("counted_checkpoints"));
   return Checkpoints{.count = all + std::max<std::int64_t>(newest - counted, 0),
                      .last_seq = std::max(newest, counted)};
 }
@@ -247,7 +246,7 @@ Result<std::optional<EpisodeStore::Stored>> EpisodeStore::remove_oldest(const St
     PAWL_OK(chunks_.end_runs(stored.chunks, next ? next->chunks : ChunkList()));
   PAWL_TRY(auto query, connection_->query("delete_checkpoint"));
   PAWL_OK(query.bind(seq).run());
-  PAWL_TRY([[maybe_unused]] const auto left, add_total("checkpoints", -1));
+  PAWL_TRY([[maybe_unused]] const auto left, add_total("counted_checkpoints", -1));
   return next;
 }
 

@@ -47,7 +47,9 @@ TEST_F(Episodes, AnOldersFileIsBroughtUpToDate) {
   const std::string state = state_text(100'000);
   for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(save(*episode_, id, state, 0));
   ASSERT_EQ(*episode_->prune("c", true), 1);  // counts the runs of all, as version 1 did with each save
-  sql("DELETE FROM totals WHERE name LIKE 'counted_%'; PRAGMA user_version = 1");
+  sql("DELETE FROM totals WHERE name = 'counted_chunk'; PRAGMA user_version = 1;"
+      "UPDATE totals SET name = 'checkpoint_seq' WHERE name = 'counted_seq';"
+      "UPDATE totals SET name = 'checkpoints' WHERE name = 'counted_checkpoints'");
   reopen(Episode::Access::kReadOnly);
   EXPECT_EQ(episode_->load("b", {}, kNow)->payload, state);
   reopen();
@@ -162,7 +164,7 @@ TEST_F(Episodes, AnEpisodeThatGoesWithAnOpenGroupTakesItBack) {
 }
 
 TEST_F(Episodes, AVerbThatFailsInAGroupLeavesNothingOfItself) {
-  sql("UPDATE totals SET value = 3999998 WHERE name = 'checkpoints'");
+  sql("UPDATE totals SET value = 3999998 WHERE name = 'counted_checkpoints'");
   sql("UPDATE totals SET value = 1 << 62 WHERE name = 'tokens'");
   ASSERT_TRUE(episode_->begin_group());
   EXPECT_EQ(episode_->add_usage({.id = "u", .input_tokens = 4}, kNow).error().kind, ErrorKind::kExhausted);

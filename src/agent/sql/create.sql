@@ -1,8 +1,8 @@
-CREATE TABLE totals (  -- so that no bound and no sum counts rows. Of checkpoints: up to the one whose runs are counted (chunks.h)
+CREATE TABLE totals (  -- so that no bound and no sum counts rows. counted_: up to the last checkpoint whose runs are counted (chunks.h)
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO totals VALUES ('checkpoint_seq', 0), ('told_seq', 0), ('checkpoints', 0), ('children', 0),
+INSERT INTO totals VALUES ('counted_seq', 0), ('told_seq', 0), ('counted_checkpoints', 0), ('children', 0),
   ('child_bytes', 0), ('usage', 0), ('events', 0), ('questions', 0), ('sessions', 0), ('usd_micros', 0), ('tokens', 0),
   ('counted_chunk', 0);  -- the highest that there was when runs were counted
 

@@ -1,3 +1,5 @@
--- Of version 1 all runs are counted.
+-- Of version 1 all runs are counted. An older pawl that still has it open finds no total of that name, and is refused.
+UPDATE totals SET name = 'counted_checkpoints' WHERE name = 'checkpoints';
+UPDATE totals SET name = 'counted_seq' WHERE name = 'checkpoint_seq';
 INSERT INTO totals SELECT 'counted_chunk', COALESCE(MAX(chunk), 0) FROM chunks;
 PRAGMA user_version = 2;
