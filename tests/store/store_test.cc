@@ -1,15 +1,12 @@
-// The verbs of the store on a real file: transactions, fences, counters, migrations, query plans.
+// The verbs of the store on a real file: transactions, fences, counters, migrations.
 #include "store/store.h"
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <map>
 #include <thread>
 
-#include "embedded/sql.h"
 #include "os/clock.h"
-#include "store/sqlite/connection.h"
 #include "store/transition.h"
 #include "support/store_fixture.h"
 
@@ -390,66 +387,6 @@ TEST_F(StoreTest, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(open_store("sqlite:" + (temp_ / "text.db"), nullptr).error().kind, ErrorKind::kCorrupt);
   EXPECT_EQ(open_store("postgresql://h/d", nullptr).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(store_->run("no-such-run").error().kind, ErrorKind::kNotFound);
-}
-
-// Every statement that claims, begins, ends or reads one run uses an index; none makes one first, of a whole
-// table.
-TEST_F(StoreTest, NoStatementScansATable) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  int explained = 0;
-  for (const auto file : {sqlite::sql::claim, sqlite::sql::steps, sqlite::sql::finish, sqlite::sql::operators,
-                          sqlite::sql::reading}) {
-    const bool may_scan = file == sqlite::sql::reading;
-    for (auto at = file.find("-- name: "); at != std::string_view::npos;) {
-      const auto end = file.find('\n', at);
-      const auto next = file.find("-- name: ", end);
-      const std::string name(file.substr(at + 9, end - at - 9)),
-          text(file.substr(end, next == file.npos ? next : next - end));
-      at = next;
-      sqlite3_stmt* statement = nullptr;
-      ASSERT_EQ(sqlite3_prepare_v2(database, ("EXPLAIN QUERY PLAN " + text).c_str(), -1, &statement, nullptr),
-                SQLITE_OK)
-          << name << sqlite3_errmsg(database);
-      while (sqlite3_step(statement) == SQLITE_ROW) {
-        const std::string detail = reinterpret_cast<const char*>(sqlite3_column_text(statement, 3));
-        const bool scan = detail.starts_with("SCAN") && detail.find("USING COVERING INDEX") == detail.npos &&
-                          detail.find("CONSTANT ROW") == detail.npos;
-        EXPECT_FALSE(scan && !may_scan) << name << ": " << detail;
-        EXPECT_EQ(detail.find("AUTOMATIC"), detail.npos) << name << ": " << detail;
-        const bool all_phases = detail.starts_with("SEARCH phases") && detail.ends_with("(run_id=?)");
-        EXPECT_FALSE(all_phases && name == "phases_that_began") << "an idle worker asks this again and again";
-        ++explained;
-      }
-      sqlite3_finalize(statement);
-    }
-  }
-  EXPECT_GT(explained, 10);
-  sqlite3_close(database);
-}
-
-// Who works on a run wants what is of no phase; beside it lies a text that may have many megabytes.
-TEST_F(StoreTest, WhatIsOfNoPhaseIsReadWithoutThePlansText) {
-  const auto run = create({{"a"}});
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "UPDATE plans SET text = printf('%.*c', 5000000, 'x')", nullptr, nullptr,
-                         nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  const auto text = sqlite::store_statements().at("planned_common");
-  sqlite3_stmt* statement = nullptr;
-  ASSERT_EQ(sqlite3_prepare_v2(database, text.data(), static_cast<int>(text.size()), &statement, nullptr),
-            SQLITE_OK);
-  sqlite3_bind_text(statement, 1, run.c_str(), -1, SQLITE_STATIC);
-  ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
-  EXPECT_STREQ(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)), "c");
-  int pages = 0, most = 0;
-  ASSERT_EQ(sqlite3_db_status(database, SQLITE_DBSTATUS_CACHE_MISS, &pages, &most, 0), SQLITE_OK);
-  EXPECT_LT(pages, 20);
-  sqlite3_finalize(statement);
-  sqlite3_close(database);
 }
 
 TEST(Transition, IsATable) {
