@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 #include "os/file.h"
@@ -49,25 +50,39 @@ std::vector<Process> processes_below(int init) {
 
 struct Memory {
   std::int64_t resident = 0, own = 0;  // bytes; `own` without the pages of files and what is shared
+  bool first_has_ended = false;        // of its threads
 };
 
-// The first thread may have ended, and then has none: the others have the same.
-Memory memory_of(const Process& process) {
+// By proc(5); nothing of a thread that has ended.
+std::optional<Memory> memory_in(const std::string& folder) {
   const std::int64_t page = sysconf(_SC_PAGESIZE);
-  for (const auto& thread : process.threads) {
-    auto text = os::read_file(thread + "/statm", 4096);
-    long resident = 0, shared = 0;
-    if (text && std::sscanf(text->c_str(), "%*d %ld %ld", &resident, &shared) == 2 && resident > 0)
-      return {.resident = resident * page, .own = (resident - shared) * page};
+  const auto text = os::read_file(folder + "/statm", 4096);
+  long resident = 0, shared = 0;
+  if (!text || std::sscanf(text->c_str(), "%*d %ld %ld", &resident, &shared) != 2 || resident == 0)
+    return std::nullopt;
+  return Memory{.resident = resident * page, .own = (resident - shared) * page};
+}
+
+std::string folder_of(const Process& process) { return "/proc/" + std::to_string(process.pid); }
+
+// The first thread, which stands for the process, may have ended: the others have the same.
+Memory memory_of(const Process& process) {
+  auto memory = memory_in(folder_of(process));
+  for (std::size_t i = 0; !memory && i < process.threads.size(); ++i) {
+    memory = memory_in(process.threads[i]);
+    if (memory) memory->first_has_ended = true;
   }
-  return {};
+  return memory.value_or(Memory());
 }
 
 // What is shared counts in parts, one for each that maps it (proc(5): Pss). The kernel walks the page tables
 // for it.
 std::int64_t charged_bytes(const Process& process) {
-  auto text = os::read_file("/proc/" + std::to_string(process.pid) + "/smaps_rollup", 4096);
-  if (!text || text->empty()) return memory_of(process).resident;  // the first thread has ended: no parts
+  auto text = os::read_file(folder_of(process) + "/smaps_rollup", 4096);
+  if (!text || text->empty()) {  // the init of a sandbox may be closed to its user
+    const Memory memory = memory_of(process);
+    return memory.first_has_ended ? memory.resident : memory.own;
+  }
   std::int64_t kib = 0;
   for (const char* word : {"\nPss_Anon:", "\nPss_Shmem:"}) {
     const auto at = text->find(word);
