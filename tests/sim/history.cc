@@ -220,6 +220,7 @@ class History {
     machine_.restart(all_arrived, Dice(world_.dice.next()));
     world_.clock.reboot();
     world_.clock.advance_ms(world_.dice.below(2 * kLeaseMs));
+    store_.touch(phase_ids_);
     check();
   }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/machine.h"
 #include "sim/world.h"
@@ -206,6 +207,9 @@ class SimStore final : public store::Store {
     fences_.clear();
     touched_.clear();
   }
+
+  // Anything may have been written to them: a commit that was told to have failed may be found after all.
+  void touch(const std::vector<std::string>& phases) { touched_.insert(phases.begin(), phases.end()); }
 
   // Phases that a lease holder wrote to since this was asked last.
   std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
