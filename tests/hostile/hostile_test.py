@@ -4,6 +4,7 @@ A wall (or several, when each of them stops it alone) is switched off by PAWL_WA
 one. What can't be switched off, programs.py says why, runs outside of any sandbox.
 """
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -174,7 +175,8 @@ class Hostile(unittest.TestCase):
                 self.further.add(name)
                 while left := self.sleepers(mine):
                     for pid in left:
-                        os.kill(pid, signal.SIGKILL)
+                        with contextlib.suppress(ProcessLookupError):  # killed by the look before, and gone by now
+                            os.kill(pid, signal.SIGKILL)
 
     def sleepers(self, seconds):
         return [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
