@@ -109,9 +109,10 @@ bool DiskWatch::is_over(int init) const {
   if (named > limit_ || now.longest > std::max(limit_, at_start_.longest)) return true;
   if (init < 0) return false;
   const auto nameless = nameless_files_inside(init, inside_);
-  std::int64_t all = named;
-  for (const auto& [inode, bytes] : nameless.bytes) all += std::max(bytes, kEntryBytesMin);
-  if (all > limit_) return true;
+  std::int64_t held = 0;
+  for (const auto& [inode, bytes] : nameless.bytes) held += std::max(bytes, kEntryBytesMin);
+  // What lost its name, or got one, between the two looks was counted twice: it can't be once more.
+  if (named + held > limit_ && use().bytes - at_start_.bytes + held > limit_) return true;
   return !(now.complete && nameless.complete) && free_at_start_ - free_bytes() > limit_;
 }
 
