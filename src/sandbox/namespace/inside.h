@@ -8,8 +8,7 @@
 
 namespace pawl::sandbox {
 
-// In bytes, of `init` and everything below it. Exact when it may be more than `limit`; else without what is
-// shared.
+// In bytes, of everything below `init`. Exact when it may be more than `limit`; else without what is shared.
 std::int64_t memory_inside(int init, std::int64_t limit);
 
 // Files that have no name any more, and go on taking their part of the disk for as long as somebody has them.

@@ -233,56 +233,6 @@ TEST_P(Sandbox, SaysWhyItEnded) {
   EXPECT_EQ(run.reason, "cancelled");
 }
 
-TEST_P(Sandbox, BoundsMemory) {
-  SandboxBox box(GetParam());
-  box.spec.memory_limit_mib = 64;
-  box.spec.time_budget_seconds = 60;
-  // Keeps all that it reads. A small program: a large one, cold, would fight with its own pages for the
-  // limit.
-  const auto run = box.sh("exec tail /dev/zero");
-  // Without a cgroup, RLIMIT_DATA may make the allocation fail in the program before the watcher sees it.
-  const bool refused = run.outcome == Outcome::kExited && run.exit_code != 0 &&
-                       box.err.find("memory exhausted") != std::string::npos &&
-                       !cgroup_home().limits("memory");
-  EXPECT_TRUE(run.outcome == Outcome::kOomKilled || refused) << name(run.outcome) << box.err;
-}
-
-TEST_P(Sandbox, BoundsMemoryThatIsShared) {
-  SandboxBox box(GetParam());
-  box.spec.memory_limit_mib = 64;
-  box.spec.time_budget_seconds = 240;  // v2 takes the program's own pages from it first, again and again
-  const std::string take =
-      "import mmap, os, time; m = mmap.mmap(-1, %d << 20)\n"
-      "for i in range(0, len(m), 4096): m[i] = 1\n"
-      "os.fork(); os.fork(); time.sleep(%s)";
-  const auto python = [&](int mib, const char* seconds) {
-    char text[512];
-    std::snprintf(text, sizeof text, take.c_str(), mib, seconds);
-    return box.sh("exec python3 -c '" + std::string(text) + "'");
-  };
-  const auto run = python(300, "240");
-  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
-  const auto within = python(20, "0.5");  // once, though four map it
-  EXPECT_EQ(within.outcome, Outcome::kExited) << name(within.outcome) << within.reason << box.err;
-}
-
-TEST_P(Sandbox, BoundsMemoryOfAProcessWhoseFirstThreadHasEnded) {
-  SandboxBox box(GetParam());
-  box.spec.memory_limit_mib = 64;
-  box.spec.time_budget_seconds = 240;
-  box.spec.cmd = {"python3", "-c", R"(
-import ctypes, mmap, threading, time
-def take():
-  time.sleep(0.2)
-  m = mmap.mmap(-1, 300 << 20)
-  for i in range(0, len(m), 4096): m[i] = 1
-  time.sleep(240)
-threading.Thread(target=take).start()
-ctypes.CDLL(None).syscall(60, 0)  # exit of this thread)"};
-  const auto run = box.run();
-  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
-}
-
 TEST_P(Sandbox, BoundsProcesses) {
   SandboxBox box(GetParam());
   box.spec.pids_limit = 16;

@@ -1,0 +1,93 @@
+// What counts as a sandbox's memory, by its cgroup or by looking at its processes.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "sandbox/namespace/cgroup.h"
+#include "support/sandbox_box.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using testing::SandboxBox;
+
+class Memory : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Memory, ::testing::ValuesIn(backend_names()),
+                         [](const auto& backend) { return backend.param; });
+
+TEST_P(Memory, IsBounded) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 60;
+  // Keeps all that it reads. A small program: a large one, cold, would fight with its own pages for the
+  // limit.
+  const auto run = box.sh("exec tail /dev/zero");
+  // Without a cgroup, RLIMIT_DATA may make the allocation fail in the program before the watcher sees it.
+  const bool refused = run.outcome == Outcome::kExited && run.exit_code != 0 &&
+                       box.err.find("memory exhausted") != std::string::npos &&
+                       !cgroup_home().limits("memory");
+  EXPECT_TRUE(run.outcome == Outcome::kOomKilled || refused) << name(run.outcome) << box.err;
+}
+
+TEST_P(Memory, IsBoundedWhereItIsShared) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 240;  // v2 takes the program's own pages from it first, again and again
+  const std::string take =
+      "import mmap, os, time; m = mmap.mmap(-1, %d << 20)\n"
+      "for i in range(0, len(m), 4096): m[i] = 1\n"
+      "os.fork(); os.fork(); time.sleep(%s)";
+  const auto python = [&](int mib, const char* seconds) {
+    char text[512];
+    std::snprintf(text, sizeof text, take.c_str(), mib, seconds);
+    return box.sh("exec python3 -c '" + std::string(text) + "'");
+  };
+  const auto run = python(300, "240");
+  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
+  const auto within = python(20, "0.5");  // once, though four map it
+  EXPECT_EQ(within.outcome, Outcome::kExited) << name(within.outcome) << within.reason << box.err;
+}
+
+// It is forked, so it has what whoever started it had.
+TEST_P(Memory, IsNotWhatTheInitInherits) {
+  const std::vector<char> held(100 << 20, 'x');
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  const auto run = box.sh("sleep 0.5");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome) << run.reason << box.err << held.back();
+}
+
+TEST_P(Memory, IsBoundedInAProcessThatClosesItself) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 240;
+  box.spec.cmd = {"python3", "-c", R"(
+import ctypes, mmap, time
+ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+m = mmap.mmap(-1, 300 << 20)
+for i in range(0, len(m), 4096): m[i] = 1
+time.sleep(240))"};
+  const auto run = box.run();
+  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
+}
+
+TEST_P(Memory, IsBoundedInAProcessWhoseFirstThreadHasEnded) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 240;
+  box.spec.cmd = {"python3", "-c", R"(
+import ctypes, mmap, threading, time
+def take():
+  time.sleep(0.2)
+  m = mmap.mmap(-1, 300 << 20)
+  for i in range(0, len(m), 4096): m[i] = 1
+  time.sleep(240)
+threading.Thread(target=take).start()
+ctypes.CDLL(None).syscall(60, 0)  # exit of this thread)"};
+  const auto run = box.run();
+  EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
+}
+
+}  // namespace
+}  // namespace pawl::sandbox
