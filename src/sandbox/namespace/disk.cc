@@ -105,15 +105,19 @@ DiskWatch::DiskWatch(std::vector<WritablePath> paths, std::int64_t limit)
 bool DiskWatch::is_over(int init) const {
   if (paths_.empty()) return false;
   const Use now = use();
-  const std::int64_t named = now.bytes - at_start_.bytes;
-  if (named > limit_ || now.longest > std::max(limit_, at_start_.longest)) return true;
-  if (init < 0) return false;
-  const auto nameless = nameless_files_inside(init, inside_);
+  if (now.longest > std::max(limit_, at_start_.longest)) return true;
   std::int64_t held = 0;
-  for (const auto& [inode, bytes] : nameless.bytes) held += std::max(bytes, kEntryBytesMin);
-  // What lost its name, or got one, between the two looks was counted twice: it can't be once more.
-  if (named + held > limit_ && use().bytes - at_start_.bytes + held > limit_) return true;
-  return !(now.complete && nameless.complete) && free_at_start_ - free_bytes() > limit_;
+  bool complete = now.complete;
+  if (init >= 0) {
+    const auto nameless = nameless_files_inside(init, inside_);
+    for (const auto& [inode, bytes] : nameless.bytes) held += std::max(bytes, kEntryBytesMin);
+    complete = complete && nameless.complete;
+  }
+  const std::int64_t rest = limit_ - held;
+  // What was moved while names were looked at, or lost its name before descriptors were, was counted twice:
+  // it can't be once more.
+  if (now.bytes - at_start_.bytes > rest && use().bytes - at_start_.bytes > rest) return true;
+  return init >= 0 && !complete && free_at_start_ - free_bytes() > limit_;
 }
 
 DiskWatch::Use DiskWatch::use() const {

@@ -107,6 +107,19 @@ for i in range(300):
   EXPECT_EQ(python(kSent), Outcome::kDiskLimit);
 }
 
+// Deeper than it is looked for.
+TEST_P(Disk, CountsWhatLiesDeep) {
+  constexpr const char* kDeep = R"(
+for i in range(300):
+  os.mkdir('d')
+  os.chdir('d')
+for i in range(300):
+  with open(str(i), 'wb') as one:
+    one.write(os.urandom(3 << 20))
+    os.fsync(one.fileno()))";
+  EXPECT_EQ(python(kDeep), Outcome::kDiskLimit);
+}
+
 TEST_P(Disk, CountsWhatItsOwnerMayNotLookInto) {
   for (const char* mode : {"0", "0400", "0100"}) {
     SandboxBox box(GetParam());
