@@ -136,6 +136,7 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   // One thread, which gets and gives back some megabytes a history: nothing of them goes back to the system.
   sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // what a schema and all statements need
   sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 256);  // pages, in one piece a connection
   mallopt(M_TRIM_THRESHOLD, 1 << 30);

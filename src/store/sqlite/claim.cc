@@ -26,16 +26,22 @@ Result<std::optional<Candidate>> SqliteStore::quick_candidate_of(const std::stri
   PAWL_TRY(const auto open, open_tier(run_id));
   if (!open) return Candidate{};
   const bool has_process = request.owner.find('/') != std::string::npos && !request.mono_id.empty();
-  if (!open->parallel || !has_process || planted("lease_by_wall_clock")) return candidate_of(run_id, request);
-  PAWL_TRY(auto found, candidate_among_ours(run_id, *open, request));
-  if (!found || found->phase) return found;
-  return candidate_of(run_id, request);
+  if (open->parallel && has_process && !planted("lease_by_wall_clock")) {
+    PAWL_TRY(auto found, candidate_among_ours(run_id, *open, request));
+    if (!found || found->phase) return found;
+  }
+  return candidate_from(run_id, *open, request);
 }
 
 Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
   PAWL_TRY(const auto open, open_tier(run_id));
   if (!open) return Candidate{};
-  PAWL_TRY(auto found, candidate_in_tier(run_id, *open, request));
+  return candidate_from(run_id, *open, request);
+}
+
+Result<Candidate> SqliteStore::candidate_from(const std::string& run_id, const TierRow& open,
+                                              const ClaimRequest& request) {
+  PAWL_TRY(auto found, candidate_in_tier(run_id, open, request));
   if (found.phase) return found;
   PAWL_TRY(auto began, candidate_that_began(run_id, request));
   return began.phase ? began : found;

@@ -155,6 +155,8 @@ class SqliteStore : public Store {
   // --- claim
   Result<std::optional<TierRow>> open_tier(const std::string& run_id);
   // `not_ours`: of what other workers of the caller's process hold, nothing is read.
+  Result<Candidate> candidate_from(const std::string& run_id, const TierRow& open,
+                                   const ClaimRequest& request);
   Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
                                       const ClaimRequest& request);
   // A tier of which other workers of the caller's process, who are alive, may hold many phases: of those it
