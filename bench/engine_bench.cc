@@ -75,12 +75,12 @@ class NoObjects final : public workspace::ObjectStore {
     return std::vector<workspace::File>();
   }
   Result<workspace::Workspaces::Filtered> without_protected(const std::string&, const std::string&,
-                                                            const std::string&,
+                                                            const std::vector<std::string>&,
                                                             const std::vector<std::string>&) override {
     return workspace::Workspaces::Filtered();
   }
-  Result<std::string> merge(const std::string&, const std::vector<std::string>&) override {
-    return std::string();
+  Result<std::vector<std::string>> stack(const std::string&, const std::vector<std::string>&) override {
+    return std::vector<std::string>();
   }
   Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) override {
@@ -90,7 +90,7 @@ class NoObjects final : public workspace::ObjectStore {
                                            std::size_t) const override {
     return std::vector<std::string>();
   }
-  Status each_change(const std::string&, const std::string&, const std::string&, bool,
+  Status each_change(const std::string&, const std::vector<std::string>&, const std::string&, bool,
                      const std::function<Status(const FileChange&)>&) const override {
     return {};
   }

@@ -50,7 +50,7 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Plan
     PAWL_TRY(auto run, sandbox::run_from_json(json));
     attempt.results_[row.step_index] = std::move(run);
   }
-  PAWL_OK(attempt.merge_base());
+  PAWL_OK(attempt.stack_base());
   // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
   PAWL_OK(attempt.after_agent());
   return attempt;
@@ -61,8 +61,8 @@ const PlannedStep* Attempt::step_at(std::int64_t index) const {
   return step == steps_.end() ? nullptr : &*step;
 }
 
-Status Attempt::merge_base() {
-  PAWL_TRY(base_layer_, world_.objects.merge(claim_->run.base_id, claim_->attempt.base_layers));
+Status Attempt::stack_base() {
+  PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, claim_->attempt.base_layers));
   return {};
 }
 
@@ -70,7 +70,7 @@ Status Attempt::renew_layers() {
   const auto gone = [this](const std::string& layer) {
     return !layer.empty() && !world_.objects.has_layer(layer);
   };
-  if (gone(base_layer_)) PAWL_OK(merge_base());
+  if (std::ranges::any_of(base_stack_, gone)) PAWL_OK(stack_base());
   if (gone(gate_layer_)) PAWL_OK(filter_agent_layer());
   return {};
 }
@@ -79,7 +79,7 @@ Status Attempt::filter_agent_layer() {
   gate_layer_ = agent_layer();
   if (gate_layer_.empty() || plan_->protect.empty()) return {};
   PAWL_TRY(auto filtered,
-           world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_layer_, plan_->protect));
+           world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_stack_, plan_->protect));
   gate_layer_ = filtered.layer_id;
   protected_changes_ = std::move(filtered.protected_changes);
   return {};
@@ -106,7 +106,7 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
     policy = policy_ = *std::move(parsed.policy);
   }
   gates::PolicyCheck check(policy);
-  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_layer_, layer, plan_->policy.has_value(),
+  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, plan_->policy.has_value(),
                                      [&](const FileChange& change) -> Status {
                                        check.see(change);
                                        return {};
@@ -301,7 +301,7 @@ std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
   if (step.role == StepRole::kBaseline) return layers;
   // A hook sees what this attempt started from: what its agent left could lie to it.
   if (step.role == StepRole::kGate && !gate_layer_.empty()) layers.push_back(gate_layer_);
-  if (!base_layer_.empty()) layers.push_back(base_layer_);
+  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
   return layers;
 }
 

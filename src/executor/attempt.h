@@ -94,7 +94,7 @@ class Attempt {
 
  private:
   Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode);
-  Status merge_base();
+  Status stack_base();
   Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
@@ -132,9 +132,9 @@ class Attempt {
   std::int64_t episode_;
   std::vector<PlannedStep> steps_;
   Results results_;
-  std::string base_layer_;   // the accepted layers, merged
-  bool agent_seen_ = false;  // whether the three below are known
-  std::string gate_layer_;   // the agent's layer without protected paths
+  std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
+  bool agent_seen_ = false;              // whether the three below are known
+  std::string gate_layer_;               // the agent's layer without protected paths
   std::vector<std::string> protected_changes_;
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one

@@ -83,6 +83,22 @@ Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
   return changes;
 }
 
+Status add_folders_between(const View& below, Changes& changes) {
+  std::map<std::string, std::string> trees;  // of folders that no change names: the one they would come from
+  for (const auto& [path, change] : changes)
+    for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+      if (auto folder = path.substr(0, slash); !changes.contains(folder))
+        trees.try_emplace(std::move(folder), change.tree);
+  for (const auto& [folder, tree] : trees) {
+    struct stat ours {};
+    if (lstat(os::join(tree, folder).c_str(), &ours) != 0 || !below.has_folder(folder)) continue;
+    PAWL_TRY(auto theirs, entry_of(*below.find(folder), folder));
+    if (S_ISDIR(ours.st_mode) && (ours.st_mode & 0777U) != theirs.mode)
+      changes[folder] = {.entry = std::move(theirs), .tree = tree};
+  }
+  return {};
+}
+
 Result<std::string> keep_changes(const std::string& folder, const Changes& changes) {
   if (changes.empty()) return std::string();
   PAWL_TRY(const std::string temporary, make_temporary(folder));

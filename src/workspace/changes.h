@@ -22,6 +22,11 @@ using Changes = std::map<std::string, Change>;  // by path
 Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
                            const std::vector<std::string>& layers);
 
+// Adds the folders on the way to a change that `below` shows with other permissions than the tree of the
+// change: overlayfs shows those of the topmost tree that has the folder, and the trees of layers that were
+// made beside each other do not know each other's.
+Status add_folders_between(const View& below, Changes& changes);
+
 // Makes a layer of changes, durably, with hard links. "" when there are none.
 Result<std::string> keep_changes(const std::string& folder, const Changes& changes);
 

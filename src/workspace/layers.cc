@@ -1,4 +1,4 @@
-// Layers as wholes: merging, what is protected, what two have in common.
+// Layers as wholes: what is protected, what two have in common.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -54,19 +54,10 @@ Result<Workspaces::Filtered> Workspaces::without_protected(const std::string& la
   return Filtered{.layer_id = id, .protected_changes = std::move(taken)};
 }
 
-Result<std::string> Workspaces::merge(const std::string& base_id, const std::vector<std::string>& layers) {
-  if (layers.size() < 2) return layers.empty() ? std::string() : layers.front();
-  PAWL_TRY(const auto changes, changes_of(*this, View({base_tree(base_id)}), layers));
-  return keep_changes(folder_, changes);
-}
-
 Result<std::string> Workspaces::deletion_of(const std::string& base_id,
                                             const std::vector<std::string>& layers,
                                             const std::vector<std::string>& patterns) const {
-  std::vector<std::string> trees;
-  for (const auto& layer : layers) trees.push_back(layer_tree(layer));
-  trees.push_back(base_tree(base_id));
-  const View view(std::move(trees));
+  const View view(trees_of(base_id, layers));
   Changes changes;
   const auto remove = [&](const std::string& path) {
     const auto full = *view.find(path);

@@ -28,17 +28,18 @@ class ObjectStore {  // thread-safe
   virtual Result<std::vector<File>> files_of(const std::string& layer_id,
                                              const std::vector<std::string>& patterns,
                                              std::uint64_t bytes_max, std::size_t most) const = 0;
-  // Protected paths are judged in the view of the base and of `base_layer`, one merged layer or "".
+  // Protected paths are judged in the view of the base and of the layers `below`, topmost first.
   virtual Result<Workspaces::Filtered> without_protected(const std::string& layer_id,
                                                          const std::string& base_id,
-                                                         const std::string& base_layer,
+                                                         const std::vector<std::string>& below,
                                                          const std::vector<std::string>& protect) = 0;
-  virtual Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers) = 0;
+  virtual Result<std::vector<std::string>> stack(const std::string& base_id,
+                                                 const std::vector<std::string>& layers) = 0;
   virtual Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
                                           const std::vector<std::string>& patterns) = 0;
   virtual Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                                    std::size_t most) const = 0;
-  virtual Status each_change(const std::string& base_id, const std::string& base_layer,
+  virtual Status each_change(const std::string& base_id, const std::vector<std::string>& below,
                              const std::string& layer, bool contents,
                              const std::function<Status(const FileChange&)>& visit) const = 0;
   virtual Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,

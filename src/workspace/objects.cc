@@ -77,8 +77,8 @@ Result<std::vector<Entry>> read_manifest(const std::string& folder, std::string_
 
 Result<Workspaces> Workspaces::open(std::string folder) {
   const std::string ignore = os::join(folder, ".gitignore");
-  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "tmp"))) {
-    for (const std::string_view kind : {"blobs", "bases", "layers", "git", "tmp"})
+  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "merges"))) {
+    for (const std::string_view kind : {"blobs", "bases", "layers", "git", "tmp", "merges"})
       PAWL_OK(os::make_folders(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }
@@ -140,6 +140,14 @@ std::int64_t bytes_on_disk(const std::string& path) {
   return bytes;
 }
 
+std::vector<std::string> Workspaces::trees_of(const std::string& base_id,
+                                              const std::vector<std::string>& layers) const {
+  std::vector<std::string> out;
+  for (const auto& layer : layers) out.push_back(layer_tree(layer));
+  out.push_back(base_tree(base_id));
+  return out;
+}
+
 bool Workspaces::has_layer(const std::string& layer_id) const { return os::is_folder(layer_tree(layer_id)); }
 
 Result<Hold> Workspaces::hold() const {
@@ -171,6 +179,7 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
   };
   PAWL_OK(add("bases", out.bases));
   PAWL_OK(add("layers", out.layers));
+  PAWL_OK(add("merges", out.merges));  // of layers that go, as a rule: what no row names
   const std::string blobs = object_folder(folder_, "blobs");
   PAWL_TRY(const auto shards, os::list_folder(blobs));
   for (const auto& shard : shards) {

@@ -6,6 +6,7 @@
 //   layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0 devices);
 //                                       id = BLAKE3 of the manifest
 //   git/<tree>                      a cache: the base of a git tree that was taken before
+//   merges/<key>                    a cache: the layer that a row of accepted layers was merged to before
 // Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,
 // so nothing in them is believed and no symlink is followed. Functions here are thread-safe and safe between
 // processes unless they say otherwise.
@@ -70,7 +71,7 @@ struct Hold {
 
 // What gc takes away: paths.
 struct Garbage {
-  std::vector<std::string> bases, layers, blobs, temporaries;
+  std::vector<std::string> bases, layers, blobs, merges, temporaries;
 };
 
 // What lies at `path` takes on its disk.
@@ -116,6 +117,8 @@ class Workspaces {
   Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {});
   std::string base_tree(const std::string& base_id) const;  // the folder to use as the lowest lower
   std::string layer_tree(const std::string& layer_id) const;
+  // Of the base and of `layers`, both topmost first: all lowers, in their order.
+  std::vector<std::string> trees_of(const std::string& base_id, const std::vector<std::string>& layers) const;
 
   // --- layers
   // Turns what a sandbox left in `upper` into a layer, durably: normalises (opaque folders, whiteouts of what
@@ -138,9 +141,14 @@ class Workspaces {
   };
   Result<Filtered> without_protected(const std::string& layer_id, const std::vector<std::string>& lower,
                                      const std::vector<std::string>& protect);
-  // One layer that has the effect of `layers` (topmost first) on the base. With fewer than two it is that
-  // layer or "".
-  Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers);
+  // One layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""
+  // when there is none. Merging what merges gave is the same, byte for byte, as merging all at once.
+  Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& below,
+                            const std::vector<std::string>& layers);
+  // A few layers, topmost first, that have the effect of `layers` (topmost first) on the base; which ones
+  // follows from the arguments alone. What was merged before is found again: one more layer costs the merge
+  // of a few small ones, however many lie below.
+  Result<std::vector<std::string>> stack(const std::string& base_id, const std::vector<std::string>& layers);
   // A layer that deletes what base + `layers` (topmost first) have at `patterns`: files and links, and where
   // a pattern has no * or ?, also a folder. "" when there is nothing. A pattern costs what lies below its
   // part without * and ?.
@@ -149,11 +157,12 @@ class Workspaces {
   // Paths that both layers change (also a folder of one that the other replaces), sorted, at most `most`.
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const;
-  // What `layer` does to the files and links of base + `base_layer` (merged, or ""), in the order of their
+  // What `layer` does to the files and links of base + `below` (topmost first), in the order of their
   // paths, without those that end as they were. `contents`: read them, up to kPolicyReadMax each, and compare
   // lines as git does. What a change refers to lives until visit() returns; an error of visit() ends it.
-  Status each_change(const std::string& base_id, const std::string& base_layer, const std::string& layer,
-                     bool contents, const std::function<Status(const FileChange&)>& visit) const;
+  Status each_change(const std::string& base_id, const std::vector<std::string>& below,
+                     const std::string& layer, bool contents,
+                     const std::function<Status(const FileChange&)>& visit) const;
   // Content id of any file or folder of the host, as a base id is computed: what a spec hash binds. Nothing
   // is kept.
   Result<std::string> content_id(const std::string& path) const;

@@ -28,18 +28,17 @@ class SimObjects final : public workspace::ObjectStore {
     return out;
   }
   Result<workspace::Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string&,
-                                                            const std::string&,
+                                                            const std::vector<std::string>&,
                                                             const std::vector<std::string>&) override {
     workspace::Workspaces::Filtered out{.layer_id = layer_id};
     // By the layer, not by the dice: the same layer is judged again after a crash.
     if (std::hash<std::string>()(layer_id) % 10 == 0) out.protected_changes.emplace_back("test/one");
     return out;
   }
-  Result<std::string> merge(const std::string&, const std::vector<std::string>& layers) override {
-    world_.pass("merge");
-    std::string out;
-    for (const auto& layer : layers) out += layer + "+";
-    return out;
+  Result<std::vector<std::string>> stack(const std::string&,
+                                         const std::vector<std::string>& layers) override {
+    world_.pass("stack");
+    return layers;
   }
   Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) override {
@@ -50,7 +49,7 @@ class SimObjects final : public workspace::ObjectStore {
     if (std::hash<std::string>()(a + b) % 3 == 0) return std::vector<std::string>{"file"};
     return std::vector<std::string>();
   }
-  Status each_change(const std::string&, const std::string&, const std::string& layer, bool,
+  Status each_change(const std::string&, const std::vector<std::string>&, const std::string& layer, bool,
                      const std::function<Status(const FileChange&)>& visit) const override {
     if (layer.empty()) return {};
     return visit(

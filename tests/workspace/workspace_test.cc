@@ -78,7 +78,7 @@ class WorkspaceTest : public ::testing::Test {
   }
 
   // What each_change() says, a line each.
-  std::vector<std::string> changes(const std::string& id, const std::string& base_layer = "",
+  std::vector<std::string> changes(const std::string& id, const std::vector<std::string>& below = {},
                                    bool contents = true) {
     std::vector<std::string> out;
     const auto version = [](const std::optional<FileVersion>& one) {
@@ -86,8 +86,8 @@ class WorkspaceTest : public ::testing::Test {
       return (one->is_link ? "link " + std::string(one->content) : std::to_string(one->size)) +
              (one->is_executable ? "x" : "") + (one->is_binary ? "b" : "");
     };
-    const auto seen = workspaces_->each_change(
-        base_.base_id, base_layer, id, contents, [&](const FileChange& change) -> Status {
+    const auto seen =
+        workspaces_->each_change(base_.base_id, below, id, contents, [&](const FileChange& change) -> Status {
           std::string line = change.path + ": " + version(change.before) + " > " + version(change.after);
           for (const auto& added : change.added)
             line += " +" + std::to_string(added.number) + ":" + std::string(added.text);
@@ -168,7 +168,7 @@ TEST_F(WorkspaceTest, LayersAddUp) {
   const auto second = layer("mkdir dir; echo fresh > dir/new; rm added; echo 2 >> text", {first});
   const std::string both = "rm -r dir; mkdir dir; echo fresh > dir/new; printf '1\\n2\\n' >> text";
   expect_patch_gives({second, first}, both);
-  const auto merged = workspaces_->merge(base_.base_id, {second, first});
+  const auto merged = workspaces_->merge(base_.base_id, {}, {second, first});
   ASSERT_TRUE(merged) << merged.error().message;
   expect_patch_gives({*merged}, both);
   const auto step = *workspaces_->diff(base_.base_id, {first}, {second, first});
@@ -442,7 +442,7 @@ TEST_F(WorkspaceTest, DeletesWhatPatternsName) {
   EXPECT_EQ(deleted({"out/deep"}), Paths{"out/deep"}) << "a folder where a report should be";
   EXPECT_EQ(deleted({"nothing", "none/*.xml", "text/*"}), Paths{});
   const auto id = *workspaces_->deletion_of(base_.base_id, {below}, {"out/a.xml", "text"});
-  EXPECT_EQ(changes(id, below), (Paths{"out/a.xml: 2 > - -1", "text: 14 > - -3"}));
+  EXPECT_EQ(changes(id, {below}), (Paths{"out/a.xml: 2 > - -1", "text: 14 > - -3"}));
 }
 
 TEST_F(WorkspaceTest, TellsWhatALayerDoesToEachFile) {
@@ -455,9 +455,9 @@ TEST_F(WorkspaceTest, TellsWhatALayerDoesToEachFile) {
                                       "dir/other: 5 > - -1", "doomed: 2 > - -1", "link: link text > link dir",
                                       "new: - > 3b", "same: - > 4 +1:same",
                                       "text: 14 > 17 +2:2 +3:three +4:four -2", "tool: 4x > 4"}));
-  EXPECT_EQ(changes(id, "", false).size(), 9U) << "by its paths alone";
+  EXPECT_EQ(changes(id, {}, false).size(), 9U) << "by its paths alone";
   const auto second = layer("printf same > same && printf more >> same && echo x > doomed", {id});
-  EXPECT_EQ(changes(second, id),
+  EXPECT_EQ(changes(second, {id}),
             (std::vector<std::string>{"doomed: - > 2 +1:x", "same: 4 > 8 +1:samemore -1"}));
   EXPECT_TRUE(changes("").empty());
 }
@@ -465,7 +465,7 @@ TEST_F(WorkspaceTest, TellsWhatALayerDoesToEachFile) {
 TEST_F(WorkspaceTest, AFileThatEndsAsItWasIsNoChange) {
   const auto first = layer("echo changed > text");
   const auto second = layer("printf 'one\\ntwo\\nthree\\n' > text", {first});
-  const auto merged = *workspaces_->merge(base_.base_id, {second, first});
+  const auto merged = *workspaces_->merge(base_.base_id, {}, {second, first});
   EXPECT_TRUE(merged.empty() || changes(merged).empty());
 }
 

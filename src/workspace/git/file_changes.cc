@@ -88,13 +88,11 @@ Status visit_one(const std::string& path, const std::optional<GitFile>& from,
 
 }  // namespace
 
-Status Workspaces::each_change(const std::string& base_id, const std::string& base_layer,
+Status Workspaces::each_change(const std::string& base_id, const std::vector<std::string>& below,
                                const std::string& layer, bool contents,
                                const std::function<Status(const FileChange&)>& visit) const {
   if (layer.empty()) return {};
-  std::vector<std::string> trees{base_tree(base_id)};
-  if (!base_layer.empty()) trees.insert(trees.begin(), layer_tree(base_layer));
-  const View lower(std::move(trees));
+  const View lower(trees_of(base_id, below));
   PAWL_TRY(const auto changes, changes_of(*this, lower, {layer}));
   PAWL_TRY(const auto files, git_files(lower, changes));
   for (const auto& [path, file] : files)

@@ -39,16 +39,14 @@ class DiskObjects final : public ObjectStore {
   }
 
   Result<Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string& base_id,
-                                                 const std::string& base_layer,
+                                                 const std::vector<std::string>& below,
                                                  const std::vector<std::string>& protect) override {
-    std::vector<std::string> lower;
-    if (!base_layer.empty()) lower.push_back(kept_.layer_tree(base_layer));
-    lower.push_back(kept_.base_tree(base_id));
-    return kept_.without_protected(layer_id, lower, protect);
+    return kept_.without_protected(layer_id, kept_.trees_of(base_id, below), protect);
   }
 
-  Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& layers) override {
-    return kept_.merge(base_id, layers);
+  Result<std::vector<std::string>> stack(const std::string& base_id,
+                                         const std::vector<std::string>& layers) override {
+    return kept_.stack(base_id, layers);
   }
 
   Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
@@ -61,9 +59,10 @@ class DiskObjects final : public ObjectStore {
     return kept_.overlap(a, b, most);
   }
 
-  Status each_change(const std::string& base_id, const std::string& base_layer, const std::string& layer,
-                     bool contents, const std::function<Status(const FileChange&)>& visit) const override {
-    return kept_.each_change(base_id, base_layer, layer, contents, visit);
+  Status each_change(const std::string& base_id, const std::vector<std::string>& below,
+                     const std::string& layer, bool contents,
+                     const std::function<Status(const FileChange&)>& visit) const override {
+    return kept_.each_change(base_id, below, layer, contents, visit);
   }
 
   Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,

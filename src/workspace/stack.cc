@@ -1,0 +1,101 @@
+// Many layers as a few. Four that lie on each other are merged to one, four of these to a larger one, and so
+// on: a file is linked once for each power of four, never once for each layer that is put on top (ext4 allows
+// 65,000 links), and overlayfs gets at most three trees a power (it takes 500).
+#include <algorithm>
+
+#include "base/hash.h"
+#include "os/file.h"
+#include "workspace/changes.h"
+#include "workspace/objects.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::size_t kMergedAtOnce = 4;
+
+class Stack {
+ public:
+  // `layers`: topmost first.
+  Stack(Workspaces& workspaces, const std::string& base_id, const std::vector<std::string>& layers)
+      : workspaces_(workspaces), base_id_(base_id), layers_(layers.rbegin(), layers.rend()) {
+    names_.reserve(layers_.size() + 1);
+    names_.push_back(base_id);
+    for (const auto& layer : layers_) names_.push_back(blake3_hex(names_.back() + layer));
+  }
+
+  Result<std::vector<std::string>> make() const {
+    std::size_t size = 1;
+    while (size * kMergedAtOnce <= layers_.size()) size *= kMergedAtOnce;
+    std::vector<std::string> out;
+    for (std::size_t begin = 0; begin < layers_.size(); begin += size) {
+      while (size > layers_.size() - begin) size /= kMergedAtOnce;
+      PAWL_TRY(auto merged, merge(begin, size, out));
+      if (!merged.empty()) out.insert(out.begin(), std::move(merged));
+    }
+    return out;
+  }
+
+ private:
+  // The file that says what `size` layers from `begin` on were merged to. Its name binds what lies below.
+  std::string known_path(std::size_t begin, std::size_t size) const {
+    return os::join(object_folder(workspaces_.folder(), "merges"),
+                    blake3_hex(names_[begin + size] + "/" + std::to_string(size)));
+  }
+
+  std::optional<std::string> known(std::size_t begin, std::size_t size) const {
+    auto id = os::read_file(known_path(begin, size), kHashHexSize);
+    // Not there, torn by a power cut, or gc took the layer.
+    if (!id || (*id != kNothing && !(is_hash(*id) && workspaces_.has_layer(*id)))) return std::nullopt;
+    return *id == kNothing ? std::string() : *id;
+  }
+
+  // Topmost first: what is known of those layers, as large as it is, and the layers of which nothing is.
+  std::vector<std::string> parts(std::size_t begin, std::size_t size) const {
+    if (size == 1) return {layers_[begin]};
+    std::vector<std::string> out;
+    const std::size_t part = size / kMergedAtOnce;
+    for (std::size_t at = begin + size; at > begin; at -= part) {
+      const auto merged = part == 1 ? std::nullopt : known(at - part, part);
+      if (merged && !merged->empty()) out.push_back(*merged);
+      if (!merged) std::ranges::copy(parts(at - part, part), std::back_inserter(out));
+    }
+    return out;
+  }
+
+  Result<std::string> merge(std::size_t begin, std::size_t size,
+                            const std::vector<std::string>& below) const {
+    if (size == 1) return workspaces_.merge(base_id_, below, {layers_[begin]});
+    if (auto merged = known(begin, size)) return *std::move(merged);
+    PAWL_TRY(auto merged, workspaces_.merge(base_id_, below, parts(begin, size)));
+    PAWL_OK(os::write_atomically(known_path(begin, size), merged.empty() ? kNothing : merged));
+    return merged;
+  }
+
+  static constexpr std::string_view kNothing = "nothing";  // layers that undo each other
+
+  Workspaces& workspaces_;
+  const std::string& base_id_;
+  const std::vector<std::string> layers_;  // the lowest first
+  std::vector<std::string> names_;         // the i-th names the base and the i lowest layers
+};
+
+}  // namespace
+
+Result<std::string> Workspaces::merge(const std::string& base_id, const std::vector<std::string>& below,
+                                      const std::vector<std::string>& layers) {
+  if (layers.empty()) return std::string();
+  const View view(trees_of(base_id, below));
+  PAWL_TRY(auto changes, changes_of(*this, view, layers));
+  const std::size_t named = changes.size();
+  PAWL_OK(add_folders_between(view, changes));
+  if (layers.size() == 1 && changes.size() == named) return layers.front();
+  return keep_changes(folder_, changes);
+}
+
+Result<std::vector<std::string>> Workspaces::stack(const std::string& base_id,
+                                                   const std::vector<std::string>& layers) {
+  return Stack(*this, base_id, layers).make();
+}
+
+}  // namespace pawl::workspace
