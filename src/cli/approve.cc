@@ -40,7 +40,8 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
   }
   PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
   if (work.what.layer.empty() || plan.protect.empty()) return work;
-  PAWL_TRY(const auto below, objects.stack(run.base_id, newest->base_layers));
+  PAWL_TRY(const auto accepted, state.store->base_layers(*newest));
+  PAWL_TRY(const auto below, objects.stack(run.base_id, accepted));
   PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, below, plan.protect));
   work.what.layer = filtered.layer_id;
   work.left_out = std::move(filtered.protected_changes);

@@ -21,9 +21,9 @@ std::vector<std::string> paths_inside(const Evidence& evidence) {
 
 Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to) {
   if (!evidence.agent_layer.empty()) {
-    std::vector<std::string> after = evidence.base_layers;
+    std::vector<std::string> after = evidence.below;
     after.insert(after.begin(), evidence.agent_layer);
-    PAWL_TRY(auto patch, world.objects.diff(base_id, evidence.base_layers, after));
+    PAWL_TRY(auto patch, world.objects.diff(base_id, evidence.below, after));
     to.push_back({.path = "evidence/previous.patch", .bytes = std::move(patch)});
   }
   for (const auto& log : evidence.logs) {
@@ -45,7 +45,11 @@ bool of_kept_episode(const store::StepRow& step, std::span<const store::EpisodeR
 Result<Context> agent_context(const World& world, const store::Claim& claim) {
   Context context;
   if (!claim.previous || claim.previous->feedback.empty()) return context;
-  Evidence evidence{.agent_layer = claim.previous->agent_layer, .base_layers = claim.previous->base_layers};
+  Evidence evidence{.agent_layer = claim.previous->agent_layer};
+  if (!evidence.agent_layer.empty()) {
+    PAWL_TRY(const auto layers, world.store.base_layers(*claim.previous));
+    PAWL_TRY(evidence.below, world.objects.stack(claim.run.base_id, layers));
+  }
   PAWL_TRY(const auto steps, world.store.steps(claim.run.run_id, claim.phase.phase_id));
   std::vector<store::EpisodeRow> episodes;
   if (std::ranges::any_of(steps, [](const auto& step) { return step.episode > 0; })) {

@@ -12,8 +12,8 @@ namespace pawl::executor {
 
 // What an attempt left for whoever reads it next.
 struct Evidence {
-  std::string agent_layer;               // "" when its agent changed nothing
-  std::vector<std::string> base_layers;  // that it worked on
+  std::string agent_layer;         // "" when its agent changed nothing
+  std::vector<std::string> below;  // the layers that it worked on, topmost first
   struct Log {
     std::string label, blob;
   };

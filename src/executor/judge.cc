@@ -98,7 +98,7 @@ Attempt::GateEnd Attempt::gate_end(const std::string& gate_id) const {
 }
 
 Evidence Attempt::evidence() const {
-  Evidence out{.base_layers = claim_->attempt.base_layers};
+  Evidence out{.below = base_stack_};
   out.agent_layer = agent_layer();
   for (const auto& step : steps_) {
     const auto run = results_.find(step.index);
@@ -180,9 +180,9 @@ Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) const 
 Result<std::int64_t> Attempt::changed_lines() const {
   const std::string layer = agent_layer();
   if (layer.empty()) return 0;
-  std::vector<std::string> after = claim_->attempt.base_layers;
+  std::vector<std::string> after = base_stack_;
   after.insert(after.begin(), layer);
-  PAWL_TRY(const auto patch, world_.objects.diff(claim_->run.base_id, claim_->attempt.base_layers, after));
+  PAWL_TRY(const auto patch, world_.objects.diff(claim_->run.base_id, base_stack_, after));
   return lines_changed_by(patch);
 }
 

@@ -66,8 +66,11 @@ struct AttemptRow {
   std::int64_t number = 0;  // = attempts_total when it was reserved; N of labels
   std::int64_t revision = 0;
   std::string model;
-  std::vector<std::string>
-      base_layers;          // accepted layers that it works on, topmost first; fixed at the reservation
+  // It works on what was accepted up to there, without its own tier's and later ones' unless
+  // `base_has_own_tier`; fixed at the reservation. Which layers these are, Store::base_layers() says: what is
+  // accepted never changes.
+  std::int64_t base_merge_seq = 0;
+  bool base_has_own_tier = false;
   std::string agent_layer;  // what its agent changed; "" before, or when nothing
   std::string started_at, ended_at;
   bool finished = false;

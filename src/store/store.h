@@ -417,6 +417,8 @@ class Store {
                                                    const std::string& phase_id) = 0;
   virtual Result<std::vector<StepRow>> open_steps() = 0;  // of all runs: what gc must not touch
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
+  // The layers that an attempt works on, topmost first.
+  virtual Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) = 0;
   virtual Result<std::vector<std::string>> chains(
       const std::string& run_id) = 0;  // "" first, then by phase order
   // Rows of one chain in order, at most `most`, from `first_seq`.

@@ -173,6 +173,9 @@ class SimStore final : public store::Store {
   Result<std::vector<store::LayerRow>> accepted_layers(const std::string& run_id) override {
     return real().accepted_layers(run_id);
   }
+  Result<std::vector<std::string>> base_layers(const store::AttemptRow& attempt) override {
+    return real().base_layers(attempt);
+  }
   Result<std::vector<std::string>> chains(const std::string& run_id) override {
     return real().chains(run_id);
   }

@@ -358,9 +358,10 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
-  EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
-            (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
-                                      "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts"}));
+  EXPECT_EQ(
+      schema_status("sqlite:" + path_)->pending,
+      (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents", "episodes",
+                                "cost", "owed", "plans", "wide_rows", "plan_texts", "base_places"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);

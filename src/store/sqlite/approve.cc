@@ -6,19 +6,19 @@
 namespace pawl::store::sqlite {
 
 Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps) {
-  std::vector<std::string> built_upon;
+  AttemptRow attempt;
   {
     PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, query.next());
     if (!row) return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " has no attempt to approve");
-    PAWL_TRY(auto attempt, read_attempt(query));
+    PAWL_TRY(attempt, read_attempt(query));
     if (attempt.attempt_id != what.attempt_id)
       return fail(ErrorKind::kConflict, "the newest attempt of " + phase.phase_id + " is " +
                                             attempt.attempt_id + ", not " + what.attempt_id + "; look again");
-    built_upon = std::move(attempt.base_layers);
   }
   if (what.layer.empty()) return {};
+  PAWL_TRY(const auto built_upon, base_layers(attempt));
   PAWL_TRY(const auto accepted, accepted_layers(phase.run_id));
   for (const auto& other : accepted)
     if (!other.layer_id.empty() && std::ranges::find(built_upon, other.layer_id) == built_upon.end() &&

@@ -220,9 +220,9 @@ Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
   return best;
 }
 
-Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& phase) {
+Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
-  bool own_tier = !tier_row.parallel;
+  attempt.base_has_own_tier = !tier_row.parallel;
   if (tier_row.parallel && phase.attempts_total > 1) {
     // Phases of a parallel tier start from the same base; one that was sent back for an overlap starts from
     // what is accepted by now, or it would overlap for ever.
@@ -230,20 +230,17 @@ Result<std::vector<std::string>> SqliteStore::base_layers_for(const PhaseRow& ph
     previous.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, previous.next());
     if (row) {
-      PAWL_TRY(const auto attempt, read_attempt(previous));
-      own_tier = std::ranges::any_of(attempt.failing_signals,
-                                     [](const auto& key) { return key.ends_with(".merge"); });
+      PAWL_TRY(const auto before, read_attempt(previous));
+      attempt.base_has_own_tier = std::ranges::any_of(
+          before.failing_signals, [](const auto& key) { return key.ends_with(".merge"); });
     }
   }
-  std::vector<std::string> layers;
-  if (!own_tier && phase.tier_index == 0) return layers;
-  PAWL_TRY(auto query, connection_->query("accepted_layers_newest_first"));
+  PAWL_TRY(auto query, connection_->query("newest_merge_seq"));
   query.bind(phase.run_id);
-  for (;;) {
-    PAWL_TRY(const bool row, query.next());
-    if (!row) return layers;
-    if (own_tier || query.number(1) < phase.tier_index) layers.push_back(query.text(0));
-  }
+  PAWL_TRY(const bool row, query.next());
+  PAWL_CHECK(row);
+  attempt.base_merge_seq = query.number(0);
+  return {};
 }
 
 Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
@@ -261,15 +258,15 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, con
   attempt.attempt_id = phase.phase_id + "." + std::to_string(attempt.number);
   attempt.revision = phase.revision;
   if (request.model_of_attempt) attempt.model = request.model_of_attempt(claim, phase.escalation_level + 1);
-  PAWL_TRY(attempt.base_layers, base_layers_for(phase));
+  PAWL_OK(fix_base(phase, attempt));
   attempt.started_at = rfc3339(request.now);
   attempt.executor = request.owner;
-  const std::string layers = canonical(Json(attempt.base_layers));
   PAWL_TRY(auto insert, connection_->query("insert_attempt"));
   insert.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.attempt_id);
   insert.bind(attempt.revision)
       .bind(attempt.model)
-      .bind(layers)
+      .bind(attempt.base_merge_seq)
+      .bind(attempt.base_has_own_tier ? std::int64_t{1} : std::int64_t{0})
       .bind(attempt.started_at)
       .bind(attempt.executor);
   PAWL_OK(insert.run());

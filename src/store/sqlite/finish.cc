@@ -116,8 +116,7 @@ Result<std::optional<LayerRow>> SqliteStore::overlapping_layer(const PhaseRow& p
     PAWL_TRY(const bool row, query.next());
     if (!row) return std::optional<LayerRow>();
     LayerRow other{.phase_id = query.text(0), .layer_id = query.text(1), .merge_seq = query.number(2)};
-    const bool built_upon =
-        std::ranges::find(attempt.base_layers, other.layer_id) != attempt.base_layers.end();
+    const bool built_upon = attempt.base_has_own_tier && other.merge_seq <= attempt.base_merge_seq;
     if (!other.layer_id.empty() && !built_upon && overlaps(layer, other.layer_id)) return other;
   }
 }

@@ -18,8 +18,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 13>& migrations() {
-  static const std::array<Migration, 13> all = {
+const std::array<Migration, 14>& migrations() {
+  static const std::array<Migration, 14> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -36,7 +36,8 @@ const std::array<Migration, 13>& migrations() {
         "ended step(s) of agents whose use is not written down yet; `pawl gc` does it,"},
        {"plans", sql::m0011_plans_up, sql::m0011_plans_down, "", ""},
        {"wide_rows", sql::m0012_wide_rows_up, sql::m0012_wide_rows_down, "", ""},
-       {"plan_texts", sql::m0013_plan_texts_up, sql::m0013_plan_texts_down, "", ""}}};
+       {"plan_texts", sql::m0013_plan_texts_up, sql::m0013_plan_texts_down, "", ""},
+       {"base_places", sql::m0014_base_places_up, sql::m0014_base_places_down, "", ""}}};
   return all;
 }
 

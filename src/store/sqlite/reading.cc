@@ -72,19 +72,20 @@ Result<AttemptRow> read_attempt(const Query& query) {
   row.attempt_id = query.text(3);
   row.revision = query.number(4);
   row.model = query.text(5);
-  PAWL_TRY(row.base_layers, strings_of(query.view(6)));
-  row.agent_layer = query.text(7);
-  row.started_at = query.text(8);
-  row.ended_at = query.text(9);
-  row.finished = query.number(10) != 0;
-  row.verdict = query.text(11);
-  row.signals = query.text(12);
-  PAWL_TRY(row.failing_signals, strings_of(query.view(13)));
-  row.summary = query.text(14);
-  row.feedback = query.text(15);
-  row.executor = query.text(16);
-  row.build = query.text(17);
-  row.told_seq = query.number(18);
+  row.base_merge_seq = query.number(6);
+  row.base_has_own_tier = query.number(7) != 0;
+  row.agent_layer = query.text(8);
+  row.started_at = query.text(9);
+  row.ended_at = query.text(10);
+  row.finished = query.number(11) != 0;
+  row.verdict = query.text(12);
+  row.signals = query.text(13);
+  PAWL_TRY(row.failing_signals, strings_of(query.view(14)));
+  row.summary = query.text(15);
+  row.feedback = query.text(16);
+  row.executor = query.text(17);
+  row.build = query.text(18);
+  row.told_seq = query.number(19);
   return row;
 }
 
@@ -267,6 +268,13 @@ Result<std::vector<LayerRow>> SqliteStore::accepted_layers(const std::string& ru
   return all_rows<LayerRow>(query, [](const Query& row) -> Result<LayerRow> {
     return LayerRow{.phase_id = row.text(0), .layer_id = row.text(1), .merge_seq = row.number(2)};
   });
+}
+
+Result<std::vector<std::string>> SqliteStore::base_layers(const AttemptRow& attempt) {
+  PAWL_TRY(auto query, connection_->query("layers_of_base"));
+  query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
+  query.bind(attempt.base_has_own_tier ? std::int64_t{1} : std::int64_t{0});
+  return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
 }
 
 Result<std::vector<std::string>> SqliteStore::chains(const std::string& run_id) {

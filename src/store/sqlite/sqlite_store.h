@@ -75,6 +75,7 @@ class SqliteStore : public Store {
   Result<std::vector<EpisodeRow>> episodes(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<StepRow>> open_steps() override;
   Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) override;
+  Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) override;
   Result<std::vector<std::string>> chains(const std::string& run_id) override;
   Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                         std::int64_t first_seq, std::size_t most) override;
@@ -172,7 +173,7 @@ class SqliteStore : public Store {
   Result<std::vector<std::string>> open_runs_after(const std::string& run_id, std::int64_t most);
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
   Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
-  Result<std::vector<std::string>> base_layers_for(const PhaseRow& phase);
+  Status fix_base(const PhaseRow& phase, AttemptRow& attempt);
   Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
 
   // --- finish

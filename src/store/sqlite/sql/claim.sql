@@ -50,23 +50,19 @@ INSERT INTO refusals (run_id, phase_id, at, verb, owner, fence) VALUES (?1, ?2, 
 -- name: refusals_of_run
 SELECT phase_id, at, verb, owner, fence FROM refusals WHERE run_id = ?1 ORDER BY refusal_seq;
 -- name: unfinished_attempt
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: unfinished_attempt_id
 SELECT attempt_id FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: newest_finished_attempt
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 1 ORDER BY number DESC LIMIT 1;
 -- name: newest_goal
 SELECT goal, attempt_id, reason FROM revisions WHERE run_id = ?1 AND phase_id = ?2 AND revision <= ?3 ORDER BY revision DESC LIMIT 1;
 -- name: insert_attempt
-INSERT INTO attempts (run_id, phase_id, number, attempt_id, revision, model, base_layers, started_at, executor)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+INSERT INTO attempts (run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, started_at, executor)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 -- name: select_tier
 SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 AND tier_index = ?2;
--- name: accepted_layers_newest_first
-SELECT accepted_layers.layer_id, phases.tier_index
-FROM accepted_layers JOIN phases
-  ON phases.run_id = accepted_layers.run_id AND phases.phase_id = accepted_layers.phase_id
-WHERE accepted_layers.run_id = ?1 AND accepted_layers.layer_id <> ''
-ORDER BY accepted_layers.merge_seq DESC;
+-- name: newest_merge_seq
+SELECT COALESCE(MAX(merge_seq), 0) FROM accepted_layers WHERE run_id = ?1;

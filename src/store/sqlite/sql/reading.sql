@@ -17,13 +17,13 @@ SELECT phase_id FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index LIMIT ?2;
 -- name: attempts_of_phase_before
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4;
 -- name: steps_in_attempt
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE run_id = ?1 AND phase_id = ?3 AND attempt_id = ?2 ORDER BY step_index, execution;
 -- name: attempts_of_phase
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
 -- name: steps_of_phase
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
@@ -36,6 +36,12 @@ SELECT attempt_id, episode, outcome, gates_passed, failing_signals, changed_line
 FROM episodes WHERE run_id = ?1 AND phase_id = ?2 ORDER BY attempt_id, episode;
 -- name: layers_of_run
 SELECT phase_id, layer_id, merge_seq FROM accepted_layers WHERE run_id = ?1 ORDER BY merge_seq;
+-- name: layers_of_base
+SELECT layer_id FROM accepted_layers
+WHERE run_id = ?1 AND merge_seq <= ?3 AND layer_id <> ''
+  AND (?4 OR (SELECT tier_index FROM phases WHERE phases.run_id = ?1 AND phases.phase_id = accepted_layers.phase_id)
+           < (SELECT tier_index FROM phases WHERE run_id = ?1 AND phase_id = ?2))
+ORDER BY merge_seq DESC;
 -- name: ledger_rows
 SELECT chain, seq, hash, line FROM ledger WHERE run_id = ?1 AND chain = ?2 AND seq >= ?3 ORDER BY seq LIMIT ?4;
 -- name: select_head

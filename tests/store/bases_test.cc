@@ -1,0 +1,118 @@
+// What an attempt works on: a place in what was accepted, which stays what it was.
+#include <sqlite3.h>
+
+#include <map>
+
+#include "base/json.h"
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+using Layers = std::vector<std::string>;
+
+class BasesTest : public StoreTest {
+ protected:
+  Layers base_of(const Claim& claim) { return *store_->base_layers(claim.attempt); }
+
+  // `layer`: what the phase leaves. `overlaps`: with whatever it did not work on.
+  Finished pass(const Claim& claim, const std::string& id, const std::string& layer, bool overlaps = false) {
+    auto end = verdict("passed");
+    end.accepted_layer = layer;
+    auto out = store_->finish(
+        claim.lease, ended(id), std::nullopt, end, [&](const auto&, const auto&) { return overlaps; }, now_);
+    EXPECT_TRUE(out) << out.error().message;
+    return out.value_or(Finished());
+  }
+  void send_back(const Claim& claim, const std::string& id) {
+    auto end = verdict("failed_retryable");
+    end.failing_signals = {"parallel.merge"};
+    ASSERT_TRUE(store_->finish(
+        claim.lease, ended(id), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_));
+  }
+
+  // By attempt_id; as JSON, which the rows before the migration had.
+  std::map<std::string, std::string> bases(const std::string& run) {
+    std::map<std::string, std::string> out;
+    const auto phases = *store_->phases(run);
+    for (const auto& phase : phases) {
+      const auto attempts = *store_->attempts(run, phase.phase_id);
+      for (const auto& attempt : attempts)
+        out[attempt.attempt_id] = canonical(Json(*store_->base_layers(attempt)));
+    }
+    return out;
+  }
+  std::map<std::string, std::string> old_bases(const std::string& run) {
+    std::map<std::string, std::string> out;
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    const std::string text = "SELECT attempt_id, base_layers FROM attempts WHERE run_id = '" + run + "'";
+    const auto add = [](void* to, int, char** values, char**) {
+      (*static_cast<std::map<std::string, std::string>*>(to))[values[0]] = values[1];
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(database, text.c_str(), add, &out, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
+    sqlite3_close(database);
+    return out;
+  }
+
+  std::string sequential() {
+    const auto run = create({{"one", "two"}, {"three", "four"}});
+    for (const auto* layer : {"x", "", "x"}) {
+      const auto held = claim();
+      pass(held, step(held), layer);
+    }
+    EXPECT_EQ(base_of(claim()), (Layers{"x", "x"})) << "the same layer twice, and nothing of who left none";
+    return run;
+  }
+  std::string parallel() {
+    const auto run = create({{"a", "b"}, {"c", "d"}}, true);
+    const auto a = claim("1"), b = claim("2");
+    pass(a, step(a), "la");
+    EXPECT_EQ(base_of(b), Layers());
+    const auto first = step(b);
+    EXPECT_TRUE(pass(b, first, "lb", true).overlapping) << "it did not see what was accepted since";
+    send_back(b, first);
+    const auto again = claim("2");
+    EXPECT_EQ(base_of(again), Layers{"la"});
+    EXPECT_FALSE(pass(again, step(again), "lb", true).overlapping) << "it works on that";
+    const auto c = claim("1");
+    pass(c, step(c), "la");
+    const auto d = claim("2");
+    EXPECT_EQ(base_of(d), (Layers{"lb", "la"})) << "not what its own tier has left by now";
+    const auto second = step(d);
+    EXPECT_TRUE(pass(d, second, "ld", true).overlapping);
+    send_back(d, second);
+    EXPECT_EQ(base_of(claim("2")), (Layers{"la", "lb", "la"}));
+    return run;
+  }
+};
+
+TEST_F(BasesTest, APhaseWorksOnWhatWasAcceptedBeforeIt) { sequential(); }
+
+TEST_F(BasesTest, PhasesBesideEachOtherWorkOnTheTiersBefore) { parallel(); }
+
+TEST_F(BasesTest, PlacesAreListsBeforeTheMigrationAndPlacesAgainAfterIt) {
+  const auto first = sequential();
+  ASSERT_TRUE(store_->operator_cancel(first, {}, {}, now_));
+  const auto second = parallel();
+  const auto of_first = bases(first), of_second = bases(second);
+  EXPECT_EQ(of_first.at("four.1"), R"(["x","x"])");
+  EXPECT_EQ(of_second.at("d.2"), R"(["la","lb","la"])");
+  for (int times = 0; times < 2; ++times) {
+    store_.reset();
+    constexpr std::int64_t kLists = 13;
+    while (schema_status("sqlite:" + path_)->database > kLists)
+      ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+    EXPECT_EQ(old_bases(first), of_first);
+    EXPECT_EQ(old_bases(second), of_second);
+    ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
+    store_ = open();
+    EXPECT_EQ(bases(first), of_first);
+    EXPECT_EQ(bases(second), of_second);
+  }
+}
+
+}  // namespace
+}  // namespace pawl::store
