@@ -3,31 +3,26 @@
 // Pawl stores once; and one that is not asked for is not read. What is new in each checkpoint, the header and the
 // last messages, lies side by side at the end: in one chunk, mostly.
 
+import type { Texts } from "./texts.js";
+import type { Writer } from "./writer.js";
+
 const MAGIC = Buffer.from("PWL2");
 const SUFFIX_BYTES = 8;
 
 export type Typed = [type: string, bytes: Uint8Array];
+export type Part = [type: string, value: Uint8Array | string | Texts];
 
 export interface Frame<Header> {
   header: Header;
   part(index: number): Typed;
 }
 
-export function pack(header: object, parts: [type: string, bytes: Uint8Array | string][]): Buffer {
-  const sizes = parts.map(([, bytes]) => Buffer.byteLength(bytes));
-  const text = JSON.stringify({ ...header, parts: parts.map(([type], i) => [type, sizes[i]]) });
-  const size = Buffer.byteLength(text);
-  const out = Buffer.allocUnsafe(sizes.reduce((sum, more) => sum + more, size + SUFFIX_BYTES));
-  let end = 0;
-  parts.forEach(([, bytes], i) => {
-    if (typeof bytes === "string") out.write(bytes, end);
-    else out.set(bytes, end);
-    end += sizes[i]!;
-  });
-  out.write(text, end);
-  out.writeUInt32LE(size, end + size);
-  out.set(MAGIC, end + size + SUFFIX_BYTES - MAGIC.length);
-  return out;
+// Memory of `writer`: until its release().
+export function pack(writer: Writer, header: object, parts: Part[]): Uint8Array {
+  const sizes = parts.map(([type, value]) => [type, writer.add(value)]);
+  writer.uint32(writer.add(JSON.stringify({ ...header, parts: sizes })));
+  writer.add(MAGIC);
+  return writer.written();
 }
 
 export function unpack<Header>(payload: Uint8Array): Frame<Header> {

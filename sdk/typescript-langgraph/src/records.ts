@@ -5,7 +5,8 @@ import {
 } from "@langchain/langgraph-checkpoint";
 
 import { pack, unpack, type Frame } from "./frame.js";
-import { dump } from "./serializer.js";
+import { dump, load } from "./serializer.js";
+import type { Writer } from "./writer.js";
 
 interface BaseHeader {
   checkpoint: Omit<Checkpoint, "channel_values">;
@@ -23,18 +24,18 @@ export interface BaseRecord {
 }
 
 export async function packBase(
-  serde: SerializerProtocol, checkpoint: Checkpoint, metadata: CheckpointMetadata, parent: string | undefined, channels: string[],
-): Promise<Buffer> {
+  writer: Writer, serde: SerializerProtocol, checkpoint: Checkpoint, metadata: CheckpointMetadata, parent: string | undefined, channels: string[],
+): Promise<Uint8Array> {
   const { channel_values: values, ...rest } = checkpoint;
   const parts = [...channels.map((channel) => dump(serde, values[channel])), dump(serde, metadata)];
   const header: BaseHeader = { checkpoint: rest, ...(parent !== undefined && { parent }), channels };
-  return pack(header, await Promise.all(parts));
+  return pack(writer, header, await Promise.all(parts));
 }
 
 export function unpackBase(serde: SerializerProtocol, payload: Uint8Array): BaseRecord {
   const frame = unpack<BaseHeader>(payload);
   const { checkpoint, parent, channels } = frame.header;
-  const at = (index: number): Promise<unknown> => serde.loadsTyped(...frame.part(index));
+  const at = (index: number): Promise<unknown> => load(serde, frame.part(index));
   return {
     checkpoint, parent, channels,
     value: (channel) => at(channels.indexOf(channel)),
@@ -49,10 +50,12 @@ interface WritesHeader {
   writes: [channel: string, index: number][];
 }
 
-export async function packWrites(serde: SerializerProtocol, writes: PendingWrite[], task: string, path: string): Promise<Buffer> {
+export async function packWrites(
+  writer: Writer, serde: SerializerProtocol, writes: PendingWrite[], task: string, path: string,
+): Promise<Uint8Array> {
   const indexOf = (channel: string, i: number): number => (Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel]! : i);
   const header: WritesHeader = { task, path, writes: writes.map(([channel], i) => [channel, indexOf(channel, i)]) };
-  return pack(header, await Promise.all(writes.map(([, value]) => dump(serde, value))));
+  return pack(writer, header, await Promise.all(writes.map(([, value]) => dump(serde, value))));
 }
 
 export interface Write {
@@ -72,7 +75,7 @@ export function mergeWrites(serde: SerializerProtocol, payloads: Uint8Array[]): 
     writes.forEach(([channel, index], i) => {
       const name = `${index} ${task}`;
       if (index >= 0 && counting.has(name)) return;
-      const write = { task, channel, value: () => serde.loadsTyped(...frame.part(i)) as Promise<unknown> };
+      const write = { task, channel, value: () => load(serde, frame.part(i)) };
       counting.set(name, { key: writesSortKey(path, task, index), write });
     });
   }

@@ -13,6 +13,7 @@ import type { Place } from "./ids.js";
 import { mergeWrites, packBase, packWrites, pendingWrites, unpackBase, type BaseRecord } from "./records.js";
 import { PlainSerializer } from "./serializer.js";
 import { Threads, type Listed, type Records } from "./threads.js";
+import { Writer } from "./writer.js";
 
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
@@ -67,15 +68,19 @@ export class PawlSaver extends BaseCheckpointSaver {
     const { thread, ns, checkpoint: parent } = placeOf(config, "put a checkpoint");
     // Without a parent nothing is carried over: only what is new has a value.
     const channels = Object.keys(checkpoint.channel_values).filter((name) => parent !== "" || Object.hasOwn(newVersions, name));
-    const payload = await packBase(this.serde, checkpoint, metadata, parent || undefined, channels);
+    const writer = new Writer();
+    const payload = await packBase(writer, this.serde, checkpoint, metadata, parent || undefined, channels);
     await this.threads.put({ thread, ns, checkpoint: checkpoint.id }, payload, filterable(metadata));
+    writer.release();
     return configOf({ thread, ns, checkpoint: checkpoint.id });
   }
 
   override async putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
     const place = placeOf(config, "put writes");
     if (place.checkpoint === "") throw new TypeError("can't put writes: the config has no configurable.checkpoint_id");
-    await this.threads.putWrites(place, taskId, await packWrites(this.serde, writes, taskId, taskPath));
+    const writer = new Writer();
+    await this.threads.putWrites(place, taskId, await packWrites(writer, this.serde, writes, taskId, taskPath));
+    writer.release();
   }
 
   override async deleteThread(threadId: string): Promise<void> {

@@ -1,5 +1,8 @@
 import { JsonPlusSerializer, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 
+import type { Part, Typed } from "./frame.js";
+import { TEXTS, textsOf, valueOf } from "./texts.js";
+
 // Writes and reads what LangGraph's own serializer does. A value that is JSON as it stands, which most are, is
 // written by JSON.stringify alone: the serializer's replacer is called for each value, and takes some ten times as
 // long. One without a revived object in it is read by JSON.parse alone: the reviver makes a promise for each value,
@@ -16,9 +19,15 @@ export class PlainSerializer extends JsonPlusSerializer {
   }
 }
 
-// What `serde` writes of it, as text where that saves a copy.
-export async function dump(serde: SerializerProtocol, value: unknown): Promise<[type: string, bytes: Uint8Array | string]> {
-  return serde.constructor === PlainSerializer && isPlain(value) ? ["json", JSON.stringify(value)] : serde.dumpsTyped(value);
+// What `serde` writes of it, in a form that saves copies: what changes in `value` from now on is not in it.
+export async function dump(serde: SerializerProtocol, value: unknown): Promise<Part> {
+  if (serde.constructor !== PlainSerializer || !isPlain(value)) return serde.dumpsTyped(value);
+  const texts = textsOf(value);
+  return texts === undefined ? ["json", JSON.stringify(value)] : [TEXTS, texts];
+}
+
+export async function load(serde: SerializerProtocol, [type, bytes]: Typed): Promise<unknown> {
+  return type === TEXTS ? valueOf(bytes) : serde.loadsTyped(type, bytes);
 }
 
 const DEPTH_MAX = 64; // what is deeper may be a circle

@@ -1,0 +1,92 @@
+// A plain value with long texts: JSON in whose place of a long text the text itself stands, so that a text is copied
+// once, and neither looked at nor escaped, which takes JSON.stringify and JSON.parse some ten times as long. Pieces of
+// JSON and texts in turn, each behind its length in bytes (4 bytes, little endian); the first and the last are JSON.
+import { isAscii } from "node:buffer";
+
+export const TEXTS = "pawl-texts"; // the type of such a value
+
+const TEXT_LENGTH_MIN = 256; // a shorter one costs more by itself than within JSON
+const LENGTH_MIN = 16 * 1024; // of all texts; a value with less is JSON
+const MARK = "\0"; // the only key of what stands for a text: JSON writes it as below
+const markOf = (index: number): string => `{"\\u0000":${index}}`;
+
+export interface Texts {
+  json: string[]; // one more than texts
+  texts: string[];
+}
+
+// Nothing: JSON alone does as well. `value` is plain (serializer.ts).
+export function textsOf(value: unknown): Texts | undefined {
+  const taking = new Taking();
+  const rest = taking.take(value);
+  if (taking.length < LENGTH_MIN || taking.confused) return undefined;
+  const json = JSON.stringify(rest);
+  // LangGraph's serializer revives what has this key, and only that can.
+  return json.includes('"lc"') ? undefined : { json: json.split(markOf(0)), texts: taking.texts };
+}
+
+class Taking {
+  readonly texts: string[] = [];
+  length = 0; // of them
+  confused = false; // the value has a key like ours
+
+  // The value with marks for its long texts: itself where it has none.
+  take(value: unknown): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) {
+      let taken: unknown[] | undefined;
+      for (let i = 0; i < value.length; i++) {
+        const item = this.take(value[i]);
+        if (item !== value[i]) (taken ??= value.slice())[i] = item;
+      }
+      return taken ?? value;
+    }
+    return this.object(value as Record<string, unknown>);
+  }
+
+  private text(value: string): unknown {
+    // Half of a surrogate pair has no UTF-8.
+    if (value.length < TEXT_LENGTH_MIN || !value.isWellFormed()) return value;
+    this.texts.push(value);
+    this.length += value.length;
+    return { [MARK]: 0 };
+  }
+
+  private object(value: Record<string, unknown>): unknown {
+    let taken: Record<string, unknown> | undefined;
+    for (const key of Object.keys(value)) {
+      this.confused ||= key === MARK || key === "__proto__"; // which assignment takes for something else
+      const item = this.take(value[key]);
+      if (item !== value[key]) (taken ??= { ...value })[key] = item;
+    }
+    return taken ?? value;
+  }
+}
+
+export function valueOf(data: Uint8Array): unknown {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  const encoding = isAscii(bytes) ? "latin1" : "utf8"; // the same then, and faster
+  const texts: string[] = [];
+  let json = "";
+  for (let at = 0, isText = false; at < bytes.length; isText = !isText) {
+    const begin = at + 4;
+    at = begin + bytes.readUInt32LE(at);
+    const piece = bytes.toString(encoding, begin, at);
+    if (isText) json += markOf(texts.push(piece) - 1);
+    else json += piece;
+  }
+  return putBack(JSON.parse(json), texts);
+}
+
+function putBack(value: unknown, texts: string[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) value[i] = putBack(value[i], texts);
+    return value;
+  }
+  const object = value as Record<string, unknown>;
+  if (MARK in object) return texts[object[MARK] as number];
+  for (const key of Object.keys(object)) object[key] = putBack(object[key], texts);
+  return object;
+}

@@ -1,0 +1,73 @@
+// Bytes, one piece behind the other, in memory that was used before: the first use of a page takes the kernel longer
+// than what is written to it takes us.
+import type { Texts } from "./texts.js";
+
+const BYTES_MIN = 64 * 1024;
+const KEPT_BYTES_MAX = 8 * 1024 * 1024;
+const UTF8_BYTES_MAX = 3; // of a unit of a string
+
+let kept: Buffer | undefined; // for the next one
+
+export class Writer {
+  private bytes: Buffer;
+  private end = 0;
+
+  constructor() {
+    this.bytes = kept ?? Buffer.allocUnsafeSlow(BYTES_MIN);
+    kept = undefined;
+  }
+
+  // What was written may be written over from now on. Whoever does not call it, because somebody may still read, has
+  // only used memory that the next one can't use.
+  release(): void {
+    if (this.bytes.length <= KEPT_BYTES_MAX) kept = this.bytes;
+  }
+
+  written(): Uint8Array {
+    return this.bytes.subarray(0, this.end);
+  }
+
+  // How many bytes it takes.
+  add(value: Uint8Array | string | Texts): number {
+    const begin = this.end;
+    if (typeof value === "string") this.text(value);
+    else if (value instanceof Uint8Array) {
+      this.reserve(value.length);
+      this.bytes.set(value, this.end);
+      this.end += value.length;
+    } else {
+      value.texts.forEach((text, i) => {
+        this.withLength(value.json[i]!);
+        this.withLength(text);
+      });
+      this.withLength(value.json.at(-1)!);
+    }
+    return this.end - begin;
+  }
+
+  uint32(value: number): void {
+    this.reserve(4);
+    this.end = this.bytes.writeUInt32LE(value, this.end);
+  }
+
+  private withLength(text: string): void {
+    const begin = this.end;
+    this.uint32(0);
+    this.text(text);
+    this.bytes.writeUInt32LE(this.end - begin - 4, begin);
+  }
+
+  private text(text: string): void {
+    // Counting takes as long as writing.
+    if (this.end + text.length * UTF8_BYTES_MAX > this.bytes.length) this.reserve(Buffer.byteLength(text));
+    this.end += this.bytes.write(text, this.end);
+  }
+
+  private reserve(count: number): void {
+    const least = this.end + count;
+    if (least <= this.bytes.length) return;
+    const more = Buffer.allocUnsafeSlow(Math.max(least, this.bytes.length * 2));
+    this.bytes.copy(more, 0, 0, this.end);
+    this.bytes = more;
+  }
+}
