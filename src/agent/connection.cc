@@ -18,7 +18,6 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr std::size_t kWriteBytes = 256 << 10;  // at once: others have their turn in between
 // Of a body that is refused: who sends it sees the answer only when it has sent it.
 constexpr std::size_t kRefusedBytesMax = 128 << 20;
 constexpr auto kNothrow = asio::as_tuple(asio::use_awaitable);
@@ -95,13 +94,13 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return true;
   }
 
-  asio::awaitable<bool> read_more() {
-    const auto [error, size] = co_await socket_.async_read_some(input_.room(), kNothrow);
-    if (error) co_return false;
+  // 0: nobody is there any more.
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer room) {
+    const auto [error, size] = co_await socket_.async_read_some(room, kNothrow);
+    if (error) co_return 0;
     if (life_.state == State::kIdle) begin_request();
-    input_.arrived(size);
     moved(size);
-    co_return true;
+    co_return size;
   }
 
   void begin_request() {
@@ -116,12 +115,12 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     error_code error;
     // Most answers fit at once.
     std::size_t written =
-        socket_.write_some(asio::buffer(bytes.data(), std::min(bytes.size(), kWriteBytes)), error);
+        socket_.write_some(asio::buffer(bytes.data(), std::min(bytes.size(), kPieceBytes)), error);
     if (error && error != asio::error::would_block) co_return false;
     moved(written);
     bytes.remove_prefix(written);
     while (!bytes.empty()) {
-      const auto piece = asio::buffer(bytes.data(), std::min(bytes.size(), kWriteBytes));
+      const auto piece = asio::buffer(bytes.data(), std::min(bytes.size(), kPieceBytes));
       const auto [failed, size] = co_await socket_.async_write_some(piece, kNothrow);
       if (failed) co_return false;
       moved(size);
@@ -182,14 +181,20 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return written&& keep_alive;
   }
 
+  static asio::mutable_buffer place_in(Episode::Saving& saving, std::uint64_t rest) {
+    const auto place = saving.place(std::min<std::uint64_t>(rest, kPieceBytes));
+    return {place.data(), place.size()};
+  }
+
   // Reads and parses until `enough` says so.
   template <typename Enough>
   asio::awaitable<Came> parse(RequestParser& parser, Sink& sink, Enough enough) {
+    std::string_view placed;  // what is where it is kept already
     for (;;) {
-      if (!input_.empty()) {
+      if (const auto bytes = placed.empty() ? input_.bytes() : std::exchange(placed, ""); !bytes.empty()) {
         error_code error;
-        const auto bytes = input_.bytes();
-        input_.consume(parser.put(asio::buffer(bytes.data(), bytes.size()), error));
+        const std::size_t taken = parser.put(asio::buffer(bytes.data(), bytes.size()), error);
+        if (!input_.empty()) input_.consume(taken);
         if (error == http::error::header_limit) co_return Came::kTooLarge;
         if (error && error != http::error::need_more) co_return Came::kMalformed;
         if (!sink.status) co_return Came::kFailed;
@@ -199,7 +204,14 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
         // The parser wants all of a header, or of a chunk's.
         if (input_.bytes().size() > kHeaderBytesMax) co_return Came::kTooLarge;
       }
-      if (!co_await read_more()) co_return Came::kGone;
+      const bool in_place = sink.saving && input_.empty() && parser.content_length_remaining();
+      const auto room = in_place ? place_in(*sink.saving, *parser.content_length_remaining()) : input_.room();
+      const std::size_t size = co_await read_some(room);
+      if (size == 0) co_return Came::kGone;
+      if (in_place)
+        placed = {static_cast<const char*>(room.data()), size};
+      else
+        input_.arrived(size);
     }
   }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -168,6 +169,9 @@ class Episode {
     virtual ~Saving() = default;
     virtual Status append(std::string_view bytes) = 0;
     virtual void expect(std::size_t bytes) = 0;  // in all, at most: they need no second place while they come
+    // Where the next bytes may be put, so many at most, and as many as are expected still: append() of them
+    // copies nothing then.
+    virtual std::span<char> place(std::size_t bytes_max) = 0;
     // Cuts and hashes what was appended, all of it: most of what finish() does for a large payload. Another
     // thread may call it, when nobody uses this object meanwhile.
     virtual void prepare() = 0;

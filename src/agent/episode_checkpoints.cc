@@ -66,34 +66,64 @@ class EpisodeStore::Receiving final : public Episode::Saving {
  public:
   Receiving(EpisodeStore& store, SaveSpec spec, WallTime now)
       : store_(store), bytes_of_all_(store.receiving_bytes_), spec_(std::move(spec)), now_(now) {}
-  ~Receiving() override { *bytes_of_all_ -= static_cast<std::int64_t>(payload_.bytes.size()); }
+  ~Receiving() override { *bytes_of_all_ -= static_cast<std::int64_t>(size_); }
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
 
   Status append(std::string_view bytes) override {
     const auto more = static_cast<std::int64_t>(bytes.size());
-    if (static_cast<std::int64_t>(payload_.bytes.size()) + more > kPayloadBytesMax)
+    if (static_cast<std::int64_t>(size_) + more > kPayloadBytesMax)
       return fail(ErrorKind::kExhausted,
                   "a checkpoint has at most " + std::to_string(kPayloadBytesMax) + " bytes");
     if (*bytes_of_all_ + more > kReceivedBytesMax)
       return fail(ErrorKind::kExhausted, "too many checkpoints are being saved at once; save it again later");
-    payload_.bytes += bytes;
+    auto& all = payload_.bytes;
+    if (all.size() > size_ && bytes.data() == &all[size_]) {
+      all.resize(size_ + bytes.size());
+    } else {
+      all.resize(size_);
+      all += bytes;
+    }
+    size_ = all.size();
     *bytes_of_all_ += more;
+    if (hasher_) hasher_->update(bytes);
     return {};
   }
-  void expect(std::size_t bytes) override { payload_.bytes.reserve(bytes); }
-  void prepare() override { payload_.prepare(); }
+  void expect(std::size_t bytes) override {
+    payload_.bytes.reserve(bytes);
+    expected_ = bytes;
+    // Who sends much is not always ready with the next piece.
+    hasher_.emplace();
+  }
+  std::span<char> place(std::size_t bytes_max) override {
+    const std::size_t count = std::min(bytes_max, expected_ > size_ ? expected_ - size_ : 0);
+    payload_.bytes.resize_and_overwrite(size_ + count, [](char*, std::size_t size) { return size; });
+    return {payload_.bytes.data() + size_, count};
+  }
+  void prepare() override {
+    end_hash();
+    payload_.prepare();
+  }
   Result<Checkpoint> finish() override {
-    *bytes_of_all_ -= static_cast<std::int64_t>(payload_.bytes.size());
+    end_hash();
+    *bytes_of_all_ -= static_cast<std::int64_t>(std::exchange(size_, 0));
     return store_.save(spec_, std::exchange(payload_, {}), now_);
   }
 
  private:
+  void end_hash() {
+    if (hasher_) payload_.hash = hasher_->hex();
+    hasher_.reset();
+  }
+
   EpisodeStore& store_;
   const std::shared_ptr<std::int64_t> bytes_of_all_;
   const SaveSpec spec_;
   const WallTime now_;
   Payload payload_;
+  std::size_t size_ = 0;  // of what has come; behind it is what place() has lent
+  std::size_t expected_ = 0;
+  std::optional<Hasher> hasher_;  // of a large one
 };
 
 Result<std::unique_ptr<Episode::Saving>> EpisodeStore::begin_save(SaveSpec spec, WallTime now) {
@@ -153,6 +183,7 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, std::string_view 
 void EpisodeStore::Payload::prepare() {
   if (is_small()) return;
   cuts = Chunks::cut(bytes);
+  if (!hash.empty()) return;
   hash = cuts.size() == 1 ? to_hex({cuts.front().hash.data(), cuts.front().hash.size()}) : blake3_hex(bytes);
 }
 

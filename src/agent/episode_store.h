@@ -110,7 +110,7 @@ class EpisodeStore final : public Episode {
                                            std::int64_t seq);
   struct Payload {
     std::string bytes;
-    std::string hash;  // "" until it is prepared
+    std::string hash;  // "" until it is known
     std::vector<Chunks::Cut> cuts;
     bool is_small() const { return bytes.size() <= kChunkBytesMin; }
     void prepare();

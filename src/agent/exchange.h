@@ -28,6 +28,7 @@ struct Sink {
 
   void take(std::string_view bytes);
 };
+constexpr std::size_t kPieceBytes = 256 << 10;  // at once: others have their turn in between
 
 // Beast's parser without its container of fields: that one throws at values of 64 KiB, and metadata may be
 // longer.

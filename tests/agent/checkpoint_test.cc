@@ -51,6 +51,29 @@ TEST_F(Checkpoints, EveryFieldComesBack) {
   EXPECT_EQ(loaded->payload, "some bytes");
 }
 
+TEST_F(Checkpoints, WhatIsPutInItsPlaceIsSavedLikeWhatIsCopied) {
+  const std::string payload = state_text(500'000);
+  auto saving = *episode_->begin_save({.id = "a"}, kNow);
+  EXPECT_TRUE(saving->place(1).empty()) << "nothing is expected yet";
+  saving->expect(payload.size());
+  ASSERT_TRUE(saving->append(payload.substr(0, 1000)));
+  ASSERT_EQ(saving->place(70'000).size(), 70'000U) << "which nobody uses";
+  ASSERT_TRUE(saving->append(payload.substr(1000, 9)));
+  for (std::size_t at = 1009; at < payload.size();) {
+    const auto place = saving->place(70'000);
+    ASSERT_EQ(place.size(), std::min<std::size_t>(payload.size() - at, 70'000));
+    const std::size_t came = (place.size() + 1) / 2;  // fewer bytes than there was place for
+    std::ranges::copy(payload.substr(at, came), place.begin());
+    ASSERT_TRUE(saving->append({place.data(), came}));
+    at += came;
+  }
+  EXPECT_TRUE(saving->place(1).empty()) << "no more is expected";
+  const auto saved = saving->finish();
+  ASSERT_TRUE(saved);
+  EXPECT_EQ(saved->hash, blake3_hex(payload));
+  expect_payload("a", payload);
+}
+
 TEST_F(Checkpoints, WhatIsPreparedIsCutLikeWhatIsNot) {
   const auto save_prepared = [&](const std::string& id, const std::string& payload) {
     auto saving = *episode_->begin_save({.id = id}, kNow);
@@ -290,6 +313,8 @@ TEST_F(Checkpoints, PayloadsHaveABoundAndSoHaveAllThatAreReceived) {
   EXPECT_EQ(all.front()->append("x").error().kind, ErrorKind::kExhausted) << "more than a checkpoint has";
   auto another = *episode_->begin_save({.id = "b"}, kNow);
   EXPECT_EQ(another->append("x").error().kind, ErrorKind::kExhausted) << "more than all have";
+  another->expect(1);
+  EXPECT_EQ(another->append({another->place(1).data(), 1}).error().kind, ErrorKind::kExhausted) << "in place";
   ASSERT_TRUE(all.front()->finish());
   all.clear();
   ASSERT_TRUE(another->append("x"));
