@@ -96,6 +96,10 @@ Status pay_what_is_owed(const World& world) {
   return first;
 }
 
+void pay_or_tell(const World& world, Observer& observer) {
+  if (const auto paid = pay_what_is_owed(world); !paid) observer.stays_owed(paid.error());
+}
+
 store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {
   const bool required = phase.durable == plan::Durable::kRequired;
   return {.event = "not_saved",

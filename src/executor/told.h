@@ -28,6 +28,8 @@ Result<store::Told> told_since(const World& world, const Teller& teller, std::in
 // that does the same, costs nothing: it is done again, or not. One that can't be paid (what its agent kept
 // can't be read) keeps no other from it, and stays owed: the first error is returned.
 Status pay_what_is_owed(const World& world);
+// The same: nobody's work waits for what another's agent used.
+void pay_or_tell(const World& world, Observer& observer);
 
 // Whether it was the run's budget that ended an agent's step, and not what its attempt may spend. `seq`: as
 // above.

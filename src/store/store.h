@@ -255,7 +255,9 @@ struct AttemptEnd {
   Json feedback;               // object; null when passed
   std::string reason;          // last_failure_reason: one line; "" when passed
   std::string accepted_layer;  // of a passed attempt: what becomes part of the run ("" when nothing changed)
-  std::string build;           // Pawl's version
+  // Nothing overlaps it that was accepted up to this merge_seq: the caller has looked (store/overlap.h).
+  std::int64_t looked_up_to = 0;
+  std::string build;  // Pawl's version
   // When the next attempt may start; "" at once. By the wall clock: one that was set back to before the
   // attempt ends the wait.
   std::string not_before;
@@ -277,8 +279,8 @@ struct Finished {
   bool run_ended = false;
   std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
   std::optional<BudgetRow> warning;      // as in Begun
-  // A passed attempt of a parallel tier whose layer overlaps one accepted meanwhile is not accepted: nothing
-  // was written, and the caller decides again with what changed.
+  // A passed attempt whose layer overlaps one that was accepted meanwhile, by a phase beside it or by an
+  // operator, is not accepted: nothing was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;
 };
 
@@ -419,6 +421,10 @@ class Store {
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
   // The layers that an attempt works on, topmost first.
   virtual Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) = 0;
+  // What is accepted after that merge_seq, is not empty, and is not part of what the attempt works on: by
+  // merge_seq.
+  virtual Result<std::vector<LayerRow>> accepted_beside(const AttemptRow& attempt, std::int64_t after,
+                                                        std::size_t most) = 0;
   virtual Result<std::vector<std::string>> chains(
       const std::string& run_id) = 0;  // "" first, then by phase order
   // Rows of one chain in order, at most `most`, from `first_seq`.

@@ -455,7 +455,7 @@ class History {
     const auto paid = executor::pay_what_is_owed(world());
     World::require(paid.has_value(), "what an agent told last can't be written down");
     check();
-    invariants_->check_end(sandboxes_, episodes_);
+    invariants_->check_end(sandboxes_, episodes_, objects_);
     if (!forked_.first.empty())
       World::require(rows_of(forked_.first) == forked_.second,
                      "a fork wrote to the run that it was made from");

@@ -245,7 +245,23 @@ void Invariants::check_forgotten(const SimEpisodes& episodes) {
                    "what an episode kept is gone without its success: " + episode_id);
 }
 
-void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes) {
+void Invariants::check_accepted(const workspace::ObjectStore& objects) {
+  const auto layers = World::must(store_.accepted_layers(run_id_));
+  for (const auto& layer : layers) {
+    const auto attempts = World::must(store_.attempts(run_id_, layer.phase_id));
+    if (attempts.empty() || layer.layer_id.empty()) continue;  // of the run that this one was forked from
+    const auto base = World::must(store_.base_layers(attempts.back()));
+    for (const auto& other : layers) {
+      if (other.merge_seq == layer.merge_seq) break;
+      if (other.layer_id.empty() || std::ranges::find(base, other.layer_id) != base.end()) continue;
+      require(!may_overlap(objects, layer.layer_id, other.layer_id), layer.phase_id,
+              "its layer hides what " + other.phase_id + " left, and was made without it");
+    }
+  }
+}
+
+void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes,
+                           const workspace::ObjectStore& objects) {
   std::int64_t ended = 0;
   std::map<std::string, store::StepState> states;
   std::set<std::string> ended_by_operator;
@@ -280,6 +296,7 @@ void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& epi
   for (const auto& id : sandboxes.ended())
     World::require(states[id] == store::StepState::kDone || ended_by_operator.contains(id),
                    "a result that was there was not recorded: " + id);
+  check_accepted(objects);
   check_usage(episodes);
   check_forgotten(episodes);
   World::require(sandboxes.started() <= ended, "a step ran that nobody recorded");

@@ -9,6 +9,7 @@
 #include "sim/sandboxes.h"
 #include "sim/world.h"
 #include "store/store.h"
+#include "workspace/object_store.h"
 
 namespace pawl::sim {
 
@@ -38,7 +39,8 @@ class Invariants {
   void check(const Bounds& bounds, const std::set<std::string>& touched,
              const std::vector<std::string>& reopened = {});
   // At the end, when every phase is terminal: the chains, too.
-  void check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes);
+  void check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes,
+                 const workspace::ObjectStore& objects);
 
  private:
   // What the steps of a phase come to.
@@ -53,6 +55,8 @@ class Invariants {
   // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
   void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
                       const std::vector<store::EpisodeRow>& episodes);
+  // What was accepted hides nothing that was accepted before it and that its attempt did not see.
+  void check_accepted(const workspace::ObjectStore& objects);
   // Only the episode that passed loses what it kept.
   void check_forgotten(const SimEpisodes& episodes);
   void check_rows(const store::PhaseRow& phase, const Bounds& bounds,

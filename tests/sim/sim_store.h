@@ -176,6 +176,12 @@ class SimStore final : public store::Store {
   Result<std::vector<std::string>> base_layers(const store::AttemptRow& attempt) override {
     return real().base_layers(attempt);
   }
+  Result<std::vector<store::LayerRow>> accepted_beside(const store::AttemptRow& attempt, std::int64_t after,
+                                                       std::size_t most) override {
+    auto read = real().accepted_beside(attempt, after, most);
+    world_.pass("look beside");
+    return read;
+  }
   Result<std::vector<std::string>> chains(const std::string& run_id) override {
     return real().chains(run_id);
   }

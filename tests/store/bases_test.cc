@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "store/overlap.h"
 #include "support/store_fixture.h"
 
 namespace pawl::store {
@@ -88,6 +89,60 @@ class BasesTest : public StoreTest {
     return run;
   }
 };
+
+TEST_F(BasesTest, WhatAnOperatorTookMeanwhileIsNotHidden) {
+  constexpr bool kParallel = false, kStop = false;
+  const auto run = create({{"a"}, {"b"}}, kParallel, kStop);
+  const auto a = claim();
+  ASSERT_TRUE(finish(a, step(a), "escalate"));
+  const auto b = claim();
+  ASSERT_EQ(b.phase.phase_id, "b");
+  const Approved work{.phase_id = "a", .attempt_id = a.attempt.attempt_id, .layer = "la"};
+  ASSERT_TRUE(store_->operator_approve(
+      run, work, [](const auto&, const auto&) { return false; }, {}, now_));
+  const auto id = step(b);
+  const auto hidden = pass(b, id, "lb", true).overlapping;
+  ASSERT_TRUE(hidden) << "it did not see what the operator took";
+  EXPECT_EQ(hidden->phase_id, "a");
+  send_back(b, id);
+  const auto again = claim();
+  EXPECT_EQ(base_of(again), Layers{"la"});
+  EXPECT_FALSE(pass(again, step(again), "lb", true).overlapping);
+}
+
+// Comparing reads files: in the transaction, all others wait for it.
+TEST_F(BasesTest, WhatWasLookedAtBeforeIsNotComparedInTheTransaction) {
+  constexpr std::int64_t kLayers = 300;  // more than are read at once
+  std::vector<std::string> ids{"late", "later"};
+  for (std::int64_t i = 0; i < kLayers; ++i) ids.push_back("p" + std::to_string(i));
+  create({ids}, true);
+  const auto late = claim("late"), later = claim("later");
+  for (std::int64_t i = 0; i < kLayers; ++i) {
+    const auto held = claim();
+    pass(held, step(held), "l" + std::to_string(i));
+  }
+  Layers compared;
+  const auto compare = [&](const std::string& layer, const std::string& other) {
+    EXPECT_EQ(layer, "mine");
+    compared.push_back(other);
+    return other == "l299";
+  };
+  auto looked = look_beside(*store_, late.attempt, "mine", 0, compare);
+  ASSERT_TRUE(looked && looked->overlapping);
+  EXPECT_EQ(looked->overlapping->phase_id, "p299");
+  EXPECT_EQ(compared.size(), 300U);
+  EXPECT_FALSE(look_beside(*store_, late.attempt, "", 0, compare)->overlapping) << "nothing hides nothing";
+
+  looked = look_beside(*store_, later.attempt, "mine", 0, [](const auto&, const auto&) { return false; });
+  EXPECT_EQ(looked->up_to, kLayers);
+  pass(late, step(late), "newest");
+  auto end = verdict("passed");
+  end.accepted_layer = "mine";
+  end.looked_up_to = looked->up_to;
+  compared.clear();
+  ASSERT_TRUE(store_->finish(later.lease, ended(step(later)), std::nullopt, end, compare, now_));
+  EXPECT_EQ(compared, Layers{"newest"});
+}
 
 TEST_F(BasesTest, APhaseWorksOnWhatWasAcceptedBeforeIt) { sequential(); }
 

@@ -1,6 +1,5 @@
 // A person takes what the gates would not: the work of an escalated attempt becomes part of the run.
-#include <algorithm>
-
+#include "store/overlap.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
@@ -17,14 +16,10 @@ Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, 
       return fail(ErrorKind::kConflict, "the newest attempt of " + phase.phase_id + " is " +
                                             attempt.attempt_id + ", not " + what.attempt_id + "; look again");
   }
-  if (what.layer.empty()) return {};
-  PAWL_TRY(const auto built_upon, base_layers(attempt));
-  PAWL_TRY(const auto accepted, accepted_layers(phase.run_id));
-  for (const auto& other : accepted)
-    if (!other.layer_id.empty() && std::ranges::find(built_upon, other.layer_id) == built_upon.end() &&
-        overlaps(what.layer, other.layer_id))
-      return fail(ErrorKind::kConflict,
-                  "it changes what phase " + other.phase_id + " changed since; `pawl retry` it instead");
+  PAWL_TRY(const auto looked, look_beside(*this, attempt, what.layer, 0, overlaps));
+  if (looked.overlapping)
+    return fail(ErrorKind::kConflict, "it changes what phase " + looked.overlapping->phase_id +
+                                          " changed since; `pawl retry` it instead");
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "store/overlap.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
@@ -104,23 +105,6 @@ Status SqliteStore::stop_queued(const PhaseRow& failed, WallTime now) {
   return {};
 }
 
-Result<std::optional<LayerRow>> SqliteStore::overlapping_layer(const PhaseRow& phase,
-                                                               const AttemptRow& attempt,
-                                                               const std::string& layer,
-                                                               const Overlaps& overlaps) {
-  PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
-  if (!tier_row.parallel || layer.empty()) return std::optional<LayerRow>();
-  PAWL_TRY(auto query, connection_->query("accepted_in_tier"));
-  query.bind(phase.run_id).bind(phase.tier_index);
-  for (;;) {
-    PAWL_TRY(const bool row, query.next());
-    if (!row) return std::optional<LayerRow>();
-    LayerRow other{.phase_id = query.text(0), .layer_id = query.text(1), .merge_seq = query.number(2)};
-    const bool built_upon = attempt.base_has_own_tier && other.merge_seq <= attempt.base_merge_seq;
-    if (!other.layer_id.empty() && !built_upon && overlaps(layer, other.layer_id)) return other;
-  }
-}
-
 Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer) {
   std::int64_t merge_seq = 0;
   {
@@ -213,8 +197,11 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   PAWL_TRY(const auto transition, apply(phase_row, event_of(end)));
   Finished out{.state = transition.state, .outcome = transition.outcome};
   if (transition.state == PhaseState::kComplete) {
-    PAWL_TRY(out.overlapping, overlapping_layer(phase_row, attempt, end.accepted_layer, overlaps));
-    if (out.overlapping) return out;
+    PAWL_TRY(auto looked, look_beside(*this, attempt, end.accepted_layer, end.looked_up_to, overlaps));
+    if (looked.overlapping) {
+      out.overlapping = std::move(looked.overlapping);
+      return out;
+    }
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warning, record_endings(lease, last, resume, now, budgets));

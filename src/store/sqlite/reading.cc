@@ -36,6 +36,10 @@ Result<TierRow> read_tier(const Query& query) {
                  .parallel = query.number(3) != 0};
 }
 
+Result<LayerRow> read_layer(const Query& query) {
+  return LayerRow{.phase_id = query.text(0), .layer_id = query.text(1), .merge_seq = query.number(2)};
+}
+
 }  // namespace
 
 Result<PhaseRow> read_phase(const Query& query) {
@@ -265,9 +269,16 @@ Result<std::vector<RefusalRow>> SqliteStore::refusals(const std::string& run_id)
 Result<std::vector<LayerRow>> SqliteStore::accepted_layers(const std::string& run_id) {
   PAWL_TRY(auto query, connection_->query("layers_of_run"));
   query.bind(run_id);
-  return all_rows<LayerRow>(query, [](const Query& row) -> Result<LayerRow> {
-    return LayerRow{.phase_id = row.text(0), .layer_id = row.text(1), .merge_seq = row.number(2)};
-  });
+  return all_rows<LayerRow>(query, read_layer);
+}
+
+Result<std::vector<LayerRow>> SqliteStore::accepted_beside(const AttemptRow& attempt, std::int64_t after,
+                                                           std::size_t most) {
+  PAWL_TRY(auto query, connection_->query("layers_beside_base"));
+  query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
+  query.bind(static_cast<std::int64_t>(most));
+  query.bind(attempt.base_has_own_tier ? std::max(after, attempt.base_merge_seq) : after);
+  return all_rows<LayerRow>(query, read_layer);
 }
 
 Result<std::vector<std::string>> SqliteStore::base_layers(const AttemptRow& attempt) {

@@ -76,6 +76,8 @@ class SqliteStore : public Store {
   Result<std::vector<StepRow>> open_steps() override;
   Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) override;
   Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) override;
+  Result<std::vector<LayerRow>> accepted_beside(const AttemptRow& attempt, std::int64_t after,
+                                                std::size_t most) override;
   Result<std::vector<std::string>> chains(const std::string& run_id) override;
   Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                         std::int64_t first_seq, std::size_t most) override;
@@ -177,8 +179,6 @@ class SqliteStore : public Store {
   Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
 
   // --- finish
-  Result<std::optional<LayerRow>> overlapping_layer(const PhaseRow& phase, const AttemptRow& attempt,
-                                                    const std::string& layer, const Overlaps& overlaps);
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
   Status record_episodes(const AttemptRow& attempt, const AttemptEnd& end);
   Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);

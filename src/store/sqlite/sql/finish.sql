@@ -14,12 +14,6 @@ FROM phases WHERE run_id = ?1 AND state = 'QUEUED' ORDER BY tier_index, phase_in
 SELECT 1 FROM phases WHERE run_id = ?1 AND outcome = '' LIMIT 1;
 -- name: set_run_state
 UPDATE runs SET state = ?2, ended_at = ?3 WHERE run_id = ?1;
--- name: accepted_in_tier
-SELECT accepted_layers.phase_id, accepted_layers.layer_id, accepted_layers.merge_seq
-FROM accepted_layers JOIN phases
-  ON phases.run_id = accepted_layers.run_id AND phases.phase_id = accepted_layers.phase_id
-WHERE accepted_layers.run_id = ?1 AND phases.tier_index = ?2
-ORDER BY accepted_layers.merge_seq;
 -- name: next_merge_seq
 SELECT COALESCE(MAX(merge_seq), 0) + 1 FROM accepted_layers WHERE run_id = ?1;
 -- name: insert_accepted

@@ -42,6 +42,13 @@ WHERE run_id = ?1 AND merge_seq <= ?3 AND layer_id <> ''
   AND (?4 OR (SELECT tier_index FROM phases WHERE phases.run_id = ?1 AND phases.phase_id = accepted_layers.phase_id)
            < (SELECT tier_index FROM phases WHERE run_id = ?1 AND phase_id = ?2))
 ORDER BY merge_seq DESC;
+-- name: layers_beside_base
+SELECT phase_id, layer_id, merge_seq FROM accepted_layers
+WHERE run_id = ?1 AND merge_seq > ?5 AND layer_id <> ''
+  AND (merge_seq > ?3
+       OR (SELECT tier_index FROM phases WHERE phases.run_id = ?1 AND phases.phase_id = accepted_layers.phase_id)
+          >= (SELECT tier_index FROM phases WHERE run_id = ?1 AND phase_id = ?2))
+ORDER BY merge_seq LIMIT ?4;
 -- name: ledger_rows
 SELECT chain, seq, hash, line FROM ledger WHERE run_id = ?1 AND chain = ?2 AND seq >= ?3 ORDER BY seq LIMIT ?4;
 -- name: select_head

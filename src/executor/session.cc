@@ -1,0 +1,450 @@
+#include "executor/session.h"
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include "base/planted.h"
+#include "executor/ends.h"
+#include "executor/told.h"
+#include "executor/tries.h"
+#include "os/process.h"
+#include "store/overlap.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two seconds
+
+store::Counted counted(StepRole role) {
+  if (role == StepRole::kDoctor) return store::Counted::kDoctorCall;
+  return role == StepRole::kReplan ? store::Counted::kReplan : store::Counted::kNothing;
+}
+
+// One attempt being worked on under a lease.
+class Session {
+ public:
+  Session(const World& world, const Options& options, Observer& observer, const store::Claim& claim,
+          Tries tries)
+      : world_(world), options_(options), observer_(observer), claim_(claim), tries_(std::move(tries)) {
+    options_.slots->take();
+    for (const auto& row : claim_.steps)
+      executions_[row.step_index] = std::max(executions_[row.step_index], row.execution);
+  }
+  ~Session() { options_.slots->give_back(1 + more_slots_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Result<Turn> run() {
+    auto turn = work();
+    const bool lost = !turn && (lease_lost_ || turn.error().kind == ErrorKind::kConflict);
+    if (lost && !planted("cancelled_steps_run_on")) PAWL_OK(end_unless_wanted());
+    return turn;
+  }
+
+ private:
+  // The heart: settle what a crash left, run what remains, judge.
+  Result<Turn> work() {
+    // A crash may have come between recording a result and forgetting its spool.
+    for (const auto& step : claim_.steps)
+      if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
+    for (;;) {
+      PAWL_TRY(const Next next, this->next());
+      if (next.one == nullptr) break;
+      if (next.one->running) {
+        PAWL_OK(start_others(*next.one));
+        PAWL_OK(go_on(*next.one));
+      } else {
+        PAWL_OK(run_step(*next.one, *next.step));
+      }
+      if (!std::exchange(out_of_budget_, false)) continue;
+      // What an agent of the same attempt gives back may be enough.
+      Try* other = tries_.running();
+      if (other == nullptr) return Turn{.kind = Turn::Kind::kOutOfBudget};
+      PAWL_OK(go_on(*other));
+    }
+    PAWL_OK(end_others());
+    PAWL_TRY(Try * kept, tries_.choose(world_));
+    PAWL_OK(ask_hooks(*kept));
+    if (out_of_budget_) return Turn{.kind = Turn::Kind::kOutOfBudget};
+    return finish(*kept);
+  }
+
+  struct Next {
+    Try* one = nullptr;                 // the first that is not over; nullptr: one decides, or all are over
+    const PlannedStep* step = nullptr;  // unless one of its steps runs
+  };
+  Result<Next> next() {
+    for (auto& one : tries_.all()) {
+      if (one.running) return Next{.one = &one};
+      if (!one.result) {
+        PAWL_OK(hold_objects());
+        const PlannedStep* step = nullptr;
+        if (!one.lost) {
+          PAWL_TRY(step, one.attempt.next());
+        }
+        for (const auto& [key, names] : one.attempt.take_inventories())
+          PAWL_OK(world_.store.put_inventory(key, names));
+        if (step != nullptr) return Next{.one = &one, .step = step};
+        one.result.emplace();
+        if (tries_.are_several()) {
+          PAWL_TRY(one.result, one.attempt.worth(one.lost));
+        }
+      }
+      if (tries_.are_several() && decides(*one.result)) break;
+    }
+    return Next();
+  }
+
+  // While a step of `first` runs, agents of the later episodes may, too.
+  Status start_others(const Try& first) {
+    if (!tries_.are_several()) return {};
+    PAWL_OK(look_at_others(first));
+    std::int64_t others = 0;
+    for (const auto& one : tries_.all()) others += one.running && &one != &first ? 1 : 0;
+    for (; more_slots_ > others; --more_slots_) options_.slots->give_back(1);
+    for (auto& one : tries_.all()) {
+      if (one.result || one.has_begun()) continue;
+      if (others == more_slots_) {
+        if (!options_.slots->try_take()) return {};
+        ++more_slots_;
+      }
+      PAWL_OK(run_step(one, one.attempt.agent()));
+      if (std::exchange(out_of_budget_, false)) return {};
+      ++others;
+    }
+    return {};
+  }
+
+  bool has_ended(const Try& one) {
+    const auto found = world_.sandboxes.find(one.running->start.sandbox_run_id);
+    return found && *found != sandbox::Found::kRunning;
+  }
+
+  Status look_at_others(const Try& first) {
+    for (auto& one : tries_.all())
+      if (&one != &first && one.running && (one.running->found || has_ended(one))) PAWL_OK(look_at(one));
+    out_of_budget_ = false;  // it begins when it can
+    return {};
+  }
+
+  // An earlier episode decides: what runs of the later ones is ended, and what it came to is a row all the
+  // same. They are not ended before what decides is on record: else a crash could leave neither.
+  Status end_others() {
+    while (Try* one = tries_.running()) {
+      if (!planted("episodes_end_too_soon")) PAWL_OK(ends_.record());
+      const auto start = std::exchange(one->running, std::nullopt)->start;
+      PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+      if (auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash)) {
+        PAWL_OK(ends_.take(*one, start, *std::move(run)));
+      } else {
+        PAWL_OK(ends_.lose(*one, start, Recovery::kCancelled));
+      }
+    }
+    return {};
+  }
+
+  Status ask_hooks(Try& kept) {
+    if (kept.lost) return {};
+    tries_.find_hook(kept);
+    while (!out_of_budget_) {
+      if (kept.running) {
+        PAWL_OK(go_on(kept));
+        continue;
+      }
+      PAWL_OK(hold_objects());
+      PAWL_TRY(const PlannedStep* hook, kept.attempt.next_hook());
+      if (hook == nullptr) return {};
+      PAWL_OK(run_step(kept, *hook));
+    }
+    return {};
+  }
+
+  // Until a step or a row names what the attempt counts on. Not while a step runs: gc would wait for it.
+  Status hold_objects() {
+    if (hold_) return {};
+    PAWL_TRY(hold_, world_.objects.hold());
+    for (auto& one : tries_.all()) PAWL_OK(one.attempt.renew_layers());
+    return {};
+  }
+
+  WallTime now() const { return world_.clock.wall(); }
+
+  // A step that runs, as far as anybody knows.
+  Status go_on(Try& one) { return one.running->found ? look_at(one) : wait_for(one); }
+
+  // What became of a step that nobody waited for.
+  Status look_at(Try& one) {
+    const auto [step, start, found] = *one.running;
+    PAWL_TRY(const auto state, world_.sandboxes.find(start.sandbox_run_id));
+    switch (state) {
+      case sandbox::Found::kRunning:
+        if (planted("running_steps_abandoned")) return give_up(one);
+        PAWL_OK(ends_.note(start, Recovery::kReattach));
+        one.running->found = false;
+        return {};
+      case sandbox::Found::kSpooled:
+        if (planted("results_not_adopted")) return give_up(one);
+        return adopt(one);
+      case sandbox::Found::kNothing:
+        return give_up(one);
+    }
+    return {};
+  }
+
+  Status adopt(Try& one) {
+    const auto& start = one.running->start;
+    const bool compares = !planted("spec_hash_not_compared");
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
+    if (!run) return give_up(one);  // of another spec, or damaged: as good as lost
+    if (one.running->found) PAWL_OK(ends_.note(start, Recovery::kAdopt));
+    return settle(one, *std::move(run));
+  }
+
+  // Starts one step, under its marker.
+  Status run_step(Try& one, const PlannedStep& step) {
+    PAWL_OK(still_wanted());
+    PAWL_OK(hold_objects());
+    store::StepStart start = {.sandbox_run_id = os::uuid7(now(), world_.random),
+                              .step_index = step.index,
+                              .gate_id = step.gate_id,
+                              .step_name = step_name(step),
+                              .label = label_of(claim_.phase.phase_id, step, claim_.attempt.number),
+                              .execution = 1 + executions_[step.index],
+                              .episode = step.episode,
+                              .counted = counted(step.role),
+                              .others_run = tries_.running() != nullptr};
+    PAWL_TRY(const auto context, one.attempt.context_of(step));
+    PAWL_TRY(const auto spec, one.attempt.spec_of(step, context));
+    start.sandbox_spec_hash = sandbox::spec_hash(spec);
+    start.reserved_ms = spec.time_budget_seconds * 1000;
+    agent::Spent spent;
+    if (step.role == StepRole::kAgent) {
+      PAWL_TRY(spent, tries_.spending(world_, one, start));
+    }
+    if (planted("marker_after_start"))
+      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, ""));
+    const auto begun = world_.store.begin_step(claim_.lease, start, ends_.result(), ends_.resume(), now());
+    if (!begun && begun.error().kind == ErrorKind::kExhausted &&
+        start.counted == store::Counted::kDoctorCall) {
+      // Another phase of the run had its last call meanwhile.
+      one.attempt.give_up(step);
+      return {};
+    }
+    if (!begun) return std::unexpected(begun.error());
+    ends_.recorded();
+    if (begun->warning) observer_.budget_nears_its_end(claim_, *begun->warning);
+    out_of_budget_ = !begun->started;
+    if (out_of_budget_) return {};
+    executions_[step.index] = start.execution;
+    observer_.step_started(claim_, start);
+    const std::string agent = step.role == StepRole::kAgent
+                                  ? agent_of(claim_, one.attempt.phase(), step.episode, *begun, spent)
+                                  : "";
+    if (!planted("marker_after_start"))
+      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, agent));
+    hold_.reset();  // the step names what it works on
+    one.running = Running{.step = &step, .start = std::move(start)};
+    one.began = true;
+    return {};
+  }
+
+  Status wait_for(Try& one) {
+    hold_.reset();
+    const auto start = one.running->start;
+    bool another_ended = false;
+    const auto waited = world_.sandboxes.wait(start.sandbox_run_id, [&] {
+      if (must_leave()) return true;
+      another_ended = waits_for_slot() && std::ranges::any_of(tries_.all(), [&](const Try& other) {
+                        return &other != &one && other.running && !other.running->found && has_ended(other);
+                      });
+      return another_ended;
+    });
+    if (!waited && another_ended && !lease_lost_) return look_at_others(one);
+    PAWL_OK(waited);
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    if (!run) return give_up(one);
+    return settle(one, *std::move(run));
+  }
+
+  // Whether the end of an agent would let another episode begin.
+  bool waits_for_slot() {
+    return std::ranges::any_of(tries_.all(), [](const Try& one) { return !one.result && !one.has_begun(); });
+  }
+
+  // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
+  // spent, goes on in the same attempt when it has kept something to go on from.
+  Status settle(Try& one, sandbox::SandboxRun run) {
+    // A shell around the agent says it in its exit code (POSIX, 2.8.2, and what all of them do).
+    constexpr std::int64_t kKilledInShell = 128 + SIGKILL;
+    const auto& [step, start, found] = *one.running;
+    if (run.unsaved > 0) one.unsaved = unsaved_event(run, one.attempt.phase());
+    const bool signaled = run.outcome == sandbox::Outcome::kSignaled;
+    const bool killed = (signaled && run.reason.empty() && run.signal == SIGKILL) ||
+                        (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
+    if (step->role == StepRole::kAgent && (signaled || killed) &&
+        one.attempt.phase().resume.policy == plan::ResumePolicy::kReExecute &&
+        start.execution < store::kExecutionsPerStepMax) {
+      PAWL_TRY(const bool spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
+      PAWL_TRY(const bool goes_on, world_.episodes.can_go_on(episode_of(claim_, start.episode)));
+      const bool unsaved =
+          run.unsaved > 0 && signaled && one.attempt.phase().durable == plan::Durable::kRequired;
+      if (unsaved && goes_on) PAWL_OK(check_room(world_, claim_, run));
+      if ((killed || spent || unsaved) && goes_on) return give_up(one);
+    }
+    const Running ended = *std::exchange(one.running, std::nullopt);
+    return ends_.take(one, ended.start, std::move(run));
+  }
+
+  // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about
+  // the agent's work: a gate or a hook changes nothing that could not be done once more.
+  Status give_up(Try& one) {
+    const Running ended = *std::exchange(one.running, std::nullopt);
+    const auto& [step, start, found] = ended;
+    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+    const auto& resume = one.attempt.phase().resume;
+    const bool probes = resume.policy == plan::ResumePolicy::kProbe;
+    const auto policy =
+        probes && step->role != StepRole::kAgent ? plan::ResumePolicy::kReExecute : resume.policy;
+    Recovery recovery =
+        decide_recovery(sandbox::Found::kNothing,
+                        is_hook(step->role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
+    if (recovery == Recovery::kProbe) {
+      PAWL_TRY(auto salvaged, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
+      recovery = after_probe(salvaged.exit_code, start.execution);
+      if (recovery == Recovery::kProbed) {
+        PAWL_OK(ends_.note(start, recovery));
+        return ends_.take(one, start, std::move(salvaged.run));
+      }
+    }
+    PAWL_OK(ends_.lose(one, start, recovery));
+    if (recovery == Recovery::kReExecute) return run_step(one, *step);
+    if (is_hook(step->role)) {
+      one.attempt.give_up(*step);
+      return {};
+    }
+    const char* outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost";
+    one.lost =
+        LostStep{.gate_id = start.gate_id, .outcome = outcome, .escalate = recovery == Recovery::kEscalate};
+    return {};
+  }
+
+  Result<Turn> finish(Try& kept) {
+    PAWL_OK(hold_objects());
+    PAWL_TRY(auto end, end_of(kept, {}));
+    PAWL_TRY(const auto finished, commit(kept, end));
+    ends_.recorded();
+    // Success is the only end that takes what an agent has kept: its own, never that of another episode.
+    if (finished.state == store::PhaseState::kComplete)
+      for (auto& one : tries_.all())
+        if (&one == &kept || planted("episodes_cleared_together"))
+          world_.episodes.forget(episode_of(claim_, one.attempt.episode()));
+    for (const auto& step : finished.ended_steps) {
+      PAWL_OK(world_.sandboxes.abandon(step));
+      world_.sandboxes.forget(step);
+    }
+    if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
+    if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
+    observer_.attempt_ended(claim_, end, finished);
+    return Turn{.kind = Turn::Kind::kAttempt,
+                .run_ended = finished.run_ended,
+                .run_id = claim_.run.run_id,
+                .phase_id = claim_.phase.phase_id};
+  }
+
+  // What the work would hide is looked for before the transaction, and in it among what came since.
+  Result<store::Finished> commit(Try& kept, store::AttemptEnd& end) {
+    const auto overlaps = [this](const std::string& a, const std::string& b) {
+      return may_overlap(world_.objects, a, b);
+    };
+    const auto finish = [&] {
+      return world_.store.finish(claim_.lease, ends_.result(), ends_.resume(), end, overlaps, now());
+    };
+    PAWL_TRY(auto looked, look_beside(world_.store, claim_.attempt, end.accepted_layer, 0, overlaps));
+    if (!looked.overlapping) {
+      end.looked_up_to = looked.up_to;
+      PAWL_TRY(auto finished, finish());
+      if (!finished.overlapping) return finished;
+      looked.overlapping = std::move(finished.overlapping);
+    }
+    PAWL_TRY(end, end_of(kept, {kept.attempt.overlap_signal(*looked.overlapping)}));
+    return finish();
+  }
+
+  Result<store::AttemptEnd> end_of(Try& kept, const std::vector<gates::Signal>& extra) {
+    PAWL_TRY(auto end, kept.attempt.judge(extra, kept.lost));
+    end.episodes = tries_.rows();
+    end.agent_layer = kept.attempt.agent_layer();
+    return end;
+  }
+
+  Status still_wanted() {
+    if (options_.stop && options_.stop()) return fail(ErrorKind::kCancelled, "asked to stop");
+    return {};
+  }
+
+  // Without the lease: whoever has it now re-attaches to the steps. A marker that is closed has nobody: an
+  // operator ended the phase, perhaps in the moment before the step began.
+  Status end_unless_wanted() {
+    if (tries_.running() == nullptr) return {};
+    PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
+    for (const auto& one : tries_.all()) {
+      if (!one.running) continue;
+      const auto& id = one.running->start.sandbox_run_id;
+      const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
+      if (row == steps.end() || row->state == store::StepState::kOpen) continue;
+      PAWL_OK(world_.sandboxes.abandon(id));
+      world_.sandboxes.forget(id);
+    }
+    pay_or_tell(world_, observer_);
+    return {};
+  }
+
+  // Asked a few times a second while a step runs: keeps the lease alive, and notices when it is lost.
+  bool must_leave() {
+    if (options_.stop && options_.stop()) return true;
+    const MonoTime time = world_.clock.mono();
+    if (time.micros - last_look_.micros >= kLookEveryMs * 1000) {
+      last_look_ = time;
+      const auto held = world_.store.holds(claim_.lease);
+      lease_lost_ = held && !*held;
+      if (lease_lost_) return true;
+    }
+    if (time.micros - last_heartbeat_.micros < options_.lease_ms * 1000 / 3) return false;
+    last_heartbeat_ = time;
+    const auto status = world_.store.heartbeat(claim_.lease, now(), time, options_.lease_ms);
+    // A store that is busy or full for a moment costs a heartbeat, not the step.
+    lease_lost_ = !status && status.error().kind == ErrorKind::kConflict;
+    return lease_lost_;
+  }
+
+  const World& world_;
+  const Options& options_;
+  Observer& observer_;
+  const store::Claim& claim_;
+  Tries tries_;
+  std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
+  std::int64_t more_slots_ = 0;                      // than the one of the claim
+  Ends ends_{world_, observer_, claim_};
+  std::optional<workspace::Hold> hold_;
+  MonoTime last_heartbeat_ = world_.clock.mono();  // the claim is one
+  MonoTime last_look_;
+  bool lease_lost_ = false;
+  bool out_of_budget_ = false;  // a step did not begin
+};
+
+Result<Tries> load_tries(const World& world, const store::Claim& claim, const Planned& plan) {
+  PAWL_TRY(const auto hold, world.objects.hold());
+  return Tries::load(world, claim, plan);
+}
+
+}  // namespace
+
+Result<Turn> work_on(const World& world, const Options& options, Observer& observer,
+                     const store::Claim& claim, const Planned& plan) {
+  PAWL_TRY(auto tries, load_tries(world, claim, plan));
+  return Session(world, options, observer, claim, std::move(tries)).run();
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,31 @@
+#include "store/overlap.h"
+
+#include <utility>
+
+#include "base/planted.h"
+
+namespace pawl::store {
+namespace {
+
+constexpr std::size_t kLayersAtOnce = 256;  // however many there are, few are in memory
+
+}  // namespace
+
+Result<Looked> look_beside(Store& store, const AttemptRow& attempt, const std::string& layer,
+                           std::int64_t after, const Overlaps& overlaps) {
+  Looked out{.overlapping = std::nullopt, .up_to = after};
+  while (!layer.empty() && !planted("layers_not_compared")) {
+    PAWL_TRY(auto layers, store.accepted_beside(attempt, out.up_to, kLayersAtOnce));
+    if (layers.empty()) break;
+    for (auto& other : layers) {
+      if (overlaps(layer, other.layer_id)) {
+        out.overlapping = std::move(other);
+        return out;
+      }
+    }
+    out.up_to = layers.back().merge_seq;
+  }
+  return out;
+}
+
+}  // namespace pawl::store
