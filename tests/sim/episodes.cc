@@ -14,15 +14,18 @@ Result<agent::Told> SimEpisodes::told_since(const agent::EpisodeKey& key, std::i
 
 Result<agent::Spent> SimEpisodes::spent(const agent::EpisodeKey& key) {
   agent::Spent out;
-  for (const auto& row : of(key).usage) out.tokens += row.usage.input_tokens + row.usage.output_tokens;
+  for (const auto& row : of(key).usage) {
+    out.tokens += row.usage.input_tokens + row.usage.output_tokens;
+    out.usd_micros += row.usage.usd_micros.value_or(0);
+  }
   return out;
 }
 
-std::int64_t SimEpisodes::tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now) {
+agent::Spent SimEpisodes::tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now) {
   auto& rows = of(key).usage;
   rows.push_back({.seq = static_cast<std::int64_t>(rows.size()) + 1, .at = rfc3339(now), .usage = usage});
-  told_[key.run_id][usage.id] = usage.input_tokens + usage.output_tokens;
-  return spent(key)->tokens;
+  told_[key.run_id][usage.id] = usage;
+  return *spent(key);
 }
 
 }  // namespace pawl::sim

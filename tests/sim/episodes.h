@@ -22,11 +22,11 @@ class SimEpisodes final : public executor::Episodes {
   }
 
   // A call of a model; returns what the episode has spent so far.
-  std::int64_t tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
+  agent::Spent tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
   // The agent has kept something to go on from.
   void keep(const agent::EpisodeKey& key) { of(key).kept = true; }
-  // Every call that was told in a run, by its id, and its tokens.
-  const std::map<std::string, std::int64_t>& told(const std::string& run_id) const {
+  // Every call that was told in a run, by its id.
+  const std::map<std::string, agent::Usage>& told(const std::string& run_id) const {
     return told_.at(run_id);
   }
   // Ids of episodes of a run.
@@ -46,7 +46,7 @@ class SimEpisodes final : public executor::Episodes {
   }
 
   std::map<std::string, Episode> episodes_;
-  std::map<std::string, std::map<std::string, std::int64_t>> told_;
+  std::map<std::string, std::map<std::string, agent::Usage>> told_;
   std::map<std::string, std::set<std::string>> forgotten_;
 };
 

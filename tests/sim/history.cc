@@ -7,11 +7,11 @@
 
 #include "executor/executor.h"
 #include "executor/told.h"
-#include "plan/parse.h"
 #include "sim/episodes.h"
 #include "sim/invariants.h"
 #include "sim/objects.h"
 #include "sim/sandboxes.h"
+#include "sim/scene.h"
 #include "sim/sim_store.h"
 #include "sim/world.h"
 
@@ -24,8 +24,6 @@ constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any
 constexpr const char* kElsewhere = "@elsewhere";  // in the name of an executor on the other host
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
-constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
-constexpr std::int64_t kTokensMax = 200;    // of a cap: some calls
 
 class History {
  public:
@@ -59,63 +57,16 @@ class History {
  private:
   void create() {
     auto& dice = world_.dice;
-    bounds_.max_attempts = 1 + dice.below(4);
-    std::string plan = "version: 1\nworkflow: sim\nsource: {path: .}\nmodels: [small, large]\n";
-    plan += fmt::format("max_attempts: {}\n", bounds_.max_attempts);
-    plan += "resume: " + dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"}) + "\n";
-    if (dice.percent(50))
-      plan += fmt::format("doctor: {{run: ask, after_failures: {}}}\n", 1 + dice.below(2));
-    if (dice.percent(50)) {
-      bounds_.max_replans = dice.below(3);
-      plan += fmt::format("replan: {{run: think, max_replans: {}}}\n", bounds_.max_replans);
-    }
-    if (dice.percent(30)) plan += "backoff: {initial_seconds: 5}\n";
-    if (dice.percent(30)) plan += "protect: [\"test/**\"]\n";
-    plan += fmt::format("sandbox: {{time_budget_seconds: {}}}\n", kStepSeconds);
-    plan +=
-        "gates:\n  one: {steps: [{name: a, run: x}, {name: b, run: y}]}\n  two: {steps: [{name: c, run: "
-        "z}]}\n";
-    plan += "tiers:\n";
-    store::NewRun run;
-    const std::int64_t tiers = 1 + dice.below(2);
-    for (std::int64_t tier = 0; tier < tiers; ++tier) {
-      const bool parallel = dice.percent(50), stop = dice.percent(70);
-      plan += fmt::format("  - parallel: {}\n    on_failure: {}\n    phases:\n", parallel,
-                          stop ? "stop" : "continue");
-      run.tiers.push_back({.tier_index = tier, .name = "t", .stop_on_failure = stop, .parallel = parallel});
-      for (std::int64_t phase = 0, phases = 1 + dice.below(3); phase < phases; ++phase) {
-        const std::string id = fmt::format("p{}{}", tier, phase);
-        const auto cap =
-            dice.percent(20) ? fmt::format(", budget: {{tokens: {}}}", 1 + dice.below(kTokensMax)) : "";
-        const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
-        bounds_.best_of = std::max(bounds_.best_of, best_of);
-        plan +=
-            fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}}}\n",
-                        id, cap, dice.percent(50) ? ", two" : "", best_of);
-        run.phases.push_back(
-            {.phase_id = id, .tier_index = tier, .phase_index = phase, .max_attempts = bounds_.max_attempts});
-        phase_ids_.push_back(id);
-      }
-    }
-    bounds_.steps_of_attempt = 4 * bounds_.best_of + 2;  // the agent, three steps of gates; two hooks
+    auto scene = draw_scene(dice);
+    bounds_ = scene.bounds;
+    phase_ids_ = std::move(scene.phase_ids);
+    planned_ = scene.run;
     slots_ = 1 + dice.below(3);
-    if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
-    if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);
-    run.run = {.workflow_id = "sim",
-               .plan_file = "/sim/plan.yaml",
-               .plan_content = "content",
-               .source_path = "/sim",
-               .base_id = "base",
-               .backend = "namespace"};
-    run.plan_text = plan;
-    // Else it is a run that an older version made: who claims first makes the rows.
-    if (dice.percent(85)) run.plan = executor::rows_of(*plan::parse(plan, "plan.yaml").plan);
-    planned_ = run;
-    World::require(begin(std::move(run)), "create_run");
+    World::require(begin(std::move(scene.run)), "create_run");
     if (dice.percent(15)) sandboxes_.be_hopeless();  // as long as it may, it goes on
     if (dice.percent(20)) hosts_ = 2;
     executors_.resize(static_cast<std::size_t>(1 + dice.below(dice.percent(20) ? 8 : 4)));
-    world_.tell(fmt::format("{} executors on {} hosts, on\n{}", executors_.size(), hosts_, plan));
+    world_.tell(fmt::format("{} executors on {} hosts, on\n{}", executors_.size(), hosts_, scene.plan));
   }
 
   // A run of these rows, and everybody looks at it. False when the store refuses it.
@@ -165,7 +116,18 @@ class History {
     forked.fork = store::Fork{
         .from = {.run_id = old_run, .phase_id = phase_id, .attempt = 1 + dice.below(attempts + 1)},
         .who = {.uid = 1000, .reason = "another way"}};
-    if (!begin(forked)) return false;
+    world_.disturb = [this](const std::string& call) { disturb(call); };
+    bool begun = false;
+    try {
+      begun = begin(forked);
+    } catch (const PowerLoss&) {
+      restart();
+    }
+    if (!begun) {
+      World::require(rows_of(old_run) == old_rows,
+                     "a fork that failed wrote to the run that it was made from");
+      return false;
+    }
     world_.tell(fmt::format("a fork goes on before attempt {} of {}", forked.fork->from.attempt, phase_id));
     World::require(rows_of(old_run) == old_rows, "a fork wrote to the run that it was made from");
     World::require(layers_before(phase_id, run_id_) == layers_before(phase_id, old_run),
@@ -373,30 +335,41 @@ class History {
     }
   }
 
-  // As the command line does it: what was open before is ended after.
+  // As the command line does it: what was open before is ended after. A command that says that it failed may
+  // have changed something all the same.
   void operate() {
     auto& dice = world_.dice;
+    if (dice.percent(20)) return change_budgets();
+    if (dice.percent(15)) return change_max_attempts();
     const std::string phase = dice.percent(80) ? dice.one_of(phase_ids_) : "";
     const store::Operator who{.uid = 1000, .reason = "because"};
     const auto now = world_.clock.wall();
-    if (dice.percent(20)) return raise_budget();
     const auto what = dice.below(4);
     const char* const words[] = {"retry", "skip", "cancel", "approve"};
     const auto open_before = World::must(store_.open_steps());
+    if (what == 0 || what == 3) ++bounds_.retries;  // both queue what was stopped
+    reopened_ = phase_ids_;
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
                    : what == 2 ? store_.operator_cancel(run_id_, phase, who, now)
                                : approve(who);
     if (!changed) return;
+    reopened_ = *changed;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
-    if (what == 0 || what == 3) ++bounds_.retries;  // both queue what was stopped
-    invariants_->check(bounds_, store_.take_touched(), *changed);
+    check();
     for (const auto& step : open_before)
       if (step.run_id == run_id_ && std::ranges::find(*changed, step.phase_id) != changed->end()) {
         static_cast<void>(sandboxes_.abandon(step.sandbox_run_id));
         sandboxes_.forget(step.sandbox_run_id);
       }
     if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // else it is killed
+  }
+
+  void change_max_attempts() {
+    const std::int64_t most = bounds_.max_attempts + world_.dice.below(3);
+    bounds_.max_attempts = std::max(bounds_.max_attempts, most);
+    if (store_.operator_max_attempts(run_id_, most, {.uid = 1000, .reason = "because"}, world_.clock.wall()))
+      world_.tell(fmt::format("an operator says {} attempts at most", most));
   }
 
   executor::World world() {
@@ -420,22 +393,27 @@ class History {
         overlaps, who, world_.clock.wall());
   }
 
-  void raise_budget() {
-    const auto rows = World::must(store_.budgets(run_id_));
-    for (const auto& row : rows) {
+  // More, or less than is spent already. `raised`: only more, for a run that waits for it.
+  void change_budgets(bool raised = false) {
+    auto& dice = world_.dice;
+    const bool lower = !raised && dice.percent(30);
+    invariants_->budgets_may_change();
+    for (const auto& row : World::must(store_.budgets(run_id_))) {
       if (!row.cap) continue;
-      const bool time = row.unit == store::kSandboxMs;
-      const std::int64_t cap = *row.cap + world_.dice.below(time ? 4 * kStepSeconds * 1000 : kTokensMax);
-      const auto raised = store_.operator_budget(run_id_, row.unit, cap, {.uid = 1000, .reason = "more"},
-                                                 world_.clock.wall());
-      if (raised) world_.tell(fmt::format("an operator raises the budget to {} {}", cap, row.unit));
+      const std::int64_t most = row.unit == store::kSandboxMs  ? 4 * kStepSeconds * 1000
+                                : row.unit == store::kUsdNanos ? kMicrosMax * 1000
+                                                               : kTokensMax;
+      const std::int64_t cap = lower ? dice.below(*row.cap + 1) : *row.cap + dice.below(most);
+      if (store_.operator_budget(run_id_, row.unit, cap, {.uid = 1000, .reason = "because"},
+                                 world_.clock.wall()))
+        world_.tell(fmt::format("an operator sets the budget to {} {}", cap, row.unit));
     }
   }
 
   // What holds of rows goes on to hold as long as nobody writes one.
   void check() {
     if (std::exchange(writes_checked_, machine_.disk().writes()) == machine_.disk().writes()) return;
-    invariants_->check(bounds_, store_.take_touched());
+    invariants_->check(bounds_, store_.take_touched(), std::exchange(reopened_, {}));
   }
 
   // No more faults: whatever happened, the run comes to its end within a bound.
@@ -449,7 +427,7 @@ class History {
       if (!done || done->kind != executor::Turn::Kind::kNothing) continue;
       waits_for = done->waits_for;
       World::require(done->nothing != store::Nothing::kStalled, "stalled: " + done->waits_for);
-      if (done->nothing == store::Nothing::kBudget) raise_budget();
+      if (done->nothing == store::Nothing::kBudget) change_budgets(true);
       world_.clock.advance_ms(10'000);
     }
     const auto paid = executor::pay_what_is_owed(world());
@@ -479,7 +457,7 @@ class History {
   std::string run_id_;
   std::pair<std::string, std::string> forked_;  // the run that this one is a fork of, and its rows
   std::int64_t events_max_ = kEventsMax;
-  std::vector<std::string> phase_ids_;
+  std::vector<std::string> phase_ids_, reopened_;  // reopened_: perhaps, by an operator, since the last check
   Bounds bounds_;
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;

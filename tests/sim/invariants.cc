@@ -59,6 +59,7 @@ void Invariants::check(const Bounds& bounds, const std::set<std::string>& touche
     before_[phase.phase_id] = phase;
   }
   check_budget(bounds);
+  check_chain("");
   const auto run = World::must(store_.run(run_id_));
   const bool open = std::ranges::any_of(phases, [](const auto& phase) { return !is_terminal(phase.state); });
   World::require((run.state == store::RunState::kExecuting) == open,
@@ -98,6 +99,7 @@ Invariants::Spent Invariants::spent_by(const std::vector<store::StepRow>& steps)
     if (step.state == store::StepState::kOpen) {
       out.reserved += step.reserved_ms;
       out.reserved_tokens += step.reserved_tokens;
+      out.reserved_usd_nanos += step.reserved_usd_nanos;
     }
     if (step.state == store::StepState::kLost) out.lost_most += step.reserved_ms;
     if (step.state != store::StepState::kDone) continue;
@@ -116,27 +118,39 @@ void Invariants::check_budget(const Bounds& bounds) {
     all.known += spent.known;
     all.lost_most += spent.lost_most;
     all.reserved_tokens += spent.reserved_tokens;
+    all.reserved_usd_nanos += spent.reserved_usd_nanos;
   }
   const auto owed = World::must(store_.owed());
-  for (const auto& one : owed)
-    if (one.step.run_id == run_id_) all.reserved_tokens += one.step.reserved_tokens;
+  for (const auto& one : owed) {
+    if (one.step.run_id != run_id_) continue;
+    all.reserved_tokens += one.step.reserved_tokens;
+    all.reserved_usd_nanos += one.step.reserved_usd_nanos;
+  }
+  const auto agents = static_cast<std::int64_t>(spent_.size()) * bounds.best_of;  // in a call at once
   const auto rows = World::must(store_.budgets(run_id_));
   for (const auto& row : rows) {
-    if (row.unit == store::kTokens) {
-      World::require(row.reserved == all.reserved_tokens,
+    // What was in use when a cap was lowered stays.
+    const std::int64_t cap = row.cap ? std::max(*row.cap, used_before_[row.unit]) : 0;
+    const std::int64_t used = row.spent + row.reserved;
+    if (row.unit != store::kSandboxMs) {
+      const bool money = row.unit == store::kUsdNanos;
+      World::require(row.reserved == (money ? all.reserved_usd_nanos : all.reserved_tokens),
                      "reserved is not what the agents reserved that are open or have last words");
-      // That may be in a call at once.
-      const auto agents = static_cast<std::int64_t>(spent_.size()) * bounds.best_of;
-      World::require(!row.cap || row.spent + row.reserved < *row.cap + agents * kTokensOfCallMax,
+      World::require(!row.cap || used < cap + agents * (money ? kMicrosOfCallMax * 1000 : kTokensOfCallMax),
                      "the budget is exceeded by more than one call of each agent");
       continue;
     }
     World::require(row.reserved == all.reserved, "reserved is not what the open steps reserved");
     World::require(row.spent >= all.known && row.spent <= all.known + all.lost_most,
                    "spent is not what the steps took");
-    World::require(!row.cap || row.spent + row.reserved < *row.cap + std::max<std::int64_t>(all.largest, 1),
+    World::require(!row.cap || used < cap + std::max<std::int64_t>(all.largest, 1),
                    "the budget is exceeded by more than one step's reservation");
   }
+}
+
+void Invariants::budgets_may_change() {
+  for (const auto& row : World::must(store_.budgets(run_id_)))
+    used_before_[row.unit] = row.spent + row.reserved;
 }
 
 // What the rows of the attempts, the steps and the ledger say of each other.
@@ -146,6 +160,8 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   const auto attempts = World::must(store_.attempts(run_id_, id));
   require(static_cast<std::int64_t>(attempts.size()) == phase.attempts_total, id,
           "attempts_total is not the number of reservations");
+  require(std::ranges::count(attempts, phase.revision, &store::AttemptRow::revision) == phase.attempts_used,
+          id, "attempts_used is not the number of reservations since it was reset");
   const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
   require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
   const auto episodes = World::must(store_.episodes(run_id_, id));
@@ -170,11 +186,15 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   require(asked == phase.doctor_calls, id, "doctor_calls is not the number of its markers");
   require(planned == phase.replans - bounds.replans_before(id), id,
           "replans is not the number of its markers");
-  // The chain only grows, and says the same: its last row is still there.
-  auto& [rows_before, hash_before] = chains_[id];
-  const auto rows = World::must(store_.ledger(run_id_, id, std::max<std::int64_t>(rows_before, 1), kRowsMax));
+  check_chain(id);
+}
+
+void Invariants::check_chain(const std::string& chain) {
+  auto& [rows_before, hash_before] = chains_[chain];
+  const auto rows =
+      World::must(store_.ledger(run_id_, chain, std::max<std::int64_t>(rows_before, 1), kRowsMax));
   if (rows_before > 0)
-    require(!rows.empty() && rows.front().hash == hash_before, id, "its chain was cut or written anew");
+    require(!rows.empty() && rows.front().hash == hash_before, chain, "its chain was cut or written anew");
   if (rows.empty()) return;
   rows_before = rows.back().seq;
   hash_before = rows.back().hash;
@@ -210,7 +230,7 @@ void Invariants::check_episodes(const std::string& phase_id, const store::Attemp
 
 void Invariants::check_usage(const SimEpisodes& episodes) {
   std::set<std::string> recorded;
-  std::int64_t tokens = 0;
+  std::map<std::string_view, std::int64_t> sums;
   const auto& all = episodes.told(run_id_);
   const auto rows = World::must(store_.usage_rows(run_id_, 0));
   for (const auto& row : rows) {
@@ -218,13 +238,17 @@ void Invariants::check_usage(const SimEpisodes& episodes) {
     World::require(recorded.insert(id).second, "a call of a model was counted twice: " + id);
     const auto told = all.find(id);
     World::require(told != all.end(), "a call of a model that nobody told: " + id);
-    tokens += told->second;
+    sums[store::kTokens] += told->second.input_tokens + told->second.output_tokens;
+    sums[store::kUsdNanos] += told->second.usd_micros.value_or(0) * 1000;
   }
   for (const auto& [id, of_call] : all)
     World::require(recorded.contains(id), "a call of a model was not counted: " + id);
   const auto budgets = World::must(store_.budgets(run_id_));
-  const auto spent = std::ranges::find(budgets, store::kTokens, &store::BudgetRow::unit);
-  World::require(tokens == (spent == budgets.end() ? 0 : spent->spent), "tokens are not those of the calls");
+  for (const auto unit : {store::kTokens, store::kUsdNanos}) {
+    const auto row = std::ranges::find(budgets, unit, &store::BudgetRow::unit);
+    World::require(sums[unit] == (row == budgets.end() ? 0 : row->spent),
+                   std::string(unit) + ": spent is not what the calls took");
+  }
 }
 
 void Invariants::check_forgotten(const SimEpisodes& episodes) {

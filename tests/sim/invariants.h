@@ -38,6 +38,8 @@ class Invariants {
   // are looked at when their row says that something happened. `reopened`: by an operator, just now.
   void check(const Bounds& bounds, const std::set<std::string>& touched,
              const std::vector<std::string>& reopened = {});
+  // Before an operator's command.
+  void budgets_may_change();
   // At the end, when every phase is terminal: the chains, too.
   void check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes,
                  const workspace::ObjectStore& objects);
@@ -46,10 +48,12 @@ class Invariants {
   // What the steps of a phase come to.
   struct Spent {
     std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;  // sandbox milliseconds
-    std::int64_t reserved_tokens = 0;
+    std::int64_t reserved_tokens = 0, reserved_usd_nanos = 0;
   };
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
   void check_budget(const Bounds& bounds);
+  // It only grows, and says the same: its last row is still there.
+  void check_chain(const std::string& chain);
   // Each call of a model once, but for what an operator ended.
   void check_usage(const SimEpisodes& episodes);
   // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
@@ -68,6 +72,7 @@ class Invariants {
   std::map<std::string, store::PhaseRow> before_;
   std::map<std::string, Spent> spent_;                                  // by phase
   std::map<std::string, std::int64_t> duration_ms_;                     // of steps that are done
+  std::map<std::string, std::int64_t> used_before_;                     // of a budget, by unit
   std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and last hash, as last seen
 };
 

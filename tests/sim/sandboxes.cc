@@ -70,13 +70,15 @@ void SimSandboxes::call_models(const std::string& context, Step& step) {
                  "a try does not find what it kept: " + step.label);
   if (dice.percent(50)) episodes_.keep(told.key);
   for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
-    const agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
-                             .model = told.model,
-                             .input_tokens = dice.below(kTokensOfCallMax),
-                             .output_tokens = 1,
-                             .source = "agent"};
+    agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
+                       .model = told.model,
+                       .input_tokens = dice.below(kTokensOfCallMax),
+                       .output_tokens = 1,
+                       .source = "agent"};
+    if (dice.percent(70)) usage.usd_micros = dice.below(kMicrosOfCallMax);  // else its price is not known
     const auto spent = episodes_.tell(told.key, usage, world_.clock.wall());
-    if (!told.tokens_cap || spent < *told.tokens_cap) continue;
+    const bool tokens_left = !told.tokens_cap || spent.tokens < *told.tokens_cap;
+    if (tokens_left && (!told.usd_micros_cap || spent.usd_micros < *told.usd_micros_cap)) continue;
     step.run.outcome = Outcome::kSignaled;
     step.run.exit_code = -1;
     step.run.signal = SIGTERM;

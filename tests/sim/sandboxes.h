@@ -14,7 +14,7 @@
 
 namespace pawl::sim {
 
-constexpr std::int64_t kTokensOfCallMax = 50;
+constexpr std::int64_t kTokensOfCallMax = 50, kMicrosOfCallMax = 50;
 
 class SimSandboxes final : public sandbox::SandboxClient {
  public:

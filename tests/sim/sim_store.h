@@ -18,7 +18,9 @@ class SimStore final : public store::Store {
  public:
   SimStore(World& world, Machine& machine) : world_(world), machine_(machine) {}
 
-  Status create_run(const store::NewRun& run, WallTime now) override { return real().create_run(run, now); }
+  Status create_run(const store::NewRun& run, WallTime now) override {
+    return with_faults([&] { return real().create_run(run, now); });
+  }
   Status put_plan(const std::string& run_id, const store::PlanRows& plan) override {
     world_.pass("put_plan");
     auto done = with_faults([&] { return real().put_plan(run_id, plan); });
@@ -93,28 +95,28 @@ class SimStore final : public store::Store {
   }
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
                                                   const store::Operator& who, WallTime now) override {
-    return fenced(real().operator_retry(run_id, phase_id, who, now));
+    return fenced(with_faults([&] { return real().operator_retry(run_id, phase_id, who, now); }));
   }
   Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
                                                  const store::Operator& who, WallTime now) override {
-    return fenced(real().operator_skip(run_id, phase_id, who, now));
+    return fenced(with_faults([&] { return real().operator_skip(run_id, phase_id, who, now); }));
   }
   Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
                                                    const store::Operator& who, WallTime now) override {
-    return fenced(real().operator_cancel(run_id, phase_id, who, now));
+    return fenced(with_faults([&] { return real().operator_cancel(run_id, phase_id, who, now); }));
   }
   Result<std::vector<std::string>> operator_approve(const std::string& run_id, const store::Approved& what,
                                                     const store::Overlaps& overlaps,
                                                     const store::Operator& who, WallTime now) override {
-    return fenced(real().operator_approve(run_id, what, overlaps, who, now));
+    return fenced(with_faults([&] { return real().operator_approve(run_id, what, overlaps, who, now); }));
   }
   Status operator_max_attempts(const std::string& run_id, std::int64_t most, const store::Operator& who,
                                WallTime now) override {
-    return real().operator_max_attempts(run_id, most, who, now);
+    return with_faults([&] { return real().operator_max_attempts(run_id, most, who, now); });
   }
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const store::Operator& who, WallTime now) override {
-    return real().operator_budget(run_id, unit, cap, who, now);
+    return with_faults([&] { return real().operator_budget(run_id, unit, cap, who, now); });
   }
   Result<std::vector<store::Owed>> owed() override { return real().owed(); }
   Status pay(const store::Owed& owed, const store::Told& told, WallTime now) override {

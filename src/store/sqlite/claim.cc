@@ -244,7 +244,7 @@ Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
 }
 
 Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
-  if (!planted("attempts_not_reserved")) phase.attempts_used += 1;
+  if (!planted("reserved_after_the_run")) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
   // The level of the ladder never goes down, whatever attempts_used is reset to.

@@ -222,6 +222,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   if (!planted("attempt_without_its_row"))
     PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt, end.episodes), now));
 
+  if (planted("reserved_after_the_run")) phase_row.attempts_used += 1;
   phase_row.state = transition.state;
   phase_row.outcome = transition.outcome;
   phase_row.last_failure_reason = end.action == Action::kNone ? end.reason : end.action_reason;

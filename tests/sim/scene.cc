@@ -1,0 +1,80 @@
+#include "sim/scene.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "executor/executor.h"
+#include "plan/parse.h"
+
+namespace pawl::sim {
+namespace {
+
+std::string draw_policies(Dice& dice, Bounds& bounds) {
+  bounds.max_attempts = 1 + dice.below(4);
+  std::string plan = fmt::format("max_attempts: {}\n", bounds.max_attempts);
+  plan += "resume: " + dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"}) + "\n";
+  if (dice.percent(50)) plan += fmt::format("doctor: {{run: ask, after_failures: {}}}\n", 1 + dice.below(2));
+  if (dice.percent(50)) {
+    bounds.max_replans = dice.below(3);
+    plan += fmt::format("replan: {{run: think, max_replans: {}}}\n", bounds.max_replans);
+  }
+  if (dice.percent(30)) plan += "backoff: {initial_seconds: 5}\n";
+  if (dice.percent(30)) plan += "protect: [\"test/**\"]\n";
+  return plan;
+}
+
+std::string draw_agent_budget(Dice& dice) {
+  if (dice.percent(80)) return "";
+  if (dice.percent(50)) return fmt::format(", budget: {{tokens: {}}}", 1 + dice.below(kTokensMax));
+  return fmt::format(", budget: {{usd: \"0.{:06}\"}}", 1 + dice.below(kMicrosMax));
+}
+
+void add_tier(Dice& dice, std::int64_t tier, Scene& to) {
+  const bool parallel = dice.percent(50), stop = dice.percent(70);
+  to.plan += fmt::format("  - parallel: {}\n    on_failure: {}\n    phases:\n", parallel,
+                         stop ? "stop" : "continue");
+  to.run.tiers.push_back({.tier_index = tier, .name = "t", .stop_on_failure = stop, .parallel = parallel});
+  for (std::int64_t phase = 0, phases = 1 + dice.below(3); phase < phases; ++phase) {
+    const std::string id = fmt::format("p{}{}", tier, phase);
+    const auto budget = draw_agent_budget(dice);
+    const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
+    to.bounds.best_of = std::max(to.bounds.best_of, best_of);
+    to.plan +=
+        fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}}}\n", id,
+                    budget, dice.percent(50) ? ", two" : "", best_of);
+    to.run.phases.push_back(
+        {.phase_id = id, .tier_index = tier, .phase_index = phase, .max_attempts = to.bounds.max_attempts});
+    to.phase_ids.push_back(id);
+  }
+}
+
+}  // namespace
+
+Scene draw_scene(Dice& dice) {
+  Scene out;
+  out.plan = "version: 1\nworkflow: sim\nsource: {path: .}\nmodels: [small, large]\n";
+  out.plan += draw_policies(dice, out.bounds);
+  out.plan += fmt::format("sandbox: {{time_budget_seconds: {}}}\n", kStepSeconds);
+  out.plan +=
+      "gates:\n  one: {steps: [{name: a, run: x}, {name: b, run: y}]}\n  two: {steps: [{name: c, run: "
+      "z}]}\ntiers:\n";
+  for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier) add_tier(dice, tier, out);
+  out.bounds.steps_of_attempt = 4 * out.bounds.best_of + 2;  // the agent, three steps of gates; two hooks
+  auto& run = out.run;
+  if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
+  if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);
+  if (dice.percent(30)) run.usd_nanos_cap = (1 + dice.below(kMicrosMax)) * 1000;
+  run.run = {.workflow_id = "sim",
+             .plan_file = "/sim/plan.yaml",
+             .plan_content = "content",
+             .source_path = "/sim",
+             .base_id = "base",
+             .backend = "namespace"};
+  run.plan_text = out.plan;
+  // Else it is a run that an older version made: who claims first makes the rows.
+  if (dice.percent(85)) run.plan = executor::rows_of(*plan::parse(out.plan, "plan.yaml").plan);
+  return out;
+}
+
+}  // namespace pawl::sim
