@@ -1,5 +1,7 @@
 #include "supervisor/agent.h"
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "agent/api.h"
@@ -55,6 +57,13 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
   const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
   if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
     run.reason = why + ": not all that it told was kept (durable: best_effort)";
+  // An agent that ends as it is told to may be gone before it gets the signal; whether it is must not decide
+  // what becomes of its work.
+  if (run.outcome == sandbox::Outcome::kExited && must_end()) {
+    run.outcome = sandbox::Outcome::kSignaled;
+    run.exit_code = -1;
+    run.signal = SIGTERM;
+  }
   if (run.outcome != sandbox::Outcome::kSignaled || !must_end()) return;
   run.reason = heard_->cap_reached ? std::string(kUsageCapReason)
                                    : why + ": what it told could not be saved (durable: required)";

@@ -110,6 +110,18 @@ echo done >>file
         report = self.pawl_json("verify", self.root / "evidence", expect=13)
         self.assertEqual([(p["kind"], p["file"]) for p in report["problems"]], [("changed", "cost/agent.jsonl")])
 
+    def test_an_agent_that_ends_when_it_is_told_to_goes_on_after_a_raise(self):
+        for code in (0, 3):
+            with self.subTest(code):
+                self.make(f"""\
+if [ "$state" = fresh ]; then keep 1; spend call 100 0.40; exit {code}; fi
+echo done >>file
+""", top='budget: {usd: "0.35"}')
+                self.assertIn("Stopped: $0.40 of $0.35 are spent", self.pawl("run", "plan.yaml", expect=11).stdout)
+                self.pawl("budget", "last", "--usd", "2.00", "--reason", "it is worth it")
+                self.pawl("resume", "last")
+                self.assertIn("episode fix.1", self.log(), "the same attempt")
+
     def test_the_cap_of_an_agent_fails_its_attempt(self):
         self.make('spend one 100 0.01; keep x; sleep 100\n', agent=", budget: {tokens: 50}")
         out = self.pawl("run", "plan.yaml", expect=11).stdout
