@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,12 +42,18 @@ std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
   return ticks;
 }
 
+// Where numbers of processes mean what they mean here. Containers of one machine may have its name and boot,
+// and other processes.
 std::string host_name() {
+  constexpr ino_t kFirstPidNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO in linux/proc_ns.h
   char name[256] = {};
   if (gethostname(name, sizeof name - 1) != 0) return "unknown";
   std::string text(name);
   for (char& c : text)
     if (c == '/') c = '_';
+  struct stat pids {};
+  if (stat("/proc/self/ns/pid", &pids) == 0 && pids.st_ino != kFirstPidNamespace)
+    text += "+" + std::to_string(pids.st_ino);
   return text;
 }
 
@@ -158,7 +165,8 @@ Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
 }
 
 bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
-  if (liveness(identity) != Liveness::kAlive) return true;
+  const auto before = liveness(identity);
+  if (before != Liveness::kAlive) return before == Liveness::kDead;
   // A pidfd names one process for ever: checked again after it is open, the number can't have become
   // another's.
   const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(identity.pid), 0)));

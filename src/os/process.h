@@ -14,7 +14,7 @@ namespace pawl::os {
 // Names one process for ever: the pid alone is used again, (boot, pid, start time) is not (proc(5):
 // starttime).
 struct ProcessIdentity {
-  std::string host;
+  std::string host;     // its name, and the pid namespace (pid_namespaces(7)) when it is not the first one
   std::string boot_id;  // /proc/sys/kernel/random/boot_id
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
@@ -28,7 +28,7 @@ std::string boot_id();  // of this host, since it was started; kNoBoot where nob
 std::string to_text(const ProcessIdentity& identity);
 std::optional<ProcessIdentity> parse_identity(std::string_view text);
 
-enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: it is on another host
+enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: on another host, or in another pid namespace
 Liveness liveness(const ProcessIdentity& identity);
 
 // Starts `argv` (argv[0] is a path) as the leader of a session of its own, stdin from /dev/null, stdout and
@@ -46,7 +46,7 @@ struct Exit {
 Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms);
 
 // SIGKILL to exactly this process, when it lives on this host, and waits until it is gone, at most
-// `timeout_ms`. True when it is gone.
+// `timeout_ms`. True when it is gone; of one elsewhere nobody knows.
 bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms);
 
 // This very process goes on as `program`, with its arguments (execve(2)). Returns only to say why not.

@@ -156,9 +156,15 @@ class Client final : public sandbox::SandboxClient {
   // has not begun comes after us, and sees what we leave.
   static Result<os::FileLock> lock_of_nobody_alive(const Spool& spool) {
     for (;;) {
-      if (const auto identity = spool.identity()) os::kill_process(*identity, kKillPatienceMs);
+      const auto identity = spool.identity();
+      const bool elsewhere = identity && os::liveness(*identity) == os::Liveness::kUnknown;
+      if (identity && !elsewhere) os::kill_process(*identity, kKillPatienceMs);
       PAWL_TRY(auto lock, os::FileLock::try_lock(spool.path("lock")));
       if (lock) return *std::move(lock);
+      if (elsewhere)
+        return fail(ErrorKind::kUnavailable, "step " + spool.id() +
+                                                 " runs in another container or on another host (" +
+                                                 os::to_text(*identity) + "): end it there");
       os::SystemClock().sleep_ms(5);
     }
   }
@@ -171,14 +177,15 @@ class Client final : public sandbox::SandboxClient {
       if (const auto found = children_.find(sandbox_run_id); found != children_.end()) child = found->second;
     }
     if (child != 0) return os::wait_for_exit(child, timeout_ms);
-    if (const auto identity = spool.identity()) {
-      if (os::liveness(*identity) != os::Liveness::kAlive) return {.gone = true};
-      return os::wait_for_exit(identity->pid, timeout_ms);
-    }
-    // It holds the lock and has not written who it is yet: a matter of microseconds.
+    const auto identity = spool.identity();
+    const auto liveness = identity ? os::liveness(*identity) : os::Liveness::kUnknown;
+    if (liveness == os::Liveness::kDead) return {.gone = true};
+    if (liveness == os::Liveness::kAlive) return os::wait_for_exit(identity->pid, timeout_ms);
+    // It holds the lock and has not written who it is yet, a matter of microseconds; or its number says
+    // nothing here.
     const auto found = find(sandbox_run_id);
     if (found && *found != sandbox::Found::kRunning) return {.gone = true};
-    os::SystemClock().sleep_ms(5);
+    os::SystemClock().sleep_ms(identity ? timeout_ms : 5);
     return {};
   }
 

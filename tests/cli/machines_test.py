@@ -61,6 +61,19 @@ class Machines(WithRun):
         done = self.pawl("run", "plan.yaml")
         self.assertEqual([line.split()[1] for line in done.stderr.splitlines()], missed)
 
+    def test_who_lives_in_another_pid_namespace_is_not_taken_for_dead(self):
+        self.make_simple(agent="echo begun; sleep 4; echo more >> file", gate="grep -q more file")
+        first = self.start("run", "plan.yaml")
+        self.wait_until(lambda: "begun" in self.pawl("logs", "last", "p1", expect=None).stdout, "the agent has begun")
+        alone = ["unshare", "--pid", "--fork", "--mount-proc"] if os.geteuid() == 0 else ["unshare", "-Ur", "--pid", "--fork", "--mount-proc"]
+        second = subprocess.run([*alone, PAWL, "resume", "last"], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertEqual(second.returncode, 0, second.stdout + second.stderr)
+        self.assertNotIn("goes on", second.stdout)
+        self.assertEqual(first.wait(timeout=TIMEOUT_S), 0)
+        attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        self.assertEqual([[step["execution"] for step in attempt["steps"]] for attempt in attempts], [[1, 1]])
+        self.assertEqual(self.pawl_json("stats", "last")["refusals"], [])
+
     def test_without_namespaces_no_attempt_is_spent(self):
         self.make_mend()
         script = f"echo 0 > /proc/sys/user/max_user_namespaces; {PAWL} run plan.yaml; echo code $?"

@@ -30,6 +30,7 @@ TEST(Identity, TellsTheLivingFromTheDeadAndFromAPidUsedAgain) {
   auto elsewhere = self;
   elsewhere.host += "x";
   EXPECT_EQ(liveness(elsewhere), Liveness::kUnknown);
+  EXPECT_FALSE(kill_process(elsewhere, 0)) << "nobody knows";
 }
 
 TEST(SpawnDetached, RunsInItsOwnSessionWithNothingInherited) {
