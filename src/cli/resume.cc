@@ -2,6 +2,7 @@
 
 #include "cli/context.h"
 #include "cli/run_loop.h"
+#include "executor/plans.h"
 
 namespace pawl::cli {
 namespace {
@@ -29,13 +30,17 @@ Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::
   return ids;
 }
 
-Status raise_max_attempts(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
+Status change_max_attempts(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
   if (options.max_attempts == 0) return {};
+  PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
   for (const auto& phase : phases) {
-    if (options.max_attempts > phase.max_attempts && !options.operator_ack)
+    if (options.operator_ack || is_terminal(phase.state) || options.max_attempts <= phase.max_attempts)
+      continue;
+    PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));
+    if (options.max_attempts > planned.max_attempts)
       return fail(ErrorKind::kInvalid,
-                  fmt::format("--max-attempts {} is above that of phase {}; add --operator-ack to "
+                  fmt::format("--max-attempts {} is above the plan's for phase {}; add --operator-ack to "
                               "say that you mean it",
                               options.max_attempts, phase.phase_id));
   }
@@ -53,7 +58,7 @@ int resume(const ResumeOptions& options) {
     if (!ids) return report(ids.error());
     loop.run_ids = *std::move(ids);
     for (const auto& id : loop.run_ids)
-      if (const auto status = raise_max_attempts(options, *state->store, id); !status) {
+      if (const auto status = change_max_attempts(options, *state->store, id); !status) {
         report(status.error());
         return status.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral;
       }

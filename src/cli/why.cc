@@ -11,6 +11,8 @@
 namespace pawl::cli {
 namespace {
 
+constexpr std::int64_t kMaxAttemptsMost = 100;  // that --max-attempts takes
+
 struct Reason {
   std::string waits_for;  // nothing | person | executor | backend | lease | not_before | budget
   std::string phase_id;
@@ -96,8 +98,11 @@ Result<Reason> reason_of(store::Store& store, const store::RunRow& run,
   }
   const bool stalled = found.nothing == store::Nothing::kStalled;
   reason.waits_for = stalled ? "person" : "not_before";
-  reason.command =
-      stalled ? fmt::format("pawl retry {} {}", run.run_id, phase.phase_id) : "pawl resume " + run.run_id;
+  reason.command = "pawl resume " + run.run_id;
+  // An older version left it so. It gets one more than it has used, or fails when it has used all.
+  if (stalled)
+    reason.command +=
+        fmt::format(" --max-attempts {} --operator-ack", std::min(phase.attempts_used + 1, kMaxAttemptsMost));
   return reason;
 }
 

@@ -371,7 +371,9 @@ class Store {
   virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
                                                             const Overlaps& overlaps, const Operator& who,
                                                             WallTime now) = 0;
-  // --max-attempts with --operator-ack: new max_attempts for every phase that is not terminal.
+  // --max-attempts with --operator-ack: new max_attempts for every phase that is not terminal, at least what
+  // it has used. One that waits for its next attempt and has none left is FAILED, escalate, as after its
+  // last.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
 

@@ -341,6 +341,46 @@ class Backoff(Policies):
         self.assertGreater(not_before, "2020")
 
 
+class MaxAttempts(Policies):
+    def waiting(self):
+        """p1 has failed once and may not start before an hour has passed; nobody works on it."""
+        self.make_simple(agent='[ "$PAWL_PHASE_ID$PAWL_ATTEMPT" != p11 ]', max_attempts=3, phases=2,
+                         backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: '"waits_for":"not_before"' in
+                        self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 130)
+
+    def why_command(self):
+        return self.pawl_json("why", "last")["command"].split()[1:]
+
+    def test_fewer_than_are_used_end_the_phase(self):
+        self.waiting()
+        self.pawl("resume", "last", "--max-attempts", "1", expect=11)
+        self.assertEqual(self.columns("state", "outcome", "max_attempts"), ("FAILED", "escalate", 1))
+        self.assertEqual(self.columns("state", "last_failure_reason", phase="p2"), ("SKIPPED", "stopped: p1 failed"))
+        row, = self.rows_of("operator")
+        self.assertEqual((row["action"], row["from_state"], row["to_state"]), ("max_attempts 1", "EXECUTING", "FAILED"))
+        self.pawl("verify", "last")
+        self.pawl(*self.why_command())
+        self.assertIn("--operator-ack", self.pawl("resume", "last", "--max-attempts", "4", expect=2).stderr)
+        self.pawl("resume", "last", "--max-attempts", "3")  # the plan's own number
+        self.assertEqual(self.columns("attempts_total", "outcome", "max_attempts"), (2, "passed", 3))
+        self.assertEqual(self.columns("outcome", "max_attempts", phase="p2"), ("passed", 3))
+        self.pawl("verify", "last")
+
+    def test_why_names_a_command_that_moves_what_an_older_version_stranded(self):
+        self.waiting()
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            db.execute("UPDATE phases SET max_attempts = 1, not_before = '' WHERE phase_id = 'p1'")
+        db.close()
+        self.assertIn("stalled: phase p1", self.pawl("resume", "last", expect=1).stderr)
+        self.assertEqual(self.pawl_json("why", "last")["waits_for"], "person")
+        self.pawl(*self.why_command())
+        self.assertEqual(self.columns("attempts_total", "outcome"), (2, "passed"))
+
+
 class Probe(Policies):
     def lost(self, probe, agent='echo done > effect; sync; [ "$PAWL_ATTEMPT" = 2 ] || sleep 30'):
         self.make_simple(agent=agent, resume=f'{{probe: "{probe}"}}', gate="test -e effect")

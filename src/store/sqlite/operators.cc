@@ -189,18 +189,50 @@ Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string&
   return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, "cancel", who, now);
 }
 
+// Between two attempts, and the last one was the last: what its end would have come to, had it known.
+Result<bool> SqliteStore::is_spent(const PhaseRow& row) {
+  if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts) return false;
+  PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
+  query.bind(row.run_id).bind(row.phase_id);
+  PAWL_TRY(const bool goes_on, query.next());
+  return !goes_on;
+}
+
+Status SqliteStore::end_spent(PhaseRow row, WallTime now) {
+  PAWL_TRY(const auto transition, apply(row, PhaseEvent::kAttemptRetryable));
+  row.state = transition.state;
+  row.outcome = transition.outcome;
+  row.not_before.clear();
+  row.fence += 1;
+  PAWL_OK(write_phase(row));
+  PAWL_OK(seal_phase(row, now));
+  PAWL_TRY(const TierRow tier_row, tier(row.run_id, row.tier_index));
+  return tier_row.stop_on_failure ? stop_queued(row, now) : Status();
+}
+
 Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                           const Operator& who, WallTime now) {
   PAWL_TRY(auto transaction, begin("max_attempts"));
   PAWL_TRY(const auto all, phases(run_id));
+  std::vector<PhaseRow> spent;
   for (auto row : all) {
-    if (is_terminal(row.state) || row.max_attempts == max_attempts) continue;
-    PAWL_OK(append_row(run_id, row.phase_id,
-                       operator_row("max_attempts " + std::to_string(max_attempts), who, row, row.state),
-                       now));
+    if (is_terminal(row.state)) continue;
+    const auto before = row.max_attempts;
     // What is spent is spent: a lower limit than that only means that no attempt is left.
     row.max_attempts = std::max(max_attempts, row.attempts_used);
+    PAWL_TRY(const bool ends, is_spent(row));
+    if (!ends && row.max_attempts == before) continue;
+    PAWL_OK(append_row(run_id, row.phase_id,
+                       operator_row("max_attempts " + std::to_string(max_attempts), who, row,
+                                    ends ? PhaseState::kFailed : row.state),
+                       now));
     PAWL_OK(write_phase(row));
+    if (ends) spent.push_back(std::move(row));
+  }
+  // After all have their number: a phase that is stopped now may be retried.
+  for (auto& row : spent) PAWL_OK(end_spent(std::move(row), now));
+  if (!spent.empty()) {
+    PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));
   }
   PAWL_OK(sign_head(run_id, now));
   return transaction.commit();

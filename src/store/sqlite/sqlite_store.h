@@ -195,6 +195,8 @@ class SqliteStore : public Store {
                             WallTime now);
   // Returns the steps that were open.
   Result<std::vector<std::string>> end_work_of(const PhaseRow& phase, WallTime now);
+  Result<bool> is_spent(const PhaseRow& row);
+  Status end_spent(PhaseRow row, WallTime now);
 
   std::unique_ptr<Connection> connection_;
   std::shared_ptr<const RowSealer> sealer_;

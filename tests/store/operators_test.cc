@@ -1,0 +1,52 @@
+// What operators say of a whole run.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+std::tuple<PhaseState, PhaseOutcome, std::int64_t, std::int64_t> what_it_is(const PhaseRow& row) {
+  return {row.state, row.outcome, row.attempts_used, row.max_attempts};
+}
+
+// Between two attempts nothing would come any more that could end it.
+TEST_F(StoreTest, AFewerAttemptsThanAreUsedEndAPhaseThatWaitsForTheNext) {
+  const auto run = create({{"a", "b"}, {"c"}});
+  auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
+  ASSERT_TRUE(store_->operator_max_attempts(run, 1, {}, now_));
+  EXPECT_EQ(what_it_is(phase(run, "a")), std::tuple(PhaseState::kFailed, PhaseOutcome::kEscalate, 1, 1));
+  EXPECT_EQ(phase(run, "a").last_failure_reason, "why") << "of its last attempt";
+  EXPECT_EQ(what_it_is(phase(run, "b")), std::tuple(PhaseState::kSkipped, PhaseOutcome::kSkipped, 0, 1));
+  EXPECT_EQ(store_->run(run)->state, RunState::kFailed);
+  EXPECT_EQ(store_->claim(request())->nothing, Nothing::kAllTerminal);
+  EXPECT_TRUE(store_->operator_retry(run, "a", {}, now_));
+  EXPECT_EQ(claim().phase.max_attempts, 1);
+}
+
+TEST_F(StoreTest, AnAttemptThatRunsIsNotEndedByFewerAttempts) {
+  const auto run = create({{"a"}}, false, false);
+  auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
+  held = claim();
+  ASSERT_TRUE(store_->operator_max_attempts(run, 1, {}, now_));
+  EXPECT_EQ(what_it_is(phase(run, "a")), std::tuple(PhaseState::kExecuting, PhaseOutcome::kNone, 2, 2));
+  ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
+  EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kEscalate);
+}
+
+TEST_F(StoreTest, WhatGoesOnAfterAFailureGoesOnAfterFewerAttempts) {
+  const auto run = create({{"a"}, {"b"}}, false, false);
+  auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
+  ASSERT_TRUE(store_->operator_max_attempts(run, 1, {}, now_));
+  EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kEscalate);
+  EXPECT_EQ(store_->run(run)->state, RunState::kExecuting);
+  EXPECT_EQ(claim().phase.phase_id, "b");
+}
+
+}  // namespace
+}  // namespace pawl::store
