@@ -366,7 +366,7 @@ class History {
   }
 
   void change_max_attempts() {
-    const std::int64_t most = bounds_.max_attempts + world_.dice.below(3);
+    const std::int64_t most = 1 + world_.dice.below(6);
     bounds_.max_attempts = std::max(bounds_.max_attempts, most);
     if (store_.operator_max_attempts(run_id_, most, {.uid = 1000, .reason = "because"}, world_.clock.wall()))
       world_.tell(fmt::format("an operator says {} attempts at most", most));

@@ -191,7 +191,9 @@ Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string&
 
 // Between two attempts, and the last one was the last: what its end would have come to, had it known.
 Result<bool> SqliteStore::is_spent(const PhaseRow& row) {
-  if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts) return false;
+  if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts ||
+      planted("spent_phases_stay"))
+    return false;
   PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
   query.bind(row.run_id).bind(row.phase_id);
   PAWL_TRY(const bool goes_on, query.next());
