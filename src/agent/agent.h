@@ -57,7 +57,7 @@ constexpr std::int64_t kListMax = 1000;              // rows that a verb lists a
 constexpr std::int64_t kListedBytesMax = 16 << 20;   // of the results that steps() lists at once
 constexpr std::int64_t kReceivedBytesMax = 256 << 20;  // of the payloads that are being saved at once
 constexpr std::int64_t kStoredBytesMax = 8LL << 30;    // of an episode's file
-constexpr std::int64_t kFreeBytesMin = 16 << 20;       // of the disk: with less, nothing is saved
+constexpr std::int64_t kFreeBytesMin = 16 << 20;       // of the disk, and twice what is saved
 constexpr std::int64_t kKeptDefault = 5;               // checkpoints of a key
 
 }  // namespace pawl::agent

@@ -108,7 +108,7 @@ class Api {
     std::function<void(std::string_view level, std::string_view message)> on_log;
     std::function<void(std::string_view note)> on_heartbeat;
     std::function<void()> on_cap_reached;
-    std::function<void(std::string_view why)> on_unsaved;
+    std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
     std::function<Result<std::int64_t>()> free_bytes;  // of the disk
   };
   Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
@@ -121,8 +121,9 @@ class Api {
 
   // All but kSave.
   Answer handle(const Call& call, WallTime now);
-  // Not inside a group. kExhausted when the disk is nearly full.
-  Result<std::unique_ptr<Episode::Saving>> begin_save(const Call& call, WallTime now);
+  // Not inside a group. `bytes`: of the payload, as many as are known of. kExhausted when the disk has no
+  // room for them; finish_save() looks again, for all of it.
+  Result<std::unique_ptr<Episode::Saving>> begin_save(const Call& call, std::int64_t bytes, WallTime now);
   Answer finish_save(const Call& call, Episode::Saving& saving, WallTime now);
   // Whether a write that can't be saved is answered as if it were, with 202.
   bool goes_on_unsaved() const { return context_.best_effort; }
@@ -170,6 +171,7 @@ class Api {
   Result<Question> find_question(const std::string& key);
   static Result<StepBegin> step_of(const Call& call);
   static Result<ChildSpawn> child_of(const Call& call);
+  Status check_room(std::int64_t bytes);
   bool answers_unsaved(const Call& call, Answer& answer, WallTime now);
   bool remember_unsaved(const Call& call);  // false: there is no room for more
   // The Episode's, of what was begun or spawned unsaved, too.
@@ -187,6 +189,7 @@ class Api {
   const std::string fingerprint_;
   std::unordered_map<std::string, Session> sessions_;
   bool cap_told_ = false;
+  std::int64_t room_needed_ = 0;  // the most that a save has asked for in vain
   // Begun and spawned when nothing could be saved: what ends them is saved with them, if it can be.
   std::unordered_map<std::string, StepBegin> unsaved_steps_;
   std::unordered_map<std::string, ChildSpawn> unsaved_children_;

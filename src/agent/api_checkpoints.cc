@@ -127,7 +127,20 @@ std::string Api::checkpoint_text(const Checkpoint& checkpoint, const std::string
   return std::move(out).take();
 }
 
-Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, WallTime now) {
+// A save is written to the log, and from there to the database, before the log's room is free again.
+Status Api::check_room(std::int64_t bytes) {
+  if (!hooks_.free_bytes) return {};
+  PAWL_TRY(const auto free, hooks_.free_bytes());
+  const std::int64_t needed = kFreeBytesMin + 2 * bytes;
+  if (free >= needed) return {};
+  room_needed_ = std::max(room_needed_, needed);
+  constexpr std::int64_t kMib = 1 << 20;
+  return std::unexpected(disk_full("a checkpoint of so many bytes needs " +
+                                   std::to_string((needed + kMib - 1) / kMib) +
+                                   " MiB of free space on the disk: nothing was saved"));
+}
+
+Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, std::int64_t bytes, WallTime now) {
   Episode::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
   PAWL_OK(check_id("id", spec.id));
   PAWL_TRY(spec.keep, integer_parameter(call.route, "keep", 0, kKeepMax, kKeptDefault));
@@ -143,16 +156,14 @@ Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, WallT
   } else {
     PAWL_TRY(spec.spent, episode_->spent());
   }
-  if (hooks_.free_bytes) {
-    PAWL_TRY(const auto free, hooks_.free_bytes());
-    if (free < kFreeBytesMin)
-      return std::unexpected(disk_full("less than 16 MiB are free on the disk: nothing was saved"));
-  }
+  PAWL_OK(check_room(bytes));
   return episode_->begin_save(std::move(spec), now);
 }
 
 Answer Api::finish_save(const Call& call, Episode::Saving& saving, WallTime now) {
   if (const auto session = session_of(call, now); !session) return problem(session.error());
+  // Nobody may have said how many there will be, and others write meanwhile.
+  if (const auto room = check_room(saving.size()); !room) return problem(room.error());
   const auto saved = saving.finish();
   if (!saved) return problem(saved.error());
   return json_answer(checkpoint_text(*saved, nullptr), 201);

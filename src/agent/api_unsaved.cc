@@ -45,7 +45,7 @@ void Api::settle(const Call& call, Answer& answer, WallTime now) {
   if (!goes_on && answer.status != kNotSaved)
     answer = problem(kNotSaved, why == kDiskFull ? "no-space" : "not-saved",
                      std::string(why) + ": it was not saved");
-  if (hooks_.on_unsaved) hooks_.on_unsaved(why);
+  if (hooks_.on_unsaved) hooks_.on_unsaved(why, room_needed_);
 }
 
 bool Api::answers_unsaved(const Call& call, Answer& answer, WallTime now) {

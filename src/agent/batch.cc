@@ -110,7 +110,7 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
 // Its payload came as a body: it is not large. Outside of the group, as begin_save() wants it.
 void Batch::begin_save(Job& job, WallTime now) {
   if (job.call.route.verb != Verb::kSave || job.saving) return;
-  auto saving = job.api->begin_save(job.call, now);
+  auto saving = job.api->begin_save(job.call, static_cast<std::int64_t>(job.call.body.size()), now);
   if (!saving) {
     job.answer = problem(saving.error());
   } else if (const auto appended = (*saving)->append(job.call.body); !appended) {

@@ -221,7 +221,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     const bool saves = job.call.route.verb == Verb::kSave;
     const bool large = request.size.value_or(0) > kSmallBytes;
     if (large) {
-      if (auto problem = co_await prepare_large(sink, job, *request.size)) co_return problem;
+      if (auto problem = co_await prepare_large(sink, job, request)) co_return problem;
     }
     if (parser.waits_for_continue() && input_.empty()) {
       if (!co_await write_all("HTTP/1.1 100 Continue\r\n\r\n")) co_return Answer{.status = 0};
@@ -244,7 +244,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
           co_return problem(sink.status.error());
       }
       if (parser.is_done()) break;
-      if (auto problem = co_await prepare_large(sink, job, sink.size_max)) co_return problem;
+      if (auto problem = co_await prepare_large(sink, job, request)) co_return problem;
       life_.state = State::kReading;
     }
     if (saves && sink.saving) {
@@ -255,13 +255,15 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return std::nullopt;
   }
 
-  asio::awaitable<std::optional<Answer>> prepare_large(Sink& sink, Job& job, std::size_t bytes) {
+  asio::awaitable<std::optional<Answer>> prepare_large(Sink& sink, Job& job, const Request& request) {
+    const std::size_t bytes = request.size.value_or(sink.size_max);  // at most
     co_await take_turn(bytes);
     if (job.call.route.verb != Verb::kSave) co_return std::nullopt;
     auto api = hub_.episodes.find(job.key);
     if (!api) co_return std::move(api).error();
     job.api = std::move(*api);
-    auto saving = job.api->begin_save(job.call, hub_.clock.wall());
+    const auto known = static_cast<std::int64_t>(request.size.value_or(sink.size));
+    auto saving = job.api->begin_save(job.call, known, hub_.clock.wall());
     if (!saving) co_return problem(saving.error());
     (*saving)->expect(bytes);
     if (const auto appended = (*saving)->append(sink.body); !appended) co_return problem(appended.error());

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": tells an episode from any other database
 constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::size_t kLogBytesKept = 4 << 20;  // the journal_size_limit of episode.sql
 
 const store::sqlite::Statements& statements() {
   static const auto all = store::sqlite::statements_of(
@@ -114,6 +115,7 @@ Status EpisodeStore::commit() {
                                                          ": what was told was taken back; tell it again");
   group_.reset();
   if (!done) forget();
+  shorten_log(!done);
   return done;
 }
 
@@ -122,6 +124,14 @@ void EpisodeStore::roll_back() {
   shared_.reset();
   group_.reset();
   forget();
+  shorten_log(false);
+}
+
+// What a large transaction has made of the log, and what one that failed has left in it, would stay there
+// until somebody writes again: on a disk that is full, room that nobody else could free.
+void EpisodeStore::shorten_log(bool broke) {
+  const std::size_t bytes = std::exchange(log_bytes_, 0);
+  if (bytes > kLogBytesKept || broke) connection_->shorten_log();
 }
 
 void EpisodeStore::forget() {
@@ -139,6 +149,7 @@ Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes
                 "episode " + connection_->path() + ": its group was taken back; tell it again");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
   if (bytes == 0) return transaction;
+  log_bytes_ += bytes;
   // What a file has takes SQLite longer to say than most verbs: it is asked once, and again before anything
   // is refused.
   const auto more = static_cast<std::int64_t>(bytes);

@@ -168,6 +168,7 @@ class Episode {
    public:
     virtual ~Saving() = default;
     virtual Status append(std::string_view bytes) = 0;
+    virtual std::int64_t size() const = 0;       // of what was appended
     virtual void expect(std::size_t bytes) = 0;  // in all, at most: they need no second place while they come
     // Where the next bytes may be put, so many at most, and as many as are expected still: append() of them
     // copies nothing then.

@@ -89,6 +89,7 @@ class EpisodeStore::Receiving final : public Episode::Saving {
     if (hasher_) hasher_->update(bytes);
     return {};
   }
+  std::int64_t size() const override { return static_cast<std::int64_t>(size_); }
   void expect(std::size_t bytes) override {
     payload_.bytes.reserve(bytes);
     expected_ = bytes;
@@ -219,10 +220,9 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
     return transaction.commit();
   };
   auto written = write();
-  if (!written) {
-    chunks_.forget();
-    return std::unexpected(std::move(written).error());
-  }
+  if (!written) chunks_.forget();
+  if (!group_) shorten_log(!written);
+  if (!written) return std::unexpected(std::move(written).error());
   return made;
 }
 

@@ -92,6 +92,8 @@ class EpisodeStore final : public Episode {
 
   // --- transactions and totals
   void forget();  // what is known of a transaction that was taken back
+  // After a transaction that may have made the log long; `broke`: not all of it could be written.
+  void shorten_log(bool broke);
   // Of a verb that writes `bytes`, about; 0: it may when the episode is full. A part of the group, when one
   // is open.
   Result<Transaction> begin(std::string_view verb, std::size_t bytes = 0);
@@ -164,6 +166,7 @@ class EpisodeStore final : public Episode {
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::optional<Connection::Shared> shared_;  // while group_ is open
+  std::size_t log_bytes_ = 0;                 // that the transaction has written, about
   // Of the file, with what may have been added since it was asked: rather more than there are.
   std::optional<std::int64_t> used_bytes_;
   // What count_runs() has to look at, about: chunks, and so many for each checkpoint.

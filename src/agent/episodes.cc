@@ -50,7 +50,7 @@ std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key
     auto api = open_one(spec_.context ? *spec_.context : Context{.key = key});
     if (!api) {
       const auto why = why_unsaved(api.error());
-      if (!why.empty() && spec_.on_unsaved) spec_.on_unsaved(why);
+      if (!why.empty() && spec_.on_unsaved) spec_.on_unsaved(why, 0);
       return std::unexpected(problem(api.error()));
     }
     found = open_.emplace(name, Open{.api = std::move(*api)}).first;

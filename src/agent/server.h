@@ -43,8 +43,9 @@ struct ServeSpec {
   // From the server's thread. Lines of /v1/log, without a newline; a cap was reached (once).
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
-  // Something that was told could not be saved: one of kDiskFull, kIoError. Each time.
-  std::function<void(std::string_view why)> on_unsaved;
+  // Something that was told could not be saved: one of kDiskFull, kIoError. Each time, with how many bytes
+  // free on the disk checkpoints have asked for in vain; 0: none has.
+  std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
   std::function<void(std::string_view note)> on_heartbeat;  // of /v1/heartbeat; "" when it says nothing
 };
 

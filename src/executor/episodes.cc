@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "executor/executor.h"
 #include "os/file.h"
 
@@ -29,9 +31,9 @@ class FileEpisodes final : public Episodes {
     return !steps.empty();
   }
 
-  Result<bool> can_save() override {
+  Result<bool> can_save(std::int64_t room) override {
     PAWL_TRY(const auto free, os::free_bytes(folder_));
-    return free >= agent::kFreeBytesMin;
+    return free >= std::max(room, agent::kFreeBytesMin);
   }
 
   void forget(const agent::EpisodeKey& key) override {

@@ -34,8 +34,8 @@ class Episodes {  // thread-safe
   virtual Result<agent::Spent> spent(const agent::EpisodeKey& key) = 0;
   // Whether another process of the agent would find something to go on from.
   virtual Result<bool> can_go_on(const agent::EpisodeKey& key) = 0;
-  // Whether the disk has room for what an agent tells.
-  virtual Result<bool> can_save() = 0;
+  // Whether the disk has room for what an agent tells: so many bytes free, or what the smallest needs.
+  virtual Result<bool> can_save(std::int64_t room) = 0;
   // Removes it. Not durable, idempotent.
   virtual void forget(const agent::EpisodeKey& key) = 0;
 };

@@ -110,10 +110,13 @@ store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Pha
 }
 
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run) {
-  PAWL_TRY(const bool has_room, world.episodes.can_save());
+  PAWL_TRY(const bool has_room, world.episodes.can_save(run.room_needed));
   if (has_room) return {};
+  constexpr std::int64_t kMib = 1 << 20;
+  const std::string needed =
+      run.room_needed > 0 ? "; it needs " + std::to_string((run.room_needed + kMib - 1) / kMib) + " MiB" : "";
   return fail(ErrorKind::kExhausted, "the agent of " + claim.attempt.attempt_id +
-                                         " was stopped, and what it had kept stays: " + run.reason +
+                                         " was stopped, and what it had kept stays: " + run.reason + needed +
                                          "; free some space, then go on with `pawl resume`");
 }
 

@@ -98,7 +98,8 @@ struct SandboxRun {
   std::string reason;  // of kSetupFailed: the mechanism and its errno; else what a person should know, or ""
   std::vector<std::string>
       degraded;  // names of mechanisms that it had to do without: `pawl sandbox health` explains them
-  std::int64_t unsaved = 0;  // how much of what an agent told could not be saved
+  std::int64_t unsaved = 0;      // how much of what an agent told could not be saved
+  std::int64_t room_needed = 0;  // bytes free on the disk that the largest of it asked for; 0: not known
   std::vector<std::string>
       refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100
   std::int64_t refused_total = 0;  // how many there were

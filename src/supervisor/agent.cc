@@ -37,7 +37,8 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
                     },
                 .on_cap_reached = [heard = out.heard_.get()] { heard->cap_reached = true; },
                 .on_unsaved =
-                    [heard = out.heard_.get()](std::string_view why) {
+                    [heard = out.heard_.get()](std::string_view why, std::int64_t room_needed) {
+                      heard->room_needed = std::max(heard->room_needed.load(), room_needed);
                       if (why == agent::kIoError) heard->disk_failed = true;
                       ++heard->unsaved;
                     }}));
@@ -54,6 +55,7 @@ void AgentSocket::hear(std::string_view printed) {
 void AgentSocket::report(sandbox::SandboxRun& run) const {
   if (!heard_) return;
   run.unsaved = heard_->unsaved;
+  run.room_needed = heard_->room_needed;
   const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
   if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
     run.reason = why + ": not all that it told was kept (durable: best_effort)";

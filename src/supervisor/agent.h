@@ -36,7 +36,7 @@ class AgentSocket {
  private:
   struct Heard {  // of the server's thread
     std::atomic<bool> cap_reached = false, disk_failed = false;
-    std::atomic<std::int64_t> unsaved = 0;
+    std::atomic<std::int64_t> unsaved = 0, room_needed = 0;
   };
   Status tell_usage() const;
 

@@ -8,6 +8,7 @@
 #include "agent/body.h"
 #include "os/file.h"
 #include "support/episode_fixture.h"
+#include "support/small_disk.h"
 #include "support/temp_folder.h"
 
 namespace pawl::agent {
@@ -25,7 +26,10 @@ class ApiTest : public ::testing::Test {
     episode_ = episode->get();
     Api::Hooks hooks;
     hooks.on_cap_reached = [this] { ++caps_reached_; };
-    hooks.on_unsaved = [this](std::string_view why) { unsaved_.emplace_back(why); };
+    hooks.on_unsaved = [this](std::string_view why, std::int64_t room_needed) {
+      unsaved_.emplace_back(why);
+      room_needed_ = room_needed;
+    };
     hooks.on_log = [this](std::string_view level, std::string_view line) {
       log_.push_back(std::string(level) + ": " + std::string(line));
     };
@@ -41,7 +45,7 @@ class ApiTest : public ::testing::Test {
     call.headers.session = session;
     call.headers.metadata = metadata_;
     if (call.route.verb != Verb::kSave) return api_->handle(call, kNow);
-    auto saving = api_->begin_save(call, kNow);
+    auto saving = api_->begin_save(call, static_cast<std::int64_t>(body.size()), kNow);
     if (!saving) return problem(saving.error());
     if (const auto appended = (*saving)->append(body); !appended) return problem(appended.error());
     return api_->finish_save(call, **saving, kNow);
@@ -68,7 +72,7 @@ class ApiTest : public ::testing::Test {
   Episode* episode_ = nullptr;
   int caps_reached_ = 0;
   std::vector<std::string> log_, unsaved_;
-  std::int64_t free_bytes_ = 1 << 30;
+  std::int64_t free_bytes_ = 1 << 30, room_needed_ = 0;
   std::optional<std::string> metadata_;
 };
 
@@ -295,6 +299,39 @@ TEST_F(ApiTest, NothingIsSavedOnAFullDisk) {
   free_bytes_ = kFreeBytesMin - 1;
   EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", "x").status, 507);
   EXPECT_EQ(ask("GET", "/v1/checkpoint?id=a").status, 404);
+}
+
+TEST_F(ApiTest, ASaveNeedsRoomForItsSizeTwice) {
+  const std::string payload(1 << 20, 'x');
+  free_bytes_ = kFreeBytesMin + (2 << 20) - 1;
+  EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", payload).status, 507);
+  EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", payload.substr(1)).status, 201);
+  ++free_bytes_;
+  EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", payload).status, 201);
+  // Of a body that comes in pieces nobody has said how many.
+  const Call call{.route = *find_route("PUT", "/v1/checkpoint?id=b", true), .session = "s1"};
+  const auto saving = *api_->begin_save(call, 0, kNow);
+  ASSERT_TRUE(saving->append(payload + "x"));
+  auto answer = api_->finish_save(call, *saving, kNow);
+  EXPECT_EQ(answer.status, 507);
+  EXPECT_EQ(answer.unsaved, kDiskFull);
+  api_->settle(call, answer, kNow);
+  EXPECT_EQ(room_needed_, free_bytes_ + 2) << "who stops the agent knows what it wants";
+  EXPECT_EQ(ask("GET", "/v1/checkpoint?id=b").status, 404);
+}
+
+TEST_F(ApiTest, ADiskThatIsFullAfterAllIsNamed) {
+  const pawl::testing::SmallDisk disk(folder_ / "agents", "20m");
+  ASSERT_TRUE(disk.mounted()) << "needs root for a small tmpfs; CI runs as root";
+  open({.key = {"run", "goal", "episode"}});
+  ASSERT_TRUE(api_->begin_group(true));
+  const auto answer = ask("PUT", "/v1/checkpoint?id=a", noise(30 << 20));
+  EXPECT_FALSE(api_->commit());
+  EXPECT_EQ(answer.status, 507);
+  EXPECT_EQ(json(answer)["type"], "urn:pawl:no-space");
+  EXPECT_EQ(answer.unsaved, kDiskFull);
+  EXPECT_EQ(json(ask("GET", "/v1/context"))["stop"], false) << "it serves on";
+  api_.reset();
 }
 
 TEST_F(ApiTest, ListsEndBeforeTheyAreLarge) {

@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "support/episode_fixture.h"
+#include "support/small_disk.h"
 
 namespace pawl::agent {
 namespace {
@@ -255,25 +256,8 @@ TEST_F(Episodes, AFailedWriteTakesTheWholeGroupBack) {
   EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "new");
 }
 
-// A file system of two megabytes.
-class SmallDisk {
- public:
-  explicit SmallDisk(std::string path) : path_(std::move(path)) {
-    PAWL_CHECK(os::make_folders(path_));
-    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=2m") == 0;
-  }
-  ~SmallDisk() { umount(path_.c_str()); }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool mounted() const { return mounted_; }
-
- private:
-  const std::string path_;
-  bool mounted_;
-};
-
 TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
-  const SmallDisk disk(folder_ / "small");
+  const testing::SmallDisk disk(folder_ / "small", "2m");
   ASSERT_TRUE(disk.mounted()) << "needs root for a small tmpfs; CI runs as root";
   const std::string ballast = folder_ / "small/ballast";
   ASSERT_TRUE(os::write_atomically(ballast, std::string(1 << 20, 'x')));
@@ -301,6 +285,29 @@ TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
   ASSERT_TRUE(os::remove_tree(ballast));
   ASSERT_TRUE(save(*episode, "a", "there is room again", 0));
   EXPECT_EQ(episode->load("a", {}, kNow)->payload, "there is room again");
+}
+
+TEST_F(Episodes, ALargeSaveLeavesNoLogBehindWhetherItFitsOrNot) {
+  const testing::SmallDisk disk(folder_ / "small", "40m");
+  ASSERT_TRUE(disk.mounted()) << "needs root for a small tmpfs; CI runs as root";
+  const std::string path = folder_ / "small/episode.db";
+  const auto log_bytes = [&] {
+    struct stat log {};
+    EXPECT_EQ(stat((path + "-wal").c_str(), &log), 0);
+    return log.st_size;
+  };
+  const auto episode = *Episode::open(path, Episode::Access::kReadWrite);
+  ASSERT_TRUE(save(*episode, "a", noise(10 << 20, 1), 0));
+  EXPECT_EQ(log_bytes(), 0);
+  const auto too_large = save(*episode, "a", noise(40 << 20, 2), 0);
+  EXPECT_EQ(too_large.error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(too_large.error().sys_errno, ENOSPC) << too_large.error().message;
+  EXPECT_EQ(log_bytes(), 0);
+  ASSERT_TRUE(episode->begin_group());
+  EXPECT_FALSE(save(*episode, "a", noise(40 << 20, 3), 0));
+  EXPECT_FALSE(episode->commit());
+  EXPECT_EQ(log_bytes(), 0);
+  EXPECT_TRUE(save(*episode, "a", noise(10 << 20, 4), 0)) << "its room is free again";
 }
 
 }  // namespace

@@ -369,6 +369,30 @@ class FullDisk(AgentdTest):
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", self.place], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", self.place], check=True)
 
+    def free(self):
+        free = os.statvfs(self.place)
+        return free.f_bavail * free.f_frsize
+
+    def test_a_save_that_needs_more_than_there_is_takes_none_of_it(self):
+        self.mount(50)
+        process = self.agentd(folder="small")
+        client = self.client()
+        self.assertEqual(client.ask("PUT", "/v1/checkpoint?id=a", b"small").status, 201)
+        before = self.free()
+        large = os.urandom(28 << 20)
+        pieces = (large[at : at + 65536] for at in range(0, len(large), 65536))
+        for body in (large, pieces, large + large):
+            answer = self.ask("PUT", "/v1/checkpoint?id=a", body)
+            self.assertEqual((answer.status, answer.json["type"]), (507, "urn:pawl:no-space"), answer.body)
+            self.assertGreater(self.free(), before - (1 << 20))
+        self.assertEqual(client.ask("GET", "/v1/checkpoint?id=a").body, b"small")
+        # What is saved is there once: the log of it has gone.
+        for _ in range(3):
+            self.assertEqual(client.ask("PUT", "/v1/checkpoint?id=b&keep=1", os.urandom(8 << 20)).status, 201)
+            self.assertGreater(self.free(), before - (20 << 20))
+        self.assertEqual(client.ask("POST", "/v1/steps/begin", {**STEP, "key": "k"}).status, 200)
+        self.stop_gently(process)
+
     def test_nothing_is_half_saved(self):
         self.mount(40)
         process = self.agentd(folder="small")

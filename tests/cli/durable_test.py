@@ -68,6 +68,24 @@ with open("file", "a") as file:
 '''
 
 
+# Saves more than the disk has room for; what it kept before is small.
+LARGE_AGENT = AGENT[: AGENT.index('print("state"')] + '''\
+status, _, kept = call("GET", "/v1/checkpoint?id=main-0")
+print("state", kept.decode() if status == 200 else "fresh", flush=True)
+if status != 200:
+    call("PUT", "/v1/checkpoint?id=main-0", b"half")
+    status, told, body = call("PUT", "/v1/checkpoint?id=main-0", os.urandom(int(os.environ["MIB"]) << 20))
+    print("large", status, told, flush=True)
+    if status == 507:
+        print(json.loads(body)["detail"], flush=True)
+        time.sleep(60)  # to be stopped
+        sys.exit(1)
+print("step", call("POST", "/v1/steps/begin", {"key": "k", "kind": "pure", "args_hash": ""})[0], flush=True)
+with open("file", "a") as file:
+    file.write("done\\n")
+'''
+
+
 class Durable(PawlTest):
     def setUp(self):
         super().setUp()
@@ -137,6 +155,37 @@ class Durable(PawlTest):
         self.assertEqual((details["durable"], details["requests"]), ("best_effort", 1))
         self.assertIn("the disk is full", details["reason"])
         self.pawl("verify", "last", "--dir", self.folder)
+
+    def run_large(self, durable, mib):
+        subprocess.run(["mount", "-o", "remount,size=50m", self.place], check=True)
+        self.write("agent.py", LARGE_AGENT)
+        self.write("plan.yaml", PLAN % f"{durable}\nenv: [MIB]")
+        return self.pawl("run", "plan.yaml", "--dir", self.folder, env={"MIB": str(mib)}, expect=None)
+
+    def test_a_payload_that_does_not_fit_takes_no_room(self):
+        for mib in (28, 60):
+            with self.subTest(mib=mib):
+                ran = self.run_large("", mib)
+                self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr + self.log())
+                self.assertIn("large 507 None", self.log())
+                self.assertIn(f"{16 + 2 * mib} MiB", self.log(), "it says how much it needs")
+                for _ in range(3):  # it is not run again before it can save
+                    again = self.pawl("resume", "last", "--dir", self.folder, expect=1)
+                    self.assertIn(f"it needs {16 + 2 * mib} MiB; free some space", again.stderr)
+                subprocess.run(["mount", "-o", "remount,size=250m", self.place], check=True)
+                self.pawl("resume", "last", "--dir", self.folder)
+                self.assertEqual(self.state()["state"], "COMPLETE")
+                self.assertIn("state half\nstep 200", self.log())
+                self.assertEqual(len([row for row in self.rows() if row["type"] == "pre_execute" and ".agent." in row["label"]]), 2)
+
+    def test_best_effort_goes_on_without_a_payload_that_does_not_fit(self):
+        for mib in (28, 60):
+            with self.subTest(mib=mib):
+                ran = self.run_large("durable: best_effort", mib)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertIn("large 202 no\nstep 200", self.log())
+                details, = self.unsaved()
+                self.assertEqual((details["durable"], details["requests"]), ("best_effort", 1))
 
 
 if __name__ == "__main__":

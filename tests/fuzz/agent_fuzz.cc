@@ -59,7 +59,7 @@ void one_request(Api& api, std::string_view text) {
                   .body = text};
   static_cast<void>(api.answer_bytes(call));
   if (call.route.verb != Verb::kSave) return check(api.handle(call, kNow));
-  const auto saving = api.begin_save(call, kNow);
+  const auto saving = api.begin_save(call, static_cast<std::int64_t>(call.body.size()), kNow);
   if (!saving) return check(problem(saving.error()));
   if (const auto appended = (*saving)->append(call.body); !appended) return check(problem(appended.error()));
   check(api.finish_save(call, **saving, kNow));

@@ -15,7 +15,7 @@ class SimEpisodes final : public executor::Episodes {
   Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override;
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override;
   Result<bool> can_go_on(const agent::EpisodeKey& key) override { return of(key).kept; }
-  Result<bool> can_save() override { return true; }
+  Result<bool> can_save(std::int64_t) override { return true; }
   void forget(const agent::EpisodeKey& key) override {
     of(key).forgotten = true;
     forgotten_[key.run_id].insert(key.episode_id);

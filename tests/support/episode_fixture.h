@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,14 @@ inline std::string state_text(std::size_t size, std::uint64_t seed = 1) {
     out += R"({"role":"tool","content":")" + std::to_string(state) + R"("},)";
   }
   out.resize(size);
+  return out;
+}
+
+// What nothing makes smaller.
+inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
+  std::mt19937_64 next(seed);
+  std::string out(size, '\0');
+  for (char& c : out) c = static_cast<char>(next());
   return out;
 }
 

@@ -93,6 +93,8 @@ std::unexpected<Error> Connection::failure(int code, sqlite3* database, const st
   // The files beside the database come last, and hide why they could not be made.
   if ((code & 0xFF) == SQLITE_CANTOPEN && access(path.c_str(), W_OK) != 0) system_errno = errno;
   const bool full = (code & 0xFF) == SQLITE_IOERR && (system_errno == ENOSPC || system_errno == EDQUOT);
+  // It keeps the errno of errors of input and output alone.
+  if ((code & 0xFF) == SQLITE_FULL) system_errno = ENOSPC;
   Error error{.kind = full ? ErrorKind::kExhausted : kind_of(code), .path = path, .sys_errno = system_errno};
   error.message = fmt::format("database {}: {}{}{}", path,
                               database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database),
@@ -182,6 +184,13 @@ Status Connection::run_script(std::string_view text) {
   const int code = sqlite3_exec(handle(), std::string(text).c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return failure(code, handle(), path_);
   return {};
+}
+
+void Connection::shorten_log() {
+  sqlite3_busy_timeout(handle(), 0);  // a reader may take long: another time will do
+  static_cast<void>(
+      sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr));
+  sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
 }
 
 Result<Query> Connection::query(std::string_view name) {

@@ -81,6 +81,9 @@ class Connection {
 
   Result<Query> query(std::string_view name);
   Status run_script(std::string_view sql);
+  // What the log has goes to the database, and its file is empty; not while somebody reads, or the disk is
+  // full. Outside of a transaction.
+  void shorten_log();
   const std::string& path() const { return path_; }
   sqlite3* handle() { return database_.get(); }
   // Transactions fail (kInvalid) when the database's schema is of another version by then; 0: they do not
