@@ -65,10 +65,17 @@ Status save(const CheckpointOptions& options) {
   PAWL_TRY(const auto saved, client->ask_for_success(
                                  "PUT", fmt::format("/v1/checkpoint{}&keep={}", query(options), options.keep),
                                  std::move(bytes)));
-  PAWL_TRY(const Json json, parse_json(saved.body));
-  if (options.json)
-    print_json(json);
-  else
+  PAWL_TRY(Json json, parse_json(saved.body));
+  constexpr int kNotKept = 202;
+  const bool kept = saved.status != kNotKept;
+  json["kept"] = kept;
+  if (options.json) print_json(json);
+  if (!kept)
+    return fail(ErrorKind::kExhausted,
+                printable(options.id) +
+                    " was not kept: the disk is full, or has failed (durable: best_effort); what was saved "
+                    "before is still there");
+  if (!options.json)
     fmt::print("saved {} as {}: {} bytes\n", printable(options.id), integer_in(json, "seq"),
                integer_in(json, "size"));
   return {};
@@ -158,7 +165,9 @@ void add_writing(const Command& group, const Options& options) {
   saving.option("--keep", options->keep, "How many of this id are kept; 0: all",
                 {.least = 0, .most = agent::kKeepMax});
   add_json_option(saving, options->json);
-  saving.footer("On the disk when it returns.\n\nExample:\n  pawl checkpoint save main-0 <state.json");
+  saving.footer(
+      "On the disk when it returns 0. Exit code 1 when it was not kept, which only `durable: best_effort` of "
+      "the plan\nallows; --json tells it as `kept`.\n\nExample:\n  pawl checkpoint save main-0 <state.json");
   saving.on_run([=] { return ended(save(*options)); });
 
   const Command pruning = group.add("prune", "Remove checkpoints");

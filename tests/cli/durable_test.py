@@ -187,6 +187,27 @@ class Durable(PawlTest):
                 details, = self.unsaved()
                 self.assertEqual((details["durable"], details["requests"]), ("best_effort", 1))
 
+    def test_a_command_says_that_it_kept_nothing(self):
+        subprocess.run(["strip", "-o", self.root / "bin-pawl", PAWL], check=True)  # it has to fit beside what is saved
+        script = """\
+printf first | /plan/bin-pawl checkpoint save main-0 --json
+for json in '' --json; do
+  head -c 62914560 /dev/urandom | /plan/bin-pawl checkpoint save main-0 $json; echo "rc $?"
+done
+echo "load $(/plan/bin-pawl checkpoint load main-0)"
+echo done >>file
+"""
+        subprocess.run(["mount", "-o", "remount,size=120m", self.place], check=True)
+        self.write("agent.sh", script)
+        self.write("plan.yaml", (PLAN % "durable: best_effort").replace("[/usr/bin/python3, /plan/agent.py]", "[sh, /plan/agent.sh]"))
+        self.pawl("run", "plan.yaml", "--dir", self.folder)
+        log = self.log()
+        self.assertNotIn("saved main-0", log)
+        self.assertEqual(log.count("pawl: main-0 was not kept"), 2)
+        self.assertEqual(log.count("rc 1\n"), 2)
+        self.assertEqual([json.loads(line)["kept"] for line in log.splitlines() if line.startswith("{")], [True, False])
+        self.assertIn("load first", log)
+
 
 if __name__ == "__main__":
     unittest.main()
