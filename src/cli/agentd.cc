@@ -6,6 +6,7 @@
 
 #include "agent/server.h"
 #include "cli/context.h"
+#include "cli/visible.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -27,16 +28,6 @@ Result<std::string> folder_of(const AgentdOptions& options) {
       options.dir.empty() ? os::environment_value("PAWL_DIR").value_or(".pawl") : options.dir;
   PAWL_OK(os::make_folders(made));
   return os::absolute_path(made);
-}
-
-// For a shell, in quotes where it needs them.
-std::string shell_word(const std::string& path) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%";
-  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
-  std::string out = "'";
-  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 Result<int> serve(const AgentdOptions& options) {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "agent/client.h"
 #include "agent/episode.h"
 #include "cli/context.h"
+#include "cli/visible.h"
 #include "executor/steps.h"
 #include "executor/told.h"
 #include "os/file.h"
@@ -16,6 +18,8 @@
 
 namespace pawl::cli {
 namespace {
+
+constexpr std::string_view kLostStep = "step:";  // begins the key of a question about one
 
 struct AnswerOptions {
   StateOptions state;
@@ -104,6 +108,21 @@ Json to_json(const Asking& asking, const agent::Question& question) {
   return out;
 }
 
+// What answers it, to be copied: all that an agent wrote is in quotes, and each choice has its line, because
+// a shell would run what is behind a `|`.
+void print_commands(const AnswerOptions& options, const std::string& phase, const Json& question) {
+  const std::string key = text_in(question, "key");
+  std::vector<std::string> answers;
+  for (const auto& choice : question["choices"]) answers.push_back(choice.get<std::string>());
+  if (answers.empty()) answers.emplace_back("TEXT");
+  for (auto& answer : answers) {
+    if (answer == "done" && key.starts_with(kLostStep)) answer = "done RESULT";
+    const bool looks_like_option = key.starts_with('-') || answer.starts_with('-');
+    fmt::print("  pawl answer {} {} {}{} {}\n", shell_word(visible(options.run)), shell_word(visible(phase)),
+               looks_like_option ? "-- " : "", shell_word(visible(key)), shell_word(visible(answer)));
+  }
+}
+
 Status show(const State& state, const AnswerOptions& options, const std::vector<Asking>& all) {
   Json found = Json::array();
   for (const auto& each : all) {
@@ -120,11 +139,7 @@ Status show(const State& state, const AnswerOptions& options, const std::vector<
     waits = true;
     fmt::print("{} asks: {}\n", printable(text_in(question, "phase_id")),
                printable(text_in(question, "question")));
-    std::string choices;
-    for (const auto& choice : question["choices"])
-      choices += (choices.empty() ? "" : "|") + printable(choice.get<std::string>());
-    fmt::print("  pawl answer {} {} '{}' {}\n", options.run, printable(text_in(question, "phase_id")),
-               printable(text_in(question, "key")), choices.empty() ? "TEXT" : choices);
+    print_commands(options, text_in(question, "phase_id"), question);
   }
   if (!waits) fmt::print("nobody asks anything\n");
   return {};
@@ -180,9 +195,10 @@ void add_answer(const Command& program) {
   command.option("--episode", options->episode, "With agentd: the episode");
   add_state_options(command, options->state);
   command.footer(
-      "An agent that asks waits, or ends and finds the answer when its attempt goes on. An answer is a row "
-      "of "
-      "the\nledger and can't be changed.\n\nExample:\n  pawl answer last\n  pawl answer last fix step:deploy "
+      "An agent that asks has to wait for the answer: when it exits its attempt is over, and nobody asks any "
+      "more. One that\nwas killed finds the answer when its attempt goes on. An answer is a row of the "
+      "ledger "
+      "and can't be changed.\n\nExample:\n  pawl answer last\n  pawl answer last fix step:deploy "
       "run");
   command.on_run([=] {
     if (!options->key.empty() && options->answer.empty()) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/progress.h"
+#include "cli/visible.h"
 #include "executor/executor.h"
 #include "executor/start_run.h"
 #include "os/file.h"
@@ -178,7 +179,7 @@ void print_next(std::FILE* out, const store::RunRow& run, const std::string& whe
 // " --dir FOLDER" when the commands named would not find the folder from here.
 std::string where_option(const LoopOptions& options) {
   const auto found = find_folder({.dir = "", .store = options.state.store});
-  return found && *found == options.folder ? "" : " --dir " + options.folder;
+  return found && *found == options.folder ? "" : " --dir " + shell_word(options.folder);
 }
 
 int finish(const LoopOptions& options, const std::optional<Error>& error) {

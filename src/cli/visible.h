@@ -18,6 +18,9 @@ void each_part(std::string_view text, const VisitText& plain, const VisitText& e
 // The same as one line: a tab is four spaces, a newline is \n.
 std::string visible(std::string_view text);
 
+// For a shell, in quotes where it needs them: one word, and nothing that a shell would do.
+std::string shell_word(std::string_view text);
+
 // What a terminal needs for text that visible() gave: wide characters take two columns, combining ones none.
 std::size_t columns_of(std::string_view text);
 // The longest beginning of at most `columns` (at least the first character), in bytes.

@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.parse
 
 import jsonschema
 import yaml
@@ -368,6 +369,28 @@ class Served(AgentdTest):
         self.assertEqual(answers[0].json["answer"], "so")
         self.assertLess(time.monotonic() - started, 20)
         self.assertEqual(self.ask("GET", "/v1/context").json["session"], 2 + 1, "a person is no session of the agent")
+
+    def test_what_is_printed_to_answer_is_safe_to_copy(self):
+        self.agentd()
+        nasty = "$(touch pwned)"
+        asked = {"a'b": ["yes", nasty, "|reboot", "-no"], "-x": ["so"], "--json": [], "`touch pwned`;\u00e9": []}
+        for key, choices in asked.items():
+            question = {"question": "which?", "choices": choices} if choices else {"question": "which?"}
+            self.ask("PUT", f"/v1/question?key={urllib.parse.quote(key, safe='')}", question, expect=200)
+        printed = self.pawl("answer", "agentd", "--dir", self.folder).stdout
+        commands = [line.strip() for line in printed.splitlines() if line.startswith("  pawl answer ")]
+        answers = [choice for choices in asked.values() for choice in choices or ["TEXT"]]
+        self.assertEqual(len(commands), len(answers), "a line for each choice: nobody cuts one out of a line")
+        # Each as somebody copies it.
+        for command, answer in zip(commands, answers):
+            words = subprocess.run(["sh", "-c", command.replace("pawl", 'printf "%s\\n"', 1)], cwd=self.root, capture_output=True, text=True, check=True)
+            self.assertEqual(words.stdout.splitlines()[-1], answer, command)
+        for command in (commands[1], *commands[4:]):
+            done = subprocess.run(["sh", "-c", command.replace("pawl", '"$PAWL"', 1)], cwd=self.folder.parent, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, command + done.stderr)
+        self.assertEqual(list(self.root.rglob("pwned")), [])
+        self.assertEqual(self.ask("GET", "/v1/question?key=a%27b").json["answer"], nasty)
+        self.assertIn("nobody asks anything", self.pawl("answer", "agentd", "--dir", self.folder).stdout)
 
     def test_bodies_may_come_in_pieces(self):
         self.agentd()

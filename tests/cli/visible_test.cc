@@ -35,6 +35,15 @@ TEST(Visible, BytesThatAreNoUtf8AreSpelledOneByOne) {
   EXPECT_EQ(visible("\xe2\x82\xac ok"), "€ ok");
 }
 
+TEST(Visible, AShellTakesAWordAsItIs) {
+  EXPECT_EQ(shell_word("step:a-b_c/d.e"), "step:a-b_c/d.e");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a'b"), "'a'\\''b'");
+  for (const char* nasty : {"a b", "$(x)", "`x`", "a|b", "a;b", "a&b", "a>b", "~", "*", "?", "!", "#", "a\\b",
+                            "\"", "{a,b}", "é"})
+    EXPECT_EQ(shell_word(nasty), "'" + std::string(nasty) + "'");
+}
+
 TEST(Visible, WidthIsWhatATerminalTakes) {
   EXPECT_EQ(columns_of("abc"), 3);
   EXPECT_EQ(columns_of("日本"), 4);
