@@ -139,6 +139,18 @@ TEST_F(Journal, APolicyGivesItUp) {
   EXPECT_TRUE(episode_->questions()->empty());
 }
 
+TEST_F(Journal, EachLostEffectIsAskedAbout) {
+  for (const auto* session : {"s1", "s2"})
+    for (std::int64_t i = 0; i <= kQuestionsMax; ++i) {
+      const auto begun = episode_->begin_step(
+          {.key = std::to_string(i), .kind = StepKind::kEffect, .session = session}, kNow);
+      ASSERT_TRUE(begun) << begun.error().message;
+    }
+  EXPECT_EQ(std::ssize(*episode_->questions()), kQuestionsMax + 1);
+  EXPECT_TRUE(episode_->answer("step:" + std::to_string(kQuestionsMax), "run", "uid 1", kNow));
+  EXPECT_TRUE(episode_->ask("the agent's own", "why?", {}, kNow));
+}
+
 TEST_F(Journal, AProcessThatLivesAfterAllCompletesWhatAPersonIsAskedAbout) {
   expect_run(begin("s1"), 1);
   expect_lost(begin("s2"), OnLost::kAsk);
