@@ -229,8 +229,8 @@ class Episode {
   virtual Status add_event(const std::string& event, const Json& details, WallTime now) = 0;
   virtual Result<Told> told_since(std::int64_t seq) = 0;
 
-  // The name that this try at the goal had in the process before, for `resumed`: how often the episode was
-  // opened by an agent's process. Counts up.
+  // How many processes of the agent have begun, this one with it: the same for the same word. When something
+  // was kept before this object was opened, its first new session is told as `resumed`.
   virtual Result<std::int64_t> begin_session(const std::string& session, WallTime now) = 0;
 };
 

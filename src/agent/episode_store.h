@@ -157,6 +157,10 @@ class EpisodeStore final : public Episode {
   Status ask_anew(const std::string& key, const std::string& text, WallTime now);
   Status write_answer(const std::string& key, std::string_view answer, std::string_view who, WallTime now);
 
+  // --- sessions
+  Status look_at_what_was_found();
+  Result<bool> resumed_is_told();
+
   Result<std::optional<ChildRow>> child(const std::string& child_id);
 
   const std::unique_ptr<Connection> connection_;
@@ -174,6 +178,12 @@ class EpisodeStore final : public Episode {
   // How many there are, and what usage adds up to; nobody else writes.
   std::optional<std::int64_t> steps_;
   std::optional<Spent> spent_;
+  // When its first session began: whether there was something to resume, and what had been told.
+  struct Found {
+    bool something = false;
+    std::int64_t told_seq = 0;
+  };
+  std::optional<Found> found_;
 };
 
 }  // namespace pawl::agent

@@ -241,6 +241,7 @@ Status EpisodeStore::answer(const std::string& key, const std::string& answer, c
 Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, WallTime now) {
   PAWL_OK(check_id("session", session));
   PAWL_TRY(auto transaction, begin("agent_session", kRowBytes));
+  PAWL_OK(look_at_what_was_found());
   {
     PAWL_TRY(auto query, connection_->query("session"));
     PAWL_TRY(const bool row, query.bind(session).next());
@@ -252,11 +253,27 @@ Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, Wal
     PAWL_TRY(auto query, connection_->query("insert_session"));
     PAWL_OK(query.bind(session).bind(number).run());
   }
-  PAWL_TRY(const auto checkpoints, count_checkpoints());
-  PAWL_TRY(const std::int64_t steps, count_of_steps());
-  if (number > 1 && checkpoints.count + steps > 0) PAWL_OK(tell("resumed", {{"session", number}}, now));
+  if (number > 1 && found_->something) {
+    PAWL_TRY(const bool told, resumed_is_told());
+    if (!told) PAWL_OK(tell("resumed", {{"session", number}}, now));
+  }
   PAWL_OK(transaction.commit());
   return number;
+}
+
+// What its own sessions tell is nothing to resume, however many they are.
+Status EpisodeStore::look_at_what_was_found() {
+  if (found_) return {};
+  PAWL_TRY(const auto checkpoints, count_checkpoints());
+  PAWL_TRY(const std::int64_t steps, count_of_steps());
+  PAWL_TRY(const std::int64_t told_seq, total("told_seq"));
+  found_ = Found{.something = checkpoints.count + steps > 0, .told_seq = told_seq};
+  return {};
+}
+
+Result<bool> EpisodeStore::resumed_is_told() {
+  PAWL_TRY(auto query, connection_->query("resumed_since"));
+  return query.bind(found_->told_seq).next();
 }
 
 }  // namespace pawl::agent

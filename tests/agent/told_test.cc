@@ -153,6 +153,7 @@ TEST_F(ToldTest, ASessionIsAProcess) {
   ASSERT_TRUE(save(*episode_, "a", "x"));
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
   EXPECT_TRUE(events("resumed").empty());
+  reopen();
   EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
   EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
   EXPECT_EQ(episode_->begin_session("s1", kNow), 1);
@@ -164,8 +165,25 @@ TEST_F(ToldTest, ASessionIsAProcess) {
 TEST_F(ToldTest, AJournaledStepIsSomethingToResume) {
   EXPECT_EQ(episode_->begin_session("s1", kNow), 1);
   ASSERT_TRUE(episode_->begin_step({.key = "a", .session = "s1"}, kNow));
+  reopen();
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
   EXPECT_EQ(events("resumed").size(), 1u);
+}
+
+TEST_F(ToldTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
+  EXPECT_EQ(episode_->begin_session("s1", kNow), 1);
+  ASSERT_TRUE(save(*episode_, "a", "x"));
+  EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
+  EXPECT_TRUE(events("resumed").empty()) << "nobody has gone";
+  reopen();
+  ASSERT_TRUE(episode_->begin_group());
+  EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
+  episode_->roll_back();
+  EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
+  EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
+  EXPECT_EQ(episode_->begin_session("s4", kNow), 4);
+  ASSERT_EQ(events("resumed").size(), 1u);
+  EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}}));
 }
 
 TEST_F(ToldTest, SessionsAreBounded) {

@@ -62,6 +62,14 @@ keep whole; echo "$state" >>file; echo done >>file
         self.assertEqual([row["verdict"] for row in self.chains(self.run_id())["fix"] if row["type"] == "attempt"], ["passed"])
         self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [], "success takes what was kept")
 
+    def test_a_process_beside_another_resumes_nothing(self):
+        self.make("""\
+keep half; api -H 'Pawl-Session: beside' http://pawl/v1/context; echo done >>file
+""")
+        self.pawl("run", "plan.yaml")
+        self.assertIn('"session":2', self.log())
+        self.assertNotIn("resumed", [event for event, _ in self.events()])
+
     def test_an_agent_that_keeps_nothing_has_no_episode(self):
         self.write("source/file", "x\n")
         self.write("plan.yaml", PLAN % {"top": "", "agent": ""})
