@@ -174,6 +174,8 @@ Status EpisodeStore::complete_step(const std::string& key, std::string result, W
     if (known->row.result == result) return {};
     return fail(ErrorKind::kConflict, "step " + key + " was completed with another result");
   }
+  if (known->lost == kGivenUp)
+    return fail(ErrorKind::kConflict, "step " + key + " is lost for ever: nothing completes it any more");
   if (known->row.state == kFailed)
     return fail(ErrorKind::kConflict, "step " + key + " has failed: begin it again first");
   PAWL_OK(withdraw_question(*known, kDone, now));

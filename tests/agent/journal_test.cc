@@ -139,6 +139,14 @@ TEST_F(Journal, APolicyGivesItUp) {
   EXPECT_TRUE(episode_->questions()->empty());
 }
 
+TEST_F(Journal, WhatWasGivenUpIsNotCompleted) {
+  expect_run(begin("s1", StepKind::kEffect, OnLost::kFail), 1);
+  expect_lost(begin("s2", StepKind::kEffect, OnLost::kFail), OnLost::kFail);
+  const auto refused = episode_->complete_step("pay", "1", kNow);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kConflict);
+  EXPECT_EQ(refused.error().message.find("begin it again"), std::string::npos) << refused.error().message;
+}
+
 TEST_F(Journal, EachLostEffectIsAskedAbout) {
   for (const auto* session : {"s1", "s2"})
     for (std::int64_t i = 0; i <= kQuestionsMax; ++i) {
