@@ -123,9 +123,7 @@ Result<Api::Session*> Api::session_of(const Call& call, WallTime now) {
     return std::unexpected(number.error());
   }
   if (session.number > 1) {
-    PAWL_TRY(const auto checkpoints, episode_->list({.limit = 1}));
-    PAWL_TRY(const auto steps, episode_->steps("", 1));
-    session.resumed = !checkpoints.empty() || !steps.empty();
+    PAWL_TRY(session.resumed, episode_->has_kept());
   }
   if (sessions_.size() >= kSessionsRemembered) sessions_.clear();  // the episode still knows them
   undo_.emplace_back([this, word = call.session] { sessions_.erase(word); });

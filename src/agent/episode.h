@@ -232,6 +232,8 @@ class Episode {
   // How many processes of the agent have begun, this one with it: the same for the same word. When something
   // was kept before this object was opened, its first new session is told as `resumed`.
   virtual Result<std::int64_t> begin_session(const std::string& session, WallTime now) = 0;
+  // Whether the next process finds anything to go on from: a checkpoint, a step, a child or a question.
+  virtual Result<bool> has_kept() = 0;
 };
 
 }  // namespace pawl::agent

@@ -59,6 +59,7 @@ class EpisodeStore final : public Episode {
   Result<Told> told_since(std::int64_t seq) override;
 
   Result<std::int64_t> begin_session(const std::string& session, WallTime now) override;
+  Result<bool> has_kept() override;
 
  private:
   class Receiving;

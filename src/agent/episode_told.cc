@@ -264,16 +264,26 @@ Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, Wal
 // What its own sessions tell is nothing to resume, however many they are.
 Status EpisodeStore::look_at_what_was_found() {
   if (found_) return {};
-  PAWL_TRY(const auto checkpoints, count_checkpoints());
-  PAWL_TRY(const std::int64_t steps, count_of_steps());
+  PAWL_TRY(const bool kept, has_kept());
   PAWL_TRY(const std::int64_t told_seq, total("told_seq"));
-  found_ = Found{.something = checkpoints.count + steps > 0, .told_seq = told_seq};
+  found_ = Found{.something = kept, .told_seq = told_seq};
   return {};
 }
 
 Result<bool> EpisodeStore::resumed_is_told() {
   PAWL_TRY(auto query, connection_->query("resumed_since"));
   return query.bind(found_->told_seq).next();
+}
+
+Result<bool> EpisodeStore::has_kept() {
+  PAWL_TRY(const auto checkpoints, count_checkpoints());
+  if (checkpoints.count > 0) return true;
+  for (const auto* name : {"children", "questions"}) {
+    PAWL_TRY(const std::int64_t all, total(name));
+    if (all > 0) return true;
+  }
+  PAWL_TRY(const auto first, steps("", 1));
+  return !first.empty();
 }
 
 }  // namespace pawl::agent

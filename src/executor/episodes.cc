@@ -25,10 +25,7 @@ class FileEpisodes final : public Episodes {
   Result<bool> can_go_on(const agent::EpisodeKey& key) override {
     PAWL_TRY(const auto episode, open(key));
     if (!episode) return false;
-    PAWL_TRY(const auto checkpoints, episode->list({.limit = 1}));
-    if (!checkpoints.empty()) return true;
-    PAWL_TRY(const auto steps, episode->steps("", 1));
-    return !steps.empty();
+    return episode->has_kept();
   }
 
   Result<bool> can_save(std::int64_t room) override {

@@ -186,6 +186,23 @@ TEST_F(ToldTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
   EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}}));
 }
 
+TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
+  EXPECT_EQ(*episode_->has_kept(), false);
+  EXPECT_EQ(episode_->begin_session("s1", kNow), 1);
+  ASSERT_TRUE(episode_->add_usage(call("1", 1, 1), kNow));
+  EXPECT_EQ(*episode_->has_kept(), false) << "what was spent is nothing to go on from";
+  ASSERT_TRUE(episode_->spawn({.parent = "main-0", .spec_hash = "x"}, kChildrenMax, kNow));
+  EXPECT_EQ(*episode_->has_kept(), true);
+  reopen();
+  EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
+  EXPECT_EQ(events("resumed").size(), 1u);
+  episode_.reset();
+  const auto other = *Episode::open(folder_ / "other.db", Episode::Access::kReadWrite);
+  ASSERT_TRUE(other->ask("deploy", "Deploy?", {}, kNow));
+  EXPECT_EQ(*other->has_kept(), true);
+  EXPECT_EQ(*(*Episode::open(folder_ / "other.db", Episode::Access::kReadOnly))->has_kept(), true);
+}
+
 TEST_F(ToldTest, SessionsAreBounded) {
   sql("UPDATE totals SET value = 9999 WHERE name = 'sessions'");
   EXPECT_EQ(episode_->begin_session("s1", kNow), 10'000);

@@ -70,6 +70,25 @@ keep half; api -H 'Pawl-Session: beside' http://pawl/v1/context; echo done >>fil
         self.assertIn('"session":2', self.log())
         self.assertNotIn("resumed", [event for event, _ in self.events()])
 
+    def test_a_killed_agent_that_kept_but_children_or_answers_goes_on(self):
+        spawn = """api -d '{"parent":"main-0","spawn_seq":1,"ordinal":0,"spec_hash":"x"}' http://pawl/v1/children/spawn"""
+        finish = """api -d '{"child_id":"main-0/1.0","result":"paid"}' http://pawl/v1/children/finish"""
+        ask = """api -X PUT -d '{"question":"Deploy?"}' 'http://pawl/v1/question?key=deploy'"""
+        for name, first, wanted in (("child", f"{spawn}; {finish}", '"answer":"done","result":"paid"'), ("question", ask, '"key":"deploy"')):
+            with self.subTest(name):
+                self.make(f"""\
+again=$(api http://pawl/v1/context | grep -c '"resumed":true')
+if [ "$PAWL_ATTEMPT" = 1 ] && [ $again = 0 ]; then {first}; kill -9 $$; fi
+echo "again $again"; {spawn if name == "child" else ask}; echo done >>file
+""")
+                self.pawl("run", "plan.yaml")
+                self.assertEqual([row["verdict"] for row in self.chains(self.run_id())["fix"] if row["type"] == "attempt"], ["passed"])
+                log = self.log()
+                self.assertIn("episode fix.1", log)
+                self.assertIn("again 1", log)
+                self.assertIn(wanted, log[log.index("again 1"):])
+                self.assertIn("resumed", [event for event, _ in self.events()])
+
     def test_an_agent_that_keeps_nothing_has_no_episode(self):
         self.write("source/file", "x\n")
         self.write("plan.yaml", PLAN % {"top": "", "agent": ""})
