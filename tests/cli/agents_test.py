@@ -155,6 +155,16 @@ echo done >>file
         self.assertIn("attempt 2 of 2", out)
         self.assertEqual(self.pawl_json("status", "last")["state"], "FAILED")
 
+    def test_an_agent_in_a_shell_has_its_grace(self):
+        body = """spend one 100 0.01; while :; do sleep 0.1; done\n"""
+        for run in ("sh /plan/agent.sh", ["sh", "/plan/agent.sh"], "sh /plan/agent.sh; true"):
+            with self.subTest(run):
+                self.make("trap 'sleep 0.3; keep last; echo saved last; exit 1' TERM\n" + body, agent=", budget: {tokens: 50}")
+                path = self.root / "plan.yaml"
+                path.write_text(path.read_text().replace('run: "sh /plan/agent.sh"', "run: " + json.dumps(run)))
+                self.pawl("run", "plan.yaml", expect=11)
+                self.assertIn("saved last", self.log())
+
     def test_what_an_agent_used_counts_though_an_operator_ends_it(self):
         self.make('spend one 100 0.01; echo told; sleep 100\n', agent=", budget: {tokens: 500}", top="budget: {tokens: 1000}")
         for alive in (True, False):

@@ -25,6 +25,7 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr int kParentDied = SIGUSR1;
+volatile std::sig_atomic_t asked_to_end = 0;  // by the parent: all in here have until it kills
 
 // It says when the parent has ended; its end of a socket does not, while a helper of its own holds that, too.
 void leave_without_parent(int parent_fd) {
@@ -175,7 +176,25 @@ class Init {
   void kill_and_reap() const {
     if (!job_.walls.pid) return;  // all in here are all of the machine
     kill(-1, SIGKILL);
+    reap_all();
+  }
+
+  static void reap_all() {
     while (wait(nullptr) > 0 || errno == EINTR) continue;
+  }
+
+  // Asked to end (a budget is over, somebody cancels), it passes the word on; the parent kills after a grace.
+  // Until then all have time, not only the command: a shell around an agent dies at once. A word from in here
+  // gives nobody time: else a step could outlive its command.
+  void pass_on_what_ends_us() const {
+    if (!job_.walls.pid) return;
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    action.sa_sigaction = [](int, siginfo_t* from, void*) {
+      if (from->si_pid == 0) asked_to_end = 1;  // from out there
+      kill(-1, SIGTERM);
+    };
+    need(sigaction(SIGTERM, &action, nullptr) == 0, "termination signal");
   }
 
   // Reaps whatever is left to it, and ends once all in here are dead. It keeps what is held (the command does
@@ -184,9 +203,7 @@ class Init {
     // The end of the output is when the command is gone, not when we are.
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdout_fd, job_.stderr_fd})
       close(fd);
-    // Asked to end (a budget is over, somebody cancels), it passes the word on; the supervisor kills after a
-    // grace.
-    if (job_.walls.pid) std::signal(SIGTERM, [](int) { kill(-1, SIGTERM); });
+    pass_on_what_ends_us();
     using Kind = ChildReport::Kind;
     for (;;) {
       int status = 0;
@@ -194,6 +211,7 @@ class Init {
       if (ended < 0 && errno == EINTR) continue;
       if (ended != command_) continue;
       const bool exited = WIFEXITED(status);
+      if (asked_to_end != 0) reap_all();
       report(job_.report_fd, {.kind = exited ? Kind::kExited : Kind::kSignaled,
                               .value = exited ? WEXITSTATUS(status) : WTERMSIG(status)});
       kill_and_reap();

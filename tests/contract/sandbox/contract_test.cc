@@ -428,5 +428,28 @@ TEST_P(Sandbox, AsksBeforeItKills) {
   EXPECT_LT(run.duration_ms, 5000) << "it was killed, after a grace";
 }
 
+// The shell around a command dies of the signal, and what it started may still save its work.
+TEST_P(Sandbox, GivesAllInThereTheirGrace) {
+  SandboxBox box(GetParam());
+  const std::string saves =
+      "sh -c 'trap \"sleep 0.5; echo saved; exit 0\" TERM; echo ready; while :; do sleep 0.1; done'";
+  box.should_stop = [&] { return box.out.find("ready") != std::string::npos; };
+  auto run = box.sh(saves + "; true");
+  EXPECT_EQ(run.reason, "cancelled");
+  EXPECT_EQ(box.out, "ready\nsaved\n");
+  run = box.sh("(trap '' TERM; exec sleep 100) & echo ready; exec sleep 100");
+  EXPECT_EQ(run.reason, "cancelled");
+  EXPECT_LT(run.duration_ms, 20'000) << "who does not end is ended, after the grace";
+}
+
+// A word from in there is no end: else a step could keep what it leaves behind.
+TEST_P(Sandbox, LeavesNobodyWhenTheCommandAsksTheInitToEnd) {
+  SandboxBox box(GetParam());
+  box.spec.time_budget_seconds = 20;
+  const auto run = box.sh("trap '' TERM; (sleep 100 >/dev/null 2>&1 &) ; kill -TERM 1; sleep 0.2; echo done");
+  EXPECT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_EQ(box.out, "done\n");
+}
+
 }  // namespace
 }  // namespace pawl::sandbox
