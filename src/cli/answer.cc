@@ -9,9 +9,8 @@
 #include "agent/client.h"
 #include "agent/episode.h"
 #include "cli/context.h"
+#include "cli/questions.h"
 #include "cli/visible.h"
-#include "executor/steps.h"
-#include "executor/told.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "supervisor/supervisor.h"
@@ -26,50 +25,10 @@ struct AnswerOptions {
   std::string run, phase, key, answer, episode = "default";
 };
 
-// An episode of an attempt that is not over, and the socket on which its step, while it runs, takes answers.
-struct Asking {
-  agent::EpisodeKey key;
-  std::string operator_socket;  // "": its agent does not run
-};
-
-// Nothing when it has told nothing.
-Result<std::vector<agent::Question>> questions_of(const State& state, const Asking& asking) {
-  PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
-  const auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
-  if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
-  if (!episode) return std::unexpected(episode.error());
-  return (*episode)->questions();
-}
-
-// Of an attempt: its episode, or each of several whose agent has begun.
-Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRow& attempt,
-                                      const std::vector<store::StepRow>& open) {
-  PAWL_TRY(const auto steps, state.store->steps_of_attempt(attempt.run_id, attempt.attempt_id));
-  std::vector<std::int64_t> episodes;
-  for (const auto& step : steps)
-    if (step.gate_id == executor::kAgentGate && std::ranges::find(episodes, step.episode) == episodes.end())
-      episodes.push_back(step.episode);
-  if (episodes.empty()) episodes.push_back(0);
-  std::vector<Asking> out;
-  for (const auto episode : episodes) {
-    Asking found{.key = {attempt.run_id, attempt.phase_id, executor::episode_id(attempt.attempt_id, episode)},
-                 .operator_socket = {}};
-    const auto step = std::ranges::find_if(open, [&](const store::StepRow& row) {
-      return row.run_id == attempt.run_id && row.attempt_id == attempt.attempt_id && row.episode == episode &&
-             row.gate_id == executor::kAgentGate;
-    });
-    if (step != open.end())
-      found.operator_socket = os::join(supervisor::spool_folder(state.folder, step->sandbox_run_id),
-                                       std::string(supervisor::kOperatorSocket));
-    out.push_back(std::move(found));
-  }
-  return out;
-}
-
 // The one that has asked that, else the first.
 Result<Asking> asked(const State& state, const std::vector<Asking>& all, const std::string& key) {
   for (const auto& each : all) {
-    PAWL_TRY(const auto questions, questions_of(state, each));
+    PAWL_TRY(const auto questions, questions_of(state.folder, each.key));
     if (std::ranges::any_of(questions, [&](const auto& one) { return one.key == key && !one.answer; }))
       return each;
   }
@@ -85,27 +44,7 @@ Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& opti
     return out;
   }
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  PAWL_TRY(const auto phases, state.store->phases(run_id));
-  PAWL_TRY(const auto open, state.store->open_steps());
-  for (const auto& phase : phases) {
-    if (!options.phase.empty() && phase.phase_id != options.phase) continue;
-    PAWL_TRY(const auto attempts, state.store->attempts(run_id, phase.phase_id));
-    if (attempts.empty() || attempts.back().finished) continue;
-    PAWL_TRY(auto found, asking_in(state, attempts.back(), open));
-    std::ranges::move(found, std::back_inserter(out));
-  }
-  return out;
-}
-
-Json to_json(const Asking& asking, const agent::Question& question) {
-  Json out = {{"phase_id", asking.key.goal_id},
-              {"episode_id", asking.key.episode_id},
-              {"key", question.key},
-              {"question", question.text},
-              {"choices", question.choices},
-              {"asked_at", question.asked_at}};
-  if (question.answer) out["answer"] = *question.answer;
-  return out;
+  return asking_of_run(state, run_id, options.phase);
 }
 
 // What answers it, to be copied: all that an agent wrote is in quotes, and each choice has its line, because
@@ -126,8 +65,8 @@ void print_commands(const AnswerOptions& options, const std::string& phase, cons
 Status show(const State& state, const AnswerOptions& options, const std::vector<Asking>& all) {
   Json found = Json::array();
   for (const auto& each : all) {
-    PAWL_TRY(const auto questions, questions_of(state, each));
-    for (const auto& question : questions) found.push_back(to_json(each, question));
+    PAWL_TRY(const auto questions, questions_of(state.folder, each.key));
+    for (const auto& question : questions) found.push_back(to_json(each.key, question));
   }
   if (options.state.json) {
     print_json(found);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/progress.h"
+#include "cli/questions.h"
 #include "cli/visible.h"
 #include "executor/executor.h"
 #include "executor/start_run.h"
@@ -297,6 +298,7 @@ int run_loop(const LoopOptions& options) {
       group = *std::move(opened);
     }
     Shared shared{.options = options, .progress = progress, .group = group.get()};
+    const QuestionTeller teller(options, progress);
     std::vector<std::thread> threads;
     for (std::int64_t worker = 0; worker < options.workers; ++worker) {
       threads.emplace_back([&shared, worker] {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cli/context.h"
+#include "cli/questions.h"
 #include "os/clock.h"
 #include "os/process.h"
 
@@ -66,13 +67,15 @@ Json fork_json(const store::ForkPoint& from) {
   return {{"run_id", from.run_id}, {"phase_id", from.phase_id}, {"attempt", from.attempt}};
 }
 
-Result<Shown> show_run(store::Store& store, const std::string& text, bool json) {
+Result<Shown> show_run(const State& state, const std::string& text, bool json) {
+  store::Store& store = *state.store;
   PAWL_TRY(const std::string run_id, store.resolve_run(text));
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto tiers, store.tiers(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
   PAWL_TRY(const auto budgets, store.budgets(run_id));
   PAWL_TRY(const auto from, store.fork_of(run_id));
+  PAWL_TRY(const auto questions, open_questions(state, run_id));
   Shown out{.text = "", .over = run.state != store::RunState::kExecuting};
   if (json) {
     Json object = run_json(run);
@@ -80,6 +83,7 @@ Result<Shown> show_run(store::Store& store, const std::string& text, bool json) 
     object["forked_from"] = from ? fork_json(*from) : Json();
     object["phases"] = Json::array();
     for (const auto& phase : phases) object["phases"].push_back(phase_json(phase));
+    object["questions"] = questions_json(questions);
     out.text = canonical(object) + "\n";
     return out;
   }
@@ -96,6 +100,8 @@ Result<Shown> show_run(store::Store& store, const std::string& text, bool json) 
     for (const auto& phase : phases)
       if (phase.tier_index == tier.tier_index) out.text += phase_line(phase, width);
   }
+  for (const auto& question : questions)
+    out.text += fmt::format("{}\n  {}\n", question_line(question), answer_command(run_id));
   return out;
 }
 
@@ -121,7 +127,7 @@ int status(const StateOptions& options, const std::string& run, bool watches) {
   const auto state = open_state(options);
   if (!state) return report(state.error());
   const auto look = [&] {
-    return run.empty() ? list_runs(*state->store, options.json) : show_run(*state->store, run, options.json);
+    return run.empty() ? list_runs(*state->store, options.json) : show_run(*state, run, options.json);
   };
   if (watches) return watch(look);
   const auto shown = look();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/context.h"
+#include "cli/questions.h"
 #include "executor/executor.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
@@ -58,6 +59,15 @@ Result<Reason> of_lease(store::Store& store, const store::PhaseRow& phase, WallT
           "phase {} is being worked on by {}: {} (its lease, renewed while it lives, is good until {:.19}Z)",
           phase.phase_id, who, step, phase.lease_expires_at),
       .command = fmt::format("pawl logs -f {} {}", phase.run_id, phase.phase_id)};
+}
+
+// Its agent runs, and may do other things meanwhile, but only a person can give it that.
+Reason of_question(const OpenQuestion& open) {
+  return {
+      .waits_for = "person",
+      .phase_id = open.key.goal_id,
+      .sentence = fmt::format("phase {} is being worked on, and its agent asks a person", open.key.goal_id),
+      .command = answer_command(open.key.run_id)};
 }
 
 Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
@@ -121,16 +131,22 @@ Status why(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_TRY(const auto phases, state.store->phases(run_id));
   PAWL_TRY(auto reason, reason_of(*state.store, run, phases, os::SystemClock().wall()));
+  PAWL_TRY(const auto questions, open_questions(state, run_id));
+  if (!questions.empty() && reason.waits_for == "lease") reason = of_question(questions.front());
   reason.sentence += barrier(phases, reason.phase_id);
-  if (options.json)
+  if (options.json) {
     print_json({{"run_id", run_id},
                 {"state", name(run.state)},
                 {"waits_for", reason.waits_for},
                 {"phase_id", reason.phase_id},
                 {"sentence", reason.sentence},
-                {"command", reason.command}});
-  else
-    fmt::print("{}\n  {}\n", reason.sentence, reason.command);
+                {"command", reason.command},
+                {"questions", questions_json(questions)}});
+    return {};
+  }
+  fmt::print("{}\n  {}\n", reason.sentence, reason.command);
+  for (const auto& question : questions)
+    fmt::print("{}\n  {}\n", question_line(question), answer_command(run_id));
   return {};
 }
 

@@ -237,11 +237,40 @@ cat /tmp/a; grep -q '"answer":"yes"' /tmp/a && echo done >>file
         run = self.start("run", "plan.yaml")
         self.wait_until(lambda: "Deploy to production?" in self.pawl("answer", "last", expect=None).stdout, "it asks", 60)
         self.assertIn("pawl answer last fix 'deploy' yes|no", self.pawl("answer", "last").stdout)
+        # Nobody has to guess that it waits.
+        said, command = "fix asks: Deploy to production?", f"pawl answer {self.run_id()}"
+        log = next(self.root.glob("started-*.log"))
+        self.wait_until(lambda: said in log.read_text(), "the run says so")
+        for text in (log.read_text(), self.pawl("why", "last").stdout, self.pawl("status", "last").stdout):
+            self.assertIn(said, text)
+            self.assertIn(command, text)
+        why = self.pawl_json("why", "last")
+        self.assertEqual((why["waits_for"], why["phase_id"], why["command"]), ("person", "fix", command))
+        for found in (why, self.pawl_json("status", "last")):
+            self.assertEqual([(q["phase_id"], q["key"], q["question"], q["choices"]) for q in found["questions"]],
+                             [("fix", "deploy", "Deploy to production?", ["yes", "no"])])
         self.pawl("answer", "last", "fix", "deploy", "maybe", expect=1)
         self.pawl("answer", "last", "fix", "deploy", expect=2)
         self.pawl("answer", "last", "fix", "deploy", "yes")
         self.assertEqual(run.wait(), 0)
         self.assertEqual([event for event, _ in self.events()], ["question", "answered"])
+        self.assertEqual(log.read_text().count(said), 1, "once")
+        self.assertEqual(self.pawl_json("why", "last")["questions"], [])
+        self.assertNotIn("asks", self.pawl("status", "last").stdout)
+
+    def test_what_is_to_become_of_a_lost_effect_is_asked_aloud(self):
+        self.make("""\
+begin() { api -H "Pawl-Session: $1" -d '{"key":"pay","kind":"effect","args_hash":"x","on_lost":"ask"}' http://pawl/v1/steps/begin; }
+begin one; begin two
+until begin two | grep -q '"answer":"run"'; do sleep 0.2; done
+echo done >>file
+""")
+        run = self.start("run", "plan.yaml")
+        log = next(self.root.glob("started-*.log"))
+        self.wait_until(lambda: "pawl answer " in log.read_text(), "the run says so")
+        self.assertIn("step:pay", [q["key"] for q in self.pawl_json("why", "last")["questions"]])
+        self.pawl("answer", "last", "fix", "step:pay", "run")
+        self.assertEqual(run.wait(), 0)
 
     def test_outside_of_a_run_it_says_what_to_do(self):
         self.assertIn("pawl agentd", self.pawl("checkpoint", "list", expect=2).stderr)

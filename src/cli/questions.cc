@@ -1,0 +1,154 @@
+#include "cli/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "cli/terminal.h"
+#include "cli/visible.h"
+#include "executor/steps.h"
+#include "executor/told.h"
+#include "os/file.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::seconds(1);
+constexpr std::size_t kQuestionColumns = 200;  // `pawl answer` shows all of it
+
+// Of an attempt: its episode, or each of several whose agent has begun.
+Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRow& attempt,
+                                      const std::vector<store::StepRow>& open) {
+  PAWL_TRY(const auto steps, state.store->steps_of_attempt(attempt.run_id, attempt.attempt_id));
+  std::vector<std::int64_t> episodes;
+  for (const auto& step : steps)
+    if (step.gate_id == executor::kAgentGate && std::ranges::find(episodes, step.episode) == episodes.end())
+      episodes.push_back(step.episode);
+  if (episodes.empty()) episodes.push_back(0);
+  std::vector<Asking> out;
+  for (const auto episode : episodes) {
+    Asking found{.key = {attempt.run_id, attempt.phase_id, executor::episode_id(attempt.attempt_id, episode)},
+                 .operator_socket = {}};
+    const auto step = std::ranges::find_if(open, [&](const store::StepRow& row) {
+      return row.run_id == attempt.run_id && row.attempt_id == attempt.attempt_id && row.episode == episode &&
+             row.gate_id == executor::kAgentGate;
+    });
+    if (step != open.end())
+      found.operator_socket = os::join(supervisor::spool_folder(state.folder, step->sandbox_run_id),
+                                       std::string(supervisor::kOperatorSocket));
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+// Its text, which goes into logs, without secrets.
+Status add_open(const std::string& folder, const agent::EpisodeKey& key, const secrets::Redactor& redactor,
+                std::vector<OpenQuestion>& out) {
+  PAWL_TRY(auto questions, questions_of(folder, key));
+  for (auto& question : questions) {
+    if (question.answer) continue;
+    question.text = redactor.redact(question.text);
+    out.push_back({key, std::move(question)});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Asking>> asking_of_run(const State& state, const std::string& run_id,
+                                          const std::string& phase_id) {
+  std::vector<Asking> out;
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  PAWL_TRY(const auto open, state.store->open_steps());
+  for (const auto& phase : phases) {
+    if (!phase_id.empty() && phase.phase_id != phase_id) continue;
+    if (phase.state != store::PhaseState::kExecuting) continue;
+    PAWL_TRY(const auto attempts, state.store->attempts(run_id, phase.phase_id));
+    if (attempts.empty() || attempts.back().finished) continue;
+    PAWL_TRY(auto found, asking_in(state, attempts.back(), open));
+    std::ranges::move(found, std::back_inserter(out));
+  }
+  return out;
+}
+
+Result<std::vector<agent::Question>> questions_of(const std::string& folder, const agent::EpisodeKey& key) {
+  PAWL_TRY(const std::string path, agent::episode_path(folder, key));
+  const auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
+  if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
+  if (!episode) return std::unexpected(episode.error());
+  return (*episode)->questions();
+}
+
+Json to_json(const agent::EpisodeKey& key, const agent::Question& question) {
+  Json out = {{"phase_id", key.goal_id},   {"episode_id", key.episode_id}, {"key", question.key},
+              {"question", question.text}, {"choices", question.choices},  {"asked_at", question.asked_at}};
+  if (question.answer) out["answer"] = *question.answer;
+  return out;
+}
+
+Result<std::vector<OpenQuestion>> open_questions(const State& state, const std::string& run_id) {
+  PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
+  PAWL_TRY(const auto all, asking_of_run(state, run_id, ""));
+  std::vector<OpenQuestion> out;
+  for (const auto& asking : all) PAWL_OK(add_open(state.folder, asking.key, *redactor, out));
+  return out;
+}
+
+std::string question_line(const OpenQuestion& open) {
+  return fmt::format("{} asks: {}", open.key.goal_id, cut(visible(open.question.text), kQuestionColumns));
+}
+
+std::string answer_command(const std::string& run_id) { return "pawl answer " + run_id; }
+
+Json questions_json(const std::vector<OpenQuestion>& open) {
+  Json out = Json::array();
+  for (const auto& one : open) out.push_back(to_json(one.key, one.question));
+  return out;
+}
+
+QuestionTeller::QuestionTeller(const LoopOptions& options, Progress& progress)
+    : options_(options), progress_(progress), teller_([this] { tell(); }) {}
+
+QuestionTeller::~QuestionTeller() {
+  {
+    const std::lock_guard guard(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  teller_.join();
+}
+
+void QuestionTeller::tell() {
+  const auto state = open_state(options_.state, options_.folder);
+  const auto redactor = secrets::open_redactor(options_.folder);
+  if (!state || !redactor) return;  // the workers find the same, and end the run with it
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kLookEvery, [this] { return over_; })) look(*state, **redactor);
+}
+
+// Of agents that run: what can't be read now is looked at again.
+void QuestionTeller::look(const State& state, const secrets::Redactor& redactor) {
+  const auto steps = state.store->open_steps();
+  if (!steps) return;
+  for (const auto& step : *steps) {
+    if (step.gate_id != executor::kAgentGate ||
+        std::ranges::find(options_.run_ids, step.run_id) == options_.run_ids.end())
+      continue;
+    std::vector<OpenQuestion> open;
+    static_cast<void>(add_open(
+        state.folder, {step.run_id, step.phase_id, executor::episode_id(step.attempt_id, step.episode)},
+        redactor, open));
+    for (const auto& one : open)
+      // Asked again about another loss it is another question.
+      if (told_
+              .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
+                                  one.question.key))
+              .second)
+        progress_.line(fmt::format("  {}\n    {}", question_line(one), answer_command(one.key.run_id)));
+  }
+}
+
+}  // namespace pawl::cli
