@@ -2,7 +2,7 @@
 """An agent of 50 steps with a paid call in each, killed with -9 at random moments and at its socket calls.
 
 The calls are paid in this very process, outside of every sandbox, which counts them. Only public surfaces: the socket, the plan, the ledger.
-PAWL_AGENT_KILLS=N kills at random N times (default 12), PAWL_AGENT_EVERY=N after every Nth of the agent's socket calls (default 15), PAWL_CRASH_SEED.
+PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_EVERY=N after every Nth of the agent's socket calls (default 15), PAWL_CRASH_SEED.
 """
 
 import http.server
@@ -17,8 +17,8 @@ import unittest
 
 from pawl_testing import PawlTest
 
-KILLS = int(os.environ.get("PAWL_AGENT_KILLS", "12"))
-EVERY = int(os.environ.get("PAWL_AGENT_EVERY", "15"))
+KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "12"))
+EVERY = int(os.environ.get("PAWL_CRASH_EVERY", "15"))
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
 STEPS = 50
 CALLS = 1 + 4 * STEPS  # a load, then begin, complete, usage and save of each step

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several episodes of one attempt (best_of): each in its own layer and with its own checkpoints, whoever is killed and when.
 
-PAWL_EPISODES_KILLS=N kills at random N times (default 12), PAWL_CRASH_SEED.
+PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_SEED.
 """
 
 import json
@@ -15,7 +15,7 @@ import unittest
 
 from pawl_testing import PawlTest
 
-KILLS = int(os.environ.get("PAWL_EPISODES_KILLS", "12"))
+KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "12"))
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "21"))
 REPETITIONS = 20
 STEPS = 8
