@@ -1,6 +1,7 @@
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "cli/context.h"
+#include "cli/max_attempts.h"
 #include "cli/run_loop.h"
 #include "executor/plans.h"
 
@@ -11,8 +12,7 @@ struct ResumeOptions {
   StateOptions state;
   std::vector<std::string> runs;
   std::int64_t workers = 1;
-  std::int64_t max_attempts = 0;
-  bool operator_ack = false;
+  MaxAttempts max_attempts;
 };
 
 Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::vector<std::string>& named) {
@@ -30,22 +30,26 @@ Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::
   return ids;
 }
 
-Status change_max_attempts(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
-  if (options.max_attempts == 0) return {};
+Status check_acknowledged(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
+  if (options.max_attempts.number == 0) return {};
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
   for (const auto& phase : phases) {
-    if (options.operator_ack || is_terminal(phase.state) || options.max_attempts <= phase.max_attempts)
-      continue;
-    PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));
-    if (options.max_attempts > planned.max_attempts)
-      return fail(ErrorKind::kInvalid,
-                  fmt::format("--max-attempts {} is above the plan's for phase {}; add --operator-ack to "
-                              "say that you mean it",
-                              options.max_attempts, phase.phase_id));
+    if (is_terminal(phase.state) || options.max_attempts.number <= phase.max_attempts) continue;
+    PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));  // it may have been lowered
+    PAWL_OK(check_acknowledged(options.max_attempts, phase.phase_id,
+                               std::max(phase.max_attempts, planned.max_attempts)));
   }
-  return store.operator_max_attempts(run_id, options.max_attempts, this_operator("--max-attempts"),
-                                     os::SystemClock().wall());
+  return {};
+}
+
+// Of all runs, or of none: what is refused changes nothing.
+Status set_max_attempts(const ResumeOptions& options, store::Store& store,
+                        const std::vector<std::string>& run_ids) {
+  PAWL_OK(check_max_attempts(options.max_attempts));
+  for (const auto& run_id : run_ids) PAWL_OK(check_acknowledged(options, store, run_id));
+  for (const auto& run_id : run_ids) PAWL_OK(set_max_attempts(options.max_attempts, store, run_id));
+  return {};
 }
 
 int resume(const ResumeOptions& options) {
@@ -57,11 +61,10 @@ int resume(const ResumeOptions& options) {
     auto ids = runs_to_resume(*state->store, options.runs);
     if (!ids) return report(ids.error());
     loop.run_ids = *std::move(ids);
-    for (const auto& id : loop.run_ids)
-      if (const auto status = change_max_attempts(options, *state->store, id); !status) {
-        report(status.error());
-        return status.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral;
-      }
+    if (const auto status = set_max_attempts(options, *state->store, loop.run_ids); !status) {
+      const int code = report(status.error());
+      return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
+    }
   }
   return run_loop(loop);
 }
@@ -75,9 +78,7 @@ void add_resume(const Command& program) {
                  "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
   command.option("--workers", options->workers, "Phases at once: of several runs, and where a plan allows it",
                  {1, 64});
-  command.option("--max-attempts", options->max_attempts, "Instead of the plan's, for every open phase",
-                 {1, 100});
-  command.flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
+  add_max_attempts_options(command, options->max_attempts, "open phase");
   add_state_options(command, options->state);
   command.footer(
       "A step that still runs is picked up, one that ended meanwhile is recorded, one whose result is lost "

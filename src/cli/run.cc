@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <variant>
 
 #include "cli/context.h"
+#include "cli/max_attempts.h"
 #include "cli/plan_file.h"
 #include "cli/run_loop.h"
 #include "cli/waiting.h"
@@ -19,15 +19,14 @@ struct RunOptions {
   StateOptions state;
   std::string plan;
   std::int64_t workers = 1;
-  std::int64_t max_attempts = 0;  // 0: the plan's
-  bool operator_ack = false;
+  MaxAttempts max_attempts;
 };
 
-std::int64_t highest_max_attempts(const plan::Plan& plan) {
-  std::int64_t highest = 0;
+Status check_acknowledged(const RunOptions& options, const plan::Plan& plan) {
   for (const auto& tier : plan.tiers)
-    for (const auto& phase : tier.phases) highest = std::max(highest, phase.max_attempts);
-  return highest;
+    for (const auto& phase : tier.phases)
+      PAWL_OK(check_acknowledged(options.max_attempts, phase.id, phase.max_attempts));
+  return {};
 }
 
 // .pawl of a new run: --dir, PAWL_DIR, else inside the plan's source.
@@ -51,15 +50,17 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
                                                           .plan_file = file.file,
                                                           .policy_text = file.policy_text,
                                                           .backend = "namespace"}));
-  if (options.max_attempts > 0)
-    PAWL_OK(state.store->operator_max_attempts(run_id, options.max_attempts, this_operator("--max-attempts"),
-                                               clock.wall()));
+  PAWL_OK(set_max_attempts(options.max_attempts, *state.store, run_id));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   return run_id;
 }
 
 // What to work on, or why nothing. The plan, with all its phases, is gone when it returns.
 std::variant<LoopOptions, int> made(const RunOptions& options) {
+  if (const auto status = check_max_attempts(options.max_attempts); !status) {
+    report(status.error());
+    return kUsage;
+  }
   const auto file = read_plan(options.plan, options.state.json);
   if (!file) {
     report(file.error());
@@ -68,10 +69,8 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
   print_problems(file->parsed.problems, "error: ");
   if (!file->parsed.plan) return kUsage;
   print_problems(file->parsed.warnings, "warning: ");
-  if (options.max_attempts > highest_max_attempts(*file->parsed.plan) && !options.operator_ack) {
-    fmt::print(stderr,
-               "pawl: --max-attempts {} is above the plan's; add --operator-ack to say that you mean it\n",
-               options.max_attempts);
+  if (const auto status = check_acknowledged(options, *file->parsed.plan); !status) {
+    report(status.error());
     return kUsage;
   }
   auto folder = folder_for(options, *file->parsed.plan, file->file);
@@ -108,8 +107,7 @@ void add_run(const Command& program) {
   auto options = std::make_shared<RunOptions>();
   command.required("PLAN", options->plan, "The plan's file");
   command.option("--workers", options->workers, "Phases at once, where the plan allows it", {1, 64});
-  command.option("--max-attempts", options->max_attempts, "Instead of the plan's, for every phase", {1, 100});
-  command.flag("--operator-ack", options->operator_ack, "You mean --max-attempts above the plan's");
+  add_max_attempts_options(command, options->max_attempts, "phase");
   add_state_options(command, options->state);
   command.footer(
       "Ctrl-C stops claiming and leaves everything resumable: a step that runs goes on under its supervisor, "

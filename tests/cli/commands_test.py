@@ -284,6 +284,40 @@ tiers:
         phase = self.pawl_json("status", "last")["phases"][0]
         self.assertEqual((phase["attempts_used"], phase["max_attempts"]), (2, 2))
 
+    def make_two_limits(self):
+        self.write("source/file", "x\n")
+        text = plan(gate="false", phases=2, max_attempts=2)
+        self.write("plan.yaml", text.replace("id: p1,", "id: p1, max_attempts: 1,"))
+
+    def test_more_attempts_than_one_of_the_phases_has_need_an_acknowledgement(self):
+        self.make_two_limits()
+        said = self.pawl("run", "plan.yaml", "--max-attempts", "2", expect=2).stderr
+        self.assertIn("phase p1", said)
+        self.assertIn("--operator-ack", said)
+        self.assertFalse((self.root / "source/.pawl").exists(), "it made no run")
+        self.pawl("run", "plan.yaml", "--max-attempts", "1", expect=11)
+        self.pawl("retry", "last")
+        self.assertIn("phase p1", self.pawl("resume", "last", "--max-attempts", "2", expect=2).stderr)
+        self.pawl("run", "plan.yaml", "--max-attempts", "2", "--operator-ack", expect=11)
+        self.assertEqual(self.pawl_json("status", "last")["phases"][0]["attempts_used"], 2)
+
+    def test_why_there_are_more_attempts_is_kept(self):
+        self.make_simple(gate="false", max_attempts=1)
+        self.pawl("run", "plan.yaml", "--max-attempts", "2", "--operator-ack", "--reason", "the machine is slow", expect=11)
+        self.pawl("retry", "last")
+        self.pawl("resume", "last", expect=11)
+        self.pawl("retry", "last")
+        self.pawl("resume", "last", "--max-attempts", "1", "--reason", "enough", expect=11)
+        self.pawl("retry", "last")
+        self.pawl("resume", "last", "--max-attempts", "3", "--operator-ack", expect=12)
+        rows = [row for row in self.chains("last")["p1"] if row["type"] == "operator"]
+        self.assertEqual([(row["action"], row["reason"], row["uid"]) for row in rows if row["action"] != "retry"],
+                         [("max_attempts 2", "the machine is slow", os.getuid()), ("max_attempts 1", "enough", os.getuid()),
+                          ("max_attempts 3", "", os.getuid())])
+        self.assertEqual(len(rows), 6, "a resume alone changes nothing that somebody decided")
+        for words in ("run", "plan.yaml"), ("resume", "last"):
+            self.assertIn("--max-attempts", self.pawl(*words, "--reason", "why not", expect=2).stderr)
+
 
 class Output(WithRun):
     def test_piped_output_has_no_escape_codes(self):

@@ -1,0 +1,32 @@
+#include "cli/max_attempts.h"
+
+#include <fmt/format.h>
+
+namespace pawl::cli {
+
+void add_max_attempts_options(const Command& command, MaxAttempts& options, const std::string& phases) {
+  command.option("--max-attempts", options.number, "Instead of the plan's, for every " + phases, {1, 100});
+  command.flag("--operator-ack", options.operator_ack, "You mean --max-attempts above a phase's");
+  command.option("--reason", options.reason, "Why --max-attempts, for the ledger");
+}
+
+Status check_max_attempts(const MaxAttempts& options) {
+  if (options.reason.empty() || options.number > 0) return {};
+  return fail(ErrorKind::kInvalid,
+              "--reason says why --max-attempts is given, and it is not; leave --reason out");
+}
+
+Status check_acknowledged(const MaxAttempts& options, const std::string& phase_id, std::int64_t limit) {
+  if (options.number <= limit || options.operator_ack) return {};
+  return fail(ErrorKind::kInvalid, fmt::format("--max-attempts {} is above the {} of phase {}; add "
+                                               "--operator-ack to say that you mean it",
+                                               options.number, limit, phase_id));
+}
+
+Status set_max_attempts(const MaxAttempts& options, store::Store& store, const std::string& run_id) {
+  if (options.number == 0) return {};
+  return store.operator_max_attempts(run_id, options.number, this_operator(options.reason),
+                                     os::SystemClock().wall());
+}
+
+}  // namespace pawl::cli
