@@ -171,8 +171,10 @@ void print_next(std::FILE* out, const store::RunRow& run, const std::string& whe
                  where);
       break;
     case store::RunState::kExecuting:
-    case store::RunState::kCancelled:
       fmt::print(out, "Next: pawl resume {}{}\n", id, where);
+      break;
+    case store::RunState::kCancelled:
+      fmt::print(out, "Next: pawl retry {0}{1}   then pawl resume {0}{1}\n", id, where);
       break;
   }
 }

@@ -318,6 +318,17 @@ tiers:
         for words in ("run", "plan.yaml"), ("resume", "last"):
             self.assertIn("--max-attempts", self.pawl(*words, "--reason", "why not", expect=2).stderr)
 
+    def test_a_cancelled_run_names_the_commands_that_open_it_again(self):
+        self.make_simple(agent="sleep 60")
+        run = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.pawl("cancel", "last")
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 1)
+        run_id = self.pawl_json("status")["runs"][0]["run_id"]
+        for said in next(self.root.glob("started-*.log")).read_text(), self.pawl("resume", "last", expect=1).stdout:
+            self.assertRegex(said, rf"Next: pawl retry {run_id}( --dir \S+)?   then pawl resume {run_id}")
+        self.assertIn("p1 is QUEUED again", self.pawl("retry", run_id).stdout)
+
 
 class Output(WithRun):
     def test_piped_output_has_no_escape_codes(self):
