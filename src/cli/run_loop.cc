@@ -78,6 +78,41 @@ Result<std::unique_ptr<sandbox::SandboxClient>> client_of(const State& state,
   return make_client(state.folder, backend, std::move(sources));
 }
 
+// Whether somebody else has what a turn needs, and will let it go. An errno would be something that is
+// broken.
+bool is_held(const Error& error) { return error.kind == ErrorKind::kUnavailable && error.sys_errno == 0; }
+
+void wait(Shared& shared, os::Clock& clock, const std::string& waits_for) {
+  say_waiting(shared, waits_for);
+  clock.sleep_ms(kLookAgainMs);
+}
+
+// Whether there is anything left to do after it.
+Result<bool> take_turn(Shared& shared, const State& state, executor::Executor& executor, os::Clock& clock) {
+  PAWL_TRY(const auto turn, executor.run_one());
+  switch (turn.kind) {
+    case executor::Turn::Kind::kAttempt:
+      say_waiting(shared, "");  // whatever it was, it is over
+      // What others of the run changed comes when it is over, or left.
+      PAWL_OK(ledger::project_phase(*state.store, state.folder, turn.run_id, turn.phase_id));
+      return true;
+    case executor::Turn::Kind::kDetached:
+      return false;
+    case executor::Turn::Kind::kLeaseLost:
+    case executor::Turn::Kind::kOutOfBudget:
+      return true;
+    case executor::Turn::Kind::kNothing:
+      break;
+  }
+  if (turn.nothing == store::Nothing::kAllTerminal || turn.nothing == store::Nothing::kBudget) return false;
+  if (turn.nothing == store::Nothing::kStalled)
+    return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
+  // With several workers somebody is always waiting; only one alone has something to tell.
+  if (shared.options.workers == 1) say_waiting(shared, turn.waits_for);
+  clock.sleep_ms(kLookAgainMs);
+  return true;
+}
+
 // One worker: turns until its runs are over, it is interrupted, or something failed.
 Status work(Shared& shared, int worker) {
   PAWL_TRY(State state, open_state(shared.options.state, shared.options.folder));
@@ -110,35 +145,18 @@ Status work(Shared& shared, int worker) {
                               options, narrator);
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   BackendCheck check(*backend);
-  for (;;) {
-    if (options.stop()) return {};
+  while (!options.stop()) {
     if (const auto usable = check.usable(clock.mono()); !usable) {
-      say_waiting(shared, usable.error().message);
-      clock.sleep_ms(kLookAgainMs);
+      wait(shared, clock, usable.error().message);
       continue;
     }
-    PAWL_TRY(const auto turn, executor.run_one());
-    switch (turn.kind) {
-      case executor::Turn::Kind::kAttempt:
-        // What others of the run changed comes when it is over, or left.
-        PAWL_OK(ledger::project_phase(*state.store, state.folder, turn.run_id, turn.phase_id));
-        break;
-      case executor::Turn::Kind::kDetached:
-        return {};
-      case executor::Turn::Kind::kLeaseLost:
-      case executor::Turn::Kind::kOutOfBudget:
-        break;
-      case executor::Turn::Kind::kNothing:
-        if (turn.nothing == store::Nothing::kAllTerminal) return {};
-        if (turn.nothing == store::Nothing::kBudget) return {};
-        if (turn.nothing == store::Nothing::kStalled)
-          return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
-        // With several workers somebody is always waiting; only one alone has something to tell.
-        if (shared.options.workers == 1) say_waiting(shared, turn.waits_for);
-        clock.sleep_ms(kLookAgainMs);
-        break;
-    }
+    const auto more = take_turn(shared, state, executor, clock);
+    if (!more && !is_held(more.error())) return std::unexpected(more.error());
+    // What the turn had begun goes on at the next one.
+    if (!more) wait(shared, clock, more.error().message);
+    if (more && !*more) break;
   }
+  return {};
 }
 
 void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,

@@ -38,7 +38,14 @@ store::ClaimRequest Executor::claim_request() {
   return request;
 }
 
+Status Executor::give_back() {
+  if (failed_) PAWL_OK(world_.store.release(*failed_));
+  failed_.reset();
+  return {};
+}
+
 Result<Turn> Executor::run_one() {
+  PAWL_OK(give_back());
   if (owes_) pay_or_tell(world_, observer_);
   owes_ = false;
   PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
@@ -55,7 +62,9 @@ Result<Turn> Executor::run_one() {
   }();
   if (turn) return turn;
   // Whatever happened, the phase is free for whoever goes on; a lease that was lost is not ours to give back.
-  static_cast<void>(world_.store.release(claim.lease));
+  // What failed may fail this, too: then it is done at the next turn.
+  failed_ = claim.lease;
+  static_cast<void>(give_back());
   if (turn.error().kind == ErrorKind::kConflict) return Turn{.kind = Turn::Kind::kLeaseLost};
   if (turn.error().kind == ErrorKind::kCancelled)
     return Turn{.kind = options_.stop && options_.stop() ? Turn::Kind::kDetached : Turn::Kind::kLeaseLost};

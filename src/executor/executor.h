@@ -125,8 +125,8 @@ class Executor {
   Executor(World world, Options options, Observer& observer)
       : world_(world), options_(std::move(options)), observer_(observer) {}
 
-  // Errors: what the store and the workspaces say (kExhausted: disk full, ...). Whatever was committed stays;
-  // the attempt goes on at the next claim.
+  // Errors: what the store and the workspaces say (kUnavailable: somebody holds the database, kExhausted:
+  // disk full, ...). Whatever was committed stays; the attempt goes on at the next claim, which may be ours.
   Result<Turn> run_one();
 
  private:
@@ -134,10 +134,13 @@ class Executor {
   // Keeps it from being thrown away; false when it must be read first.
   bool keep_plan(const std::string& run_id);
   Result<CommonPlan> plan_for(const store::Claim& claim);
+  // The lease of a turn that failed, when there is one: the phase is free for whoever goes on.
+  Status give_back();
 
   World world_;
   Options options_;
   Observer& observer_;
+  std::optional<store::Lease> failed_;  // of a turn, and not given back yet
   bool owes_ = true;         // whether somebody may have died between an operator's word and what follows it
   std::string plan_run_id_;  // whose plan plan_ is
   CommonPlan plan_;

@@ -28,6 +28,35 @@ class Going(WithRun):
         decisions = [r["decision"] for r in self.chains("last")["p1"] if r["type"] == "resume"]
         self.assertIn(decisions, (["reattach"], ["adopt"]))
 
+    def hold_the_database(self):
+        """As a program does that is stopped while it writes."""
+        holder = sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)
+        self.addCleanup(holder.close)
+        holder.execute("BEGIN IMMEDIATE")
+        return holder
+
+    def test_a_database_that_somebody_holds_for_long_is_waited_for(self):
+        for workers in 1, 2:
+            with self.subTest(workers=workers):
+                self.make_simple(agent="sleep 1", gate="true", phases=2)
+                run = self.start("run", "plan.yaml", "--workers", workers, env={"PAWL_BUSY_MS": "200"})
+                log = max(self.root.glob("started-*.log"))
+                self.wait_for_step("the agent runs", "p1.agent")
+                holder = self.hold_the_database()
+                self.wait_until(lambda: run.poll() is not None or "\nwaiting: database" in log.read_text(), "it waits, and says so")
+                refused = self.pawl("cancel", "last", env={"PAWL_BUSY_MS": "200"}, expect=14).stderr
+                holder.execute("ROLLBACK")
+                self.assertEqual(run.wait(timeout=TIMEOUT_S), 0, log.read_text())
+                for said in refused, log.read_text():
+                    self.assertNotIn("locked", said)
+                    self.assertIn("another process", said)
+                    self.assertIn(f"fuser {self.root.resolve()}/source/.pawl/pawl.db", said)
+                phases = self.pawl_json("status", "last")["phases"]
+                self.assertEqual([(phase["outcome"], phase["attempts_total"]) for phase in phases], [("passed", 1)] * 2)
+                markers = [row["label"] for row in self.chains("last")["p1"] if row["type"] == "pre_execute"]
+                self.assertEqual(len(markers), len(set(markers)), "nothing was paid twice")
+                self.assertNotIn("is held by", log.read_text(), "what it could not give back is not in its own way")
+
     def test_why_names_what_a_run_waits_for_and_the_command_that_moves_it(self):
         self.write("source/file", "x\n")
         self.write("plan.yaml", plan(agent="sleep 300", phases=2) + """\

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/planted.h"
 #include "embedded/sql.h"
 #include "os/clock.h"
 #include "os/crash_point.h"
+#include "os/process.h"
 #include "store/sqlite/joined_writes.h"
 
 namespace pawl::store::sqlite {
@@ -52,8 +54,6 @@ ErrorKind kind_of(int code) {
 
 std::string_view advice(int code) {
   switch (code & 0xFF) {
-    case SQLITE_BUSY:
-      return "; another process holds it for long: try again";
     case SQLITE_FULL:
       return "; free some space, then go on with `pawl resume`";
     case SQLITE_READONLY:
@@ -64,6 +64,25 @@ std::string_view advice(int code) {
     default:
       return "";
   }
+}
+
+int busy_timeout_ms() {
+#ifdef PAWL_TEST_HOOKS
+  // So that a test need not hold a database for half a minute.
+  if (const auto text = os::environment_value("PAWL_BUSY_MS")) return std::atoi(text->c_str());
+#endif
+  return kBusyTimeoutMs;
+}
+
+// Not SQLite's words, by which a person would look for a lock to remove.
+std::unexpected<Error> busy(const std::string& path) {
+  return std::unexpected(Error{
+      .kind = ErrorKind::kUnavailable,
+      .message = fmt::format("database {0}: another process has been writing to it for {1} s, or was "
+                             "stopped while it did, and nothing was changed. `fuser {0}` names who has it "
+                             "open: let that one go on, or end it; then try again",
+                             path, busy_timeout_ms() / 1000),
+      .path = path});
 }
 
 }  // namespace
@@ -88,6 +107,7 @@ const Statements::value_type& Connection::entry_of(std::string_view statement) c
 }
 
 std::unexpected<Error> Connection::failure(int code, sqlite3* database, const std::string& path) {
+  if ((code & 0xFF) == SQLITE_BUSY) return busy(path);
   // In a full file system SQLite says IOERR for some writes (the WAL index); errno tells.
   int system_errno = database == nullptr ? 0 : sqlite3_system_errno(database);
   // The files beside the database come last, and hide why they could not be made.
@@ -167,14 +187,14 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
 }
 
 Status Connection::configure() {
-  sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
+  sqlite3_busy_timeout(handle(), busy_timeout_ms());
   // The first connection makes it a WAL database, which needs it alone; SQLite does not wait for that, since
   // two that wait for each other would wait for ever (sqlite.org/c3ref/busy_handler.html).
   constexpr std::int64_t kPauseMs = 5;
   for (std::int64_t waited_ms = 0;; waited_ms += kPauseMs) {
     const auto done = run_script(entry_of(setup_.configure).second);
     if (done) break;
-    if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= kBusyTimeoutMs) return done;
+    if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= busy_timeout_ms()) return done;
     os::SystemClock().sleep_ms(kPauseMs);
   }
   return planted("fsync_missing") ? run_script("PRAGMA synchronous = OFF") : Status();
