@@ -267,12 +267,21 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
 }
 
 namespace {
-// That the machine has what the plan asks for beside a sandbox.
-Status check_needs(sandbox::Backend& backend, store::Store& store, const store::RunRow& run) {
-  PAWL_TRY(const auto plan, executor::common_of(store, run));
-  if (plan.traced.empty()) return {};
-  if (const auto status = backend.traceable(); !status)
-    return fail(ErrorKind::kDenied, plan.traced + ": trace: " + status.error().message);
+// That the machine has what the plans ask for beside a sandbox.
+Status check_needs(sandbox::Backend& backend, store::Store& store, const std::vector<std::string>& run_ids) {
+  bool traceable = false;  // asked once
+  for (const auto& run_id : run_ids) {
+    PAWL_TRY(const auto run, store.run(run_id));
+    PAWL_TRY(const auto plan, executor::common_of(store, run));
+    if (plan.traced.empty() || traceable) continue;
+    if (const auto status = backend.traceable(); !status)
+      return fail(ErrorKind::kDenied,
+                  fmt::format("run {}: {}: trace: {}{}", run_id, plan.traced, status.error().message,
+                              run_ids.size() == 1 ? ""
+                                                  : "\nRuns that trace nothing go on here when "
+                                                    "`pawl resume` names only them."));
+    traceable = true;
+  }
   return {};
 }
 
@@ -290,12 +299,12 @@ Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   backend->sweep();
   auto status = backend->usable();
-  if (status) status = check_needs(*backend, *state.store, first);
+  if (status) status = check_needs(*backend, *state.store, options.run_ids);
   if (status) say_degraded(*backend);
   if (!status)
     status.error().message +=
-        "\nNo attempt was spent. See `pawl sandbox health`, then go on with `pawl resume " +
-        options.run_ids.front() + "`.";
+        "\nNo attempt was spent. See `pawl sandbox health`, then go on with `pawl resume" +
+        (options.run_ids.size() == 1 ? " " + options.run_ids.front() : "") + "`.";
   return status;
 }
 

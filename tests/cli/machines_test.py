@@ -95,17 +95,37 @@ class Machines(WithRun):
         self.assertEqual(self.pawl_json("inspect", "last")["phases"][0]["attempts"], [])
         self.pawl("resume", "last")
 
+    def run_listened_to(self, *args, expect):
+        # The kernel gives no second listener to who is listened to already (seccomp(2)).
+        done = subprocess.run([PAWL, *args], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S,
+                              preexec_fn=be_listened_to)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done
+
     def test_a_trace_that_cant_be_had_is_told_before_an_attempt_is_spent(self):
         self.make_simple(gate="true")
         plan = self.root / "plan.yaml"
         plan.write_text(plan.read_text().replace("{name: unit,", "{name: unit, trace: true,"))
-        # The kernel gives no second listener to who is listened to already (seccomp(2)).
-        done = subprocess.run([PAWL, "run", "plan.yaml"], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S,
-                              preexec_fn=be_listened_to)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = self.run_listened_to("run", "plan.yaml", expect=1)
         self.assertIn("gate check, step unit: trace: trace_unavailable", done.stderr)
         self.assertEqual(self.pawl_json("inspect", "last")["phases"][0]["attempts"], [])
         self.pawl("resume", "last")
+
+    def test_a_trace_that_only_a_later_run_asks_for_is_told_as_well(self):
+        self.make_simple(agent="sleep 1", gate="true")
+        begun = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.kill_all(begun)
+        untraced = self.run_id()
+        plan = self.root / "plan.yaml"
+        plan.write_text(plan.read_text().replace("{name: unit,", "{name: unit, trace: true,"))
+        self.run_listened_to("run", "plan.yaml", expect=1)  # it is made, and nothing of it claimed
+        traced = next(run["run_id"] for run in self.pawl_json("status")["runs"] if run["run_id"] != untraced)
+        said = self.run_listened_to("resume", untraced, traced, expect=1).stderr
+        self.assertIn(f"run {traced}: gate check, step unit: trace: trace_unavailable", said)
+        self.assertEqual(self.pawl_json("inspect", traced)["phases"][0]["attempts"], [])
+        self.run_listened_to("resume", untraced, expect=0)
+        self.pawl("resume", traced)
 
     def test_a_run_waits_while_no_sandbox_can_be_made_and_spends_no_attempt(self):
         self.make_simple(phases=2, gate="echo at work; sleep 3")
