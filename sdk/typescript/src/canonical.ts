@@ -1,23 +1,37 @@
-// Arguments as text that is the same for the same values: what the journal compares between processes.
+// Values as JSON: arguments as text that is the same for the same values, which the journal compares between processes, and results.
 import { createHash } from "node:crypto";
 
 // Keys sorted, no spaces. What JSON would silently lose (NaN, a Map, a class without toJSON) is refused: two
 // different arguments must not look the same. Members that are undefined are as if absent.
 export function canonicalJson(value: unknown): string {
-  const text = write(value, "arguments");
-  if (text === undefined) return "null";
-  return text;
+  return textOf(value, "arguments", (keys) => keys.sort());
+}
+
+// What is kept of a result: the same is refused, and members keep their order. `what` is named when it is refused.
+export function plainJson(value: unknown, what: string): string {
+  return textOf(value, what, (keys) => keys);
 }
 
 export function argsHash(value: unknown): string {
   return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }
 
+type Order = (keys: string[]) => string[];
+
+function textOf(value: unknown, what: string, order: Order): string {
+  try {
+    return write(value, what, order) ?? "null";
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // of the stack
+    throw new TypeError(`${what} is nested too deeply, or in itself`, { cause: error });
+  }
+}
+
 function refuse(where: string, what: string): never {
   throw new TypeError(`${where} is ${what}, which JSON can't tell. Pass plain data: objects, arrays, strings, numbers, booleans, null`);
 }
 
-function write(value: unknown, where: string): string | undefined {
+function write(value: unknown, where: string, order: Order): string | undefined {
   switch (typeof value) {
     case "undefined":
       return undefined;
@@ -27,19 +41,19 @@ function write(value: unknown, where: string): string | undefined {
     case "number":
       return Number.isFinite(value) ? JSON.stringify(value) : refuse(where, String(value));
     case "object":
-      return value === null ? "null" : writeObject(value, where);
+      return value === null ? "null" : writeObject(value, where, order);
     default:
       return refuse(where, `a ${typeof value}`);
   }
 }
 
-function writeObject(value: object, where: string): string | undefined {
-  if ("toJSON" in value && typeof value.toJSON === "function") return write(value.toJSON(), where);
-  if (Array.isArray(value)) return `[${value.map((item, i) => write(item, `${where}[${i}]`) ?? "null").join(",")}]`;
+function writeObject(value: object, where: string, order: Order): string | undefined {
+  if ("toJSON" in value && typeof value.toJSON === "function") return write(value.toJSON(), where, order);
+  if (Array.isArray(value)) return `[${value.map((item, i) => write(item, `${where}[${i}]`, order) ?? "null").join(",")}]`;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return refuse(where, `a ${value.constructor.name}`);
-  const members = Object.keys(value).sort().flatMap((key) => {
-    const text = write((value as Record<string, unknown>)[key], `${where}.${key}`);
+  const members = order(Object.keys(value)).flatMap((key) => {
+    const text = write((value as Record<string, unknown>)[key], `${where}.${key}`, order);
     return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
   });
   return `{${members.join(",")}}`;

@@ -1,6 +1,6 @@
 // Children of one parent. Their places are counted in the order of the calls, which a program that is started
 // again repeats; so each child finds its own checkpoints and result, twins too.
-import { argsHash } from "./canonical.js";
+import { argsHash, plainJson } from "./canonical.js";
 import { JSON_BODY, type Connection } from "./connection.js";
 import { determinismErrorOf } from "./errors.js";
 import type { Json } from "./types.js";
@@ -50,7 +50,7 @@ export class Children {
     });
     if (spawned.answer === "done") return spawned.result as T;
     const result = await run({ id: spawned.child_id, resumed: spawned.answer === "resume" });
-    const text = JSON.stringify(result) ?? "null";
+    const text = plainJson(result, `the result of the child ${spawned.child_id}`);
     await this.connection.ask({
       method: "POST", path: "/v1/children/finish", body: `{"child_id":${JSON.stringify(spawned.child_id)},"result":${text}}`,
       headers: JSON_BODY,

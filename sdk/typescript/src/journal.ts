@@ -1,5 +1,7 @@
 // Steps that are not to be paid twice: begin, do, complete.
-import { argsHash } from "./canonical.js";
+import { inspect } from "node:util";
+
+import { argsHash, plainJson } from "./canonical.js";
 import { JSON_BODY, type Connection } from "./connection.js";
 import { determinismErrorOf, DeterminismError, StepLostError, UnansweredError } from "./errors.js";
 import type { Json, Question } from "./types.js";
@@ -50,20 +52,31 @@ export class Journal {
   private async journaled<T>(key: string, options: StepOptions, hash: string, run: () => Promise<T> | T): Promise<T> {
     const begun = await this.begin(key, options, hash);
     if (begun.answer === "done") return begun.result as T;
-    let text: string;
+    let result: T;
     try {
-      // The first run gives what the next process will read: JSON, not an object with more to it.
-      text = JSON.stringify(await run()) ?? "null";
+      result = await run();
     } catch (error) {
-      const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-      await this.connection.post("/v1/steps/fail", { key, error: message.slice(0, ERROR_CHARACTERS_MAX) });
+      await this.fail(key, error);
       throw error;
     }
+    // The first run gives what the next process will read: JSON, not an object with more to it. A result that JSON can't
+    // tell leaves the step begun: that it did not happen would be a lie.
+    const text = plainJson(result, `the result of ${key}`);
     await this.connection.ask({
       method: "POST", path: "/v1/steps/complete", body: `{"key":${JSON.stringify(key)},"result":${text}}`,
       headers: JSON_BODY,
     });
     return JSON.parse(text) as T;
+  }
+
+  // Not told, the step is lost; what went wrong in it is thrown on still.
+  private async fail(key: string, thrown: unknown): Promise<void> {
+    try {
+      const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : typeof thrown === "string" ? thrown : inspect(thrown);
+      await this.connection.post("/v1/steps/fail", { key, error: text.slice(0, ERROR_CHARACTERS_MAX).toWellFormed() });
+    } catch {
+      // what was thrown says more
+    }
   }
 
   private async begin(key: string, options: StepOptions, hash: string): Promise<Begun> {

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { argsHash, canonicalJson, connect, DeterminismError, StepLostError, UnansweredError } from "@pawl/sdk";
 import { expect, test } from "vitest";
 
-import { answer, envOf, freshEpisode, freshPawl, startAgent, until } from "./support.js";
+import { answer, envOf, freshEpisode, freshPawl, startAgent, startAgentd, until } from "./support.js";
 
 test("a completed step is answered from the journal, in the next process too", async () => {
   const episode = freshEpisode();
@@ -33,6 +37,46 @@ test("a step that throws is recorded as failed, and may run again", async () => 
   await expect(failing).rejects.toThrow(RangeError);
   expect((await pawl.steps()).steps).toMatchObject([{ key: "fetch", state: "failed", error: "RangeError: no network" }]);
   expect(await pawl.step("fetch", {}, {}, () => "got it")).toBe("got it");
+});
+
+test("a result that JSON can't tell leaves the step begun: that it did not happen would be a lie", async () => {
+  const cycle: unknown[] = [];
+  cycle.push(cycle);
+  for (const bad of [{ id: 10n }, cycle, new Map([[1, 2]]), { v: NaN }, () => 1]) {
+    const episode = freshEpisode();
+    let paid = 0;
+    const run = () => connect(episode).step("pay", {}, {}, () => (paid++, bad as unknown));
+    await expect(run()).rejects.toThrow(/^the result of pay/);
+    expect((await connect(episode).steps()).steps).toMatchObject([{ key: "pay", state: "begun", executions: 1 }]);
+    expect(paid).toBe(1);
+  }
+});
+
+test("what a step throws is recorded as text and thrown on, whatever it is", async () => {
+  for (const [thrown, told] of [
+    [new RangeError("a".repeat(1987) + "\u{1f600}".repeat(30)), `RangeError: ${"a".repeat(1987)}\ufffd`],
+    [new Error("half \ud800 of a pair"), "Error: half \ufffd of a pair"],
+    ["a text", "a text"],
+    [Object.create(null), "[Object: null prototype] {}"],
+  ] as const) {
+    const pawl = freshPawl();
+    expect(await pawl.step("x", {}, {}, () => Promise.reject(thrown)).catch((caught: unknown) => caught)).toBe(thrown);
+    expect((await pawl.steps()).steps).toMatchObject([{ state: "failed", error: told }]);
+  }
+});
+
+test("what a step throws is thrown on when nobody is there to be told", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pawl-step-"));
+  const agentd = await startAgentd(folder);
+  try {
+    const failing = connect({ socket: agentd.socket }).step("x", {}, {}, async () => {
+      await agentd.kill();
+      throw new RangeError("no network");
+    });
+    await expect(failing).rejects.toThrow("no network");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("other arguments under the same key are a determinism error with both hashes", async () => {
@@ -89,7 +133,8 @@ test("hashes are of canonical JSON", () => {
   expect(canonicalJson({ b: [1, { d: null, c: "x" }], a: undefined, A: -0 })).toBe('{"A":0,"b":[1,{"c":"x","d":null}]}');
   expect(argsHash({ a: 1, b: 2 })).toBe(argsHash({ b: 2, a: 1 }));
   expect(argsHash([1, 2])).not.toBe(argsHash([2, 1]));
-  for (const bad of [NaN, new Map(), () => 1, 10n, { deep: [Infinity] }]) expect(() => argsHash(bad)).toThrow(TypeError);
+  const itself: object = { get itself() { return itself; } };
+  for (const bad of [NaN, new Map(), () => 1, 10n, { deep: [Infinity] }, itself]) expect(() => argsHash(bad)).toThrow(TypeError);
 });
 
 // Begins the step "lost" in a process that is then killed.
