@@ -149,7 +149,8 @@ class Agent:
         return self._nursery.run(parent, spawn_seq, ordinal, spec, fn)
 
     def children(self, parent: str) -> Children:
-        """Counts spawn_seq and ordinals for you. `parent`: the checkpoint_id of the one that spawns."""
+        """Counts spawn_seq and ordinals for you. `parent`: the checkpoint_id of the one that spawns. Inside of a step nothing
+        is counted: name the place with child()."""
         return Children(self._nursery, parent)
 
     def spawned(self) -> Iterator[SpawnedChild]:

@@ -48,6 +48,20 @@ class Nursery:
         self._transport.call("POST", "/v1/children/finish", body=b'{"child_id":' + named + b',"result":' + kept + b"}")
         return cast(T, json.loads(kept))
 
+    def count_here(self, parent: str) -> None:
+        """Refuses to count a spawn of `parent` where the next process may count another one: a step that is answered from the
+        journal spawns nothing, nor does a child; and each counts for itself, so two would give the same place."""
+        scope = self.scopes.current()
+        if scope.usage_prefix is not None:
+            where = f"the step {scope.inside[:-1]}"
+        elif not f"{parent}/".startswith(scope.child):
+            where = f"the child {scope.child[:-1]}"
+        else:
+            return
+        raise RuntimeError(f"children of {parent} are not counted inside of {where}, which does not run again when it is done. Spawn "
+                           "them outside of it, or name the place: agent.child(parent, spawn_seq, ordinal, spec, fn), with a parent "
+                           "that is not counted elsewhere")
+
     def all(self) -> Iterator[SpawnedChild]:
         after = ""
         while True:
@@ -72,6 +86,7 @@ class Spawn:
 
     def submit(self, spec: Any, fn: Callable[[Child], T]) -> "concurrent.futures.Future[T]":
         """One thread submits: the order of its calls is the order that the next process has too."""
+        self._nursery.count_here(self._parent)
         ordinal = self._submitted
         self._submitted += 1
         return self._pool.submit(lambda: self._nursery.run(self._parent, self.spawn_seq, ordinal, spec, fn))
@@ -85,7 +100,8 @@ class Spawn:
 
 
 class Children:
-    """The children of one parent. Spawns are counted in program order, for as long as the parent runs in this process."""
+    """The children of one parent. Spawns are counted in program order, for as long as the parent runs in this process; not
+    inside of a step, nor inside of a child that is not the parent."""
 
     def __init__(self, nursery: Nursery, parent: str) -> None:
         self._nursery = nursery
@@ -100,4 +116,5 @@ class Children:
         return Spawn(self._nursery, self.parent, self._next(), threads)
 
     def _next(self) -> int:
+        self._nursery.count_here(self.parent)
         return self._nursery.scopes.count("spawn of " + self.parent)

@@ -230,6 +230,46 @@ print([agent.children("root-0").run(n, branch) for n in range(2)])
             self.assertEqual(self.run_program(program), f"{ids}\n")
         self.assertEqual(self.told(), ids[0] + ids[1])
 
+    def test_no_spawn_is_counted_inside_of_a_step(self) -> None:
+        agent = self.connect()
+        team = agent.children("lead-0")
+        work = lambda child: child.child_id  # noqa: E731
+        with team.spawn() as spawn:
+            ways: List[Any] = [lambda: team.run("roll", work), team.spawn, lambda: spawn.submit("roll", work)]
+            for number, way in enumerate(ways):
+                with self.assertRaisesRegex(RuntimeError, r"the step \d-way.*agent.child\(parent, spawn_seq, ordinal"):
+                    agent.run_step(f"{number}-way", way)
+        self.assertEqual(list(agent.spawned()), [])
+        self.assertEqual((team.run("roll", work), team.run("roll", work)), ("lead-0/1.0", "lead-0/2.0"))
+
+    def test_a_child_that_a_step_names_counts_its_own(self) -> None:
+        program = PAID + """
+def leaf(child):
+    told(child.child_id)
+    return child.child_id
+def branch(child):
+    return [agent.children(child.child_id).run("same", leaf) for _ in range(2)]
+@agent.step(kind="pure")
+def roll(seq):
+    ids = agent.child("roll-0", seq, 0, "same", branch)
+    if sys.argv[1] == str(seq): os._exit(9)
+    return ids
+print(roll(0), roll(1), agent.children("lead-0").run("same", leaf))
+"""
+        self.run_program(program, "1", expect=9)
+        ids = [[f"roll-0/{seq}.0/{number}.0" for number in range(2)] for seq in range(2)]
+        for _ in range(2):
+            self.assertEqual(self.run_program(program, ""), f"{ids[0]} {ids[1]} lead-0/0.0\n")
+        self.assertEqual(self.told(), ids[0] + ids[1] + ["lead-0/0.0"])
+
+    def test_a_child_counts_no_spawns_of_another(self) -> None:
+        agent = self.connect()
+        team = agent.children("lead-0")
+        with self.assertRaisesRegex(RuntimeError, "the child lead-0/0.0.*agent.child"):
+            team.run("a", lambda child: team.run("a", lambda inner: 1))
+        below = team.run("b", lambda child: agent.children(child.child_id + "/coder").run("c", lambda inner: inner.child_id))
+        self.assertEqual(below, "lead-0/1.0/coder/0.0")
+
 
 class Kills(Told):
     """kill -9 of the agent, of the server, or of both, wherever they are."""

@@ -1,8 +1,10 @@
 // Children of one parent. Their places are counted in the order of the calls, which a program that is started
-// again repeats; so each child finds its own checkpoints and result, twins too.
+// again repeats; so each child finds its own checkpoints and result, twins too. A step does not repeat its calls when it
+// is answered, nor does a child: there a spawn is counted only of the child itself, else it throws.
 import { argsHash, plainJson } from "./canonical.js";
 import { JSON_BODY, type Connection } from "./connection.js";
 import { determinismErrorOf } from "./errors.js";
+import { countHere, runInside } from "./inside.js";
 import type { Json } from "./types.js";
 
 export interface ChildRun {
@@ -21,6 +23,24 @@ interface Spawned {
   result?: Json;
 }
 
+// The child at this place: its result, from its run or from the journal.
+export async function runChild<T>(connection: Connection, parent: string, spawnSeq: number, ordinal: number,
+                                  { spec, run }: ChildSpec<T>): Promise<T> {
+  const hash = argsHash(spec);
+  const place = { parent, spawn_seq: spawnSeq, ordinal, spec_hash: hash };
+  const { child_id: id, ...spawned } = await connection.postFor<Spawned>("/v1/children/spawn", place).catch((error: unknown) => {
+    throw determinismErrorOf(`${parent}/${spawnSeq}.${ordinal}`, hash, error);
+  });
+  if (spawned.answer === "done") return spawned.result as T;
+  const inside = { episode: connection.episode, what: "child", name: id } as const;
+  const result = await runInside(inside, () => run({ id, resumed: spawned.answer === "resume" }));
+  const text = plainJson(result, `the result of the child ${id}`);
+  await connection.ask({
+    method: "POST", path: "/v1/children/finish", body: `{"child_id":${JSON.stringify(id)},"result":${text}}`, headers: JSON_BODY,
+  });
+  return JSON.parse(text) as T;
+}
+
 export class Children {
   readonly parent: string;
   private readonly connection: Connection;
@@ -32,29 +52,18 @@ export class Children {
   }
 
   // One child. Its result, from its run or from the journal.
-  spawn<T>(spec: unknown, run: (child: ChildRun) => Promise<T> | T): Promise<T> {
-    return this.runChild(this.nextSpawn++, 0, { spec, run });
+  async spawn<T>(spec: unknown, run: (child: ChildRun) => Promise<T> | T): Promise<T> {
+    return runChild(this.connection, this.parent, this.next(), 0, { spec, run });
   }
 
   // Several that belong together: one spawn, ordinals in the order of the array.
-  spawnAll<T>(children: ChildSpec<T>[]): Promise<T[]> {
-    const spawnSeq = this.nextSpawn++;
-    return Promise.all(children.map((child, ordinal) => this.runChild(spawnSeq, ordinal, child)));
+  async spawnAll<T>(children: ChildSpec<T>[]): Promise<T[]> {
+    const spawnSeq = this.next();
+    return Promise.all(children.map((child, ordinal) => runChild(this.connection, this.parent, spawnSeq, ordinal, child)));
   }
 
-  private async runChild<T>(spawnSeq: number, ordinal: number, { spec, run }: ChildSpec<T>): Promise<T> {
-    const hash = argsHash(spec);
-    const place = { parent: this.parent, spawn_seq: spawnSeq, ordinal, spec_hash: hash };
-    const spawned = await this.connection.postFor<Spawned>("/v1/children/spawn", place).catch((error: unknown) => {
-      throw determinismErrorOf(`${this.parent}/${spawnSeq}.${ordinal}`, hash, error);
-    });
-    if (spawned.answer === "done") return spawned.result as T;
-    const result = await run({ id: spawned.child_id, resumed: spawned.answer === "resume" });
-    const text = plainJson(result, `the result of the child ${spawned.child_id}`);
-    await this.connection.ask({
-      method: "POST", path: "/v1/children/finish", body: `{"child_id":${JSON.stringify(spawned.child_id)},"result":${text}}`,
-      headers: JSON_BODY,
-    });
-    return JSON.parse(text) as T;
+  private next(): number {
+    countHere(this.connection.episode, this.parent);
+    return this.nextSpawn++;
   }
 }

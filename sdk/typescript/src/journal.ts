@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 import { argsHash, plainJson } from "./canonical.js";
 import { JSON_BODY, type Connection } from "./connection.js";
 import { determinismErrorOf, DeterminismError, StepLostError, UnansweredError } from "./errors.js";
+import { runInside } from "./inside.js";
 import type { Json, Question } from "./types.js";
 
 const ERROR_CHARACTERS_MAX = 2000; // the API takes 8192 bytes of UTF-8
@@ -54,7 +55,7 @@ export class Journal {
     if (begun.answer === "done") return begun.result as T;
     let result: T;
     try {
-      result = await run();
+      result = await runInside({ episode: this.connection.episode, what: "step", name: key }, run);
     } catch (error) {
       await this.fail(key, error);
       throw error;

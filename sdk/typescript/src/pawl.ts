@@ -1,7 +1,7 @@
 // One episode, seen by its agent.
 import { randomBytes } from "node:crypto";
 
-import { Children } from "./children.js";
+import { Children, runChild, type ChildRun } from "./children.js";
 import { Connection, JSON_BODY } from "./connection.js";
 import { NotFoundError, UnavailableError } from "./errors.js";
 import { Journal, waitForAnswer, type StepOptions } from "./journal.js";
@@ -127,6 +127,12 @@ export class Pawl {
     let children = this.parents.get(parent);
     if (children === undefined) this.parents.set(parent, (children = new Children(this.connection, parent)));
     return children;
+  }
+
+  // The child at a place that you name: inside of a step, where children() counts none. `parent` is one that is
+  // counted nowhere else.
+  child<T>(parent: string, spawnSeq: number, ordinal: number, spec: unknown, run: (child: ChildRun) => Promise<T> | T): Promise<T> {
+    return runChild(this.connection, parent, spawnSeq, ordinal, { spec, run });
   }
 
   async listChildren(options: PageOptions = {}): Promise<ChildPage> {

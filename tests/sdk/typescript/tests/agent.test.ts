@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { connect, ConflictError, DeterminismError, UnansweredError } from "@pawl/sdk";
 import { expect, test } from "vitest";
@@ -60,6 +61,49 @@ test("a child that did not finish is resumed; one with another task is refused",
   expect(seen).toEqual([true]);
   const other = connect(episode).children("lead-0").spawn({ task: "b" }, () => 1);
   await expect(other).rejects.toBeInstanceOf(DeterminismError);
+});
+
+test("no spawn is counted inside of a step", async () => {
+  const episode = freshEpisode();
+  const pawl = connect(episode);
+  const team = pawl.children("lead-0");
+  const run = ({ id }: { id: string }) => id;
+  const ways = [() => team.spawn("roll", run), async () => sleep(5).then(() => team.spawnAll([{ spec: "roll", run }]))];
+  for (const [i, way] of ways.entries()) {
+    await expect(pawl.step<unknown>(`${i}-way`, {}, {}, way)).rejects.toThrow(/the step \d-way.*pawl\.child\(parent, spawnSeq, ordinal/);
+  }
+  expect((await pawl.listChildren()).children).toEqual([]);
+  expect(await Promise.all([team.spawn("roll", run), team.spawn("roll", run)])).toEqual(["lead-0/0.0", "lead-0/1.0"]);
+});
+
+test("a child that a step names counts its own", async () => {
+  const episode = freshEpisode();
+  const ids = [0, 1].map((seq) => [0, 1].map((i) => `roll-0/${seq}.0/${i}.0`));
+  const told: string[] = [];
+  const leaf = ({ id }: { id: string }) => (told.push(id), id);
+  for (const fails of [true, false, false]) {
+    const pawl = connect(episode);
+    const branch = async ({ id }: { id: string }) => {
+      const own = pawl.children(id);
+      return [await own.spawn("same", leaf), await own.spawn("same", leaf)];
+    };
+    const roll = (seq: number) => pawl.step(`roll ${seq}`, { kind: "pure" }, {}, async () => {
+      const done = await pawl.child("roll-0", seq, 0, "same", branch);
+      if (fails && seq === 1) throw new Error("crashed");
+      return done;
+    });
+    const all = [await roll(0), await roll(1).catch(() => "failed"), await pawl.children("lead-0").spawn("same", leaf)];
+    expect(all).toEqual([ids[0], fails ? "failed" : ids[1], "lead-0/0.0"]);
+  }
+  expect(told).toEqual([...ids.flat(), "lead-0/0.0"]);
+});
+
+test("a child counts no spawns of another", async () => {
+  const pawl = freshPawl();
+  const team = pawl.children("lead-0");
+  const run = ({ id }: { id: string }) => id;
+  await expect(team.spawn("a", () => team.spawn("a", run))).rejects.toThrow(/the child lead-0\/0\.0.*pawl\.child/);
+  expect(await team.spawn("b", ({ id }) => pawl.children(`${id}/coder`).spawn("c", run))).toBe("lead-0/1.0/coder/0.0");
 });
 
 test("a question is asked once, and its answer is kept", async () => {
