@@ -15,6 +15,8 @@ struct OperatorOptions {
   std::string run, phase, reason;
 };
 
+constexpr const char* kQueuedAgain = "is QUEUED again; go on with: pawl resume";
+
 using Verb = Result<std::vector<std::string>> (store::Store::*)(const std::string&, const std::string&,
                                                                 const store::Operator&, WallTime);
 
@@ -55,7 +57,11 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
     print_json({{"run_id", run_id}, {"phases", changed}});
     return paid;
   }
-  for (const auto& phase : changed) fmt::print("{} {}\n", phase, past);
+  for (const auto& phase : changed) {
+    const bool goes_on =
+        verb == &store::Store::operator_skip && phase != changed.front() && !options.phase.empty();
+    fmt::print("{} {}\n", phase, goes_on ? kQueuedAgain : past);
+  }
   return paid;
 }
 
@@ -80,7 +86,7 @@ void add_retry(const Command& program) {
   add_operator(program, "retry", "Queue a failed, skipped or cancelled phase again",
                "attempts_used starts at 0 again, attempts_total goes on. Then run `pawl resume RUN`.\n\n"
                "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
-               &store::Store::operator_retry, "is QUEUED again; go on with: pawl resume", false);
+               &store::Store::operator_retry, kQueuedAgain, false);
 }
 
 void add_skip(const Command& program) {

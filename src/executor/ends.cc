@@ -72,9 +72,9 @@ void Ends::recorded() {
 
 Status Ends::record() {
   if (!result_ && !resume_) return {};
-  PAWL_TRY(const auto warning, world_.store.end_step(claim_.lease, result_, resume_, now()));
+  PAWL_TRY(const auto warnings, world_.store.end_step(claim_.lease, result_, resume_, now()));
   recorded();
-  if (warning) observer_.budget_nears_its_end(claim_, *warning);
+  for (const auto& row : warnings) observer_.budget_nears_its_end(claim_, row);
   return {};
 }
 

@@ -234,7 +234,7 @@ class Session {
     }
     if (!begun) return std::unexpected(begun.error());
     ends_.recorded();
-    if (begun->warning) observer_.budget_nears_its_end(claim_, *begun->warning);
+    for (const auto& row : begun->warnings) observer_.budget_nears_its_end(claim_, row);
     out_of_budget_ = !begun->started;
     if (out_of_budget_) return {};
     executions_[step.index] = start.execution;
@@ -345,7 +345,7 @@ class Session {
       world_.sandboxes.forget(step);
     }
     if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
-    if (finished.warning) observer_.budget_nears_its_end(claim_, *finished.warning);
+    for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);
     return Turn{.kind = Turn::Kind::kAttempt,
                 .run_ended = finished.run_ended,

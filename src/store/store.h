@@ -180,7 +180,7 @@ struct Begun {
   // False: the budget is used up. What ended is recorded, the phase is given back without a new marker (but
   // for others_run), and goes on when the cap is raised.
   bool started = true;
-  std::optional<BudgetRow> warning;  // what ended has taken the run past kWarnedPercent of its budget
+  std::vector<BudgetRow> warnings;  // those that what ended has taken past kWarnedPercent of their caps
   // What is reserved for a step that spends; nothing: it is not limited.
   std::optional<std::int64_t> tokens, usd_nanos;
 };
@@ -278,7 +278,7 @@ struct Finished {
   PhaseOutcome outcome;
   bool run_ended = false;
   std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
-  std::optional<BudgetRow> warning;      // as in Begun
+  std::vector<BudgetRow> warnings;       // as in Begun
   // A passed attempt whose layer overlaps one that was accepted meanwhile, by a phase beside it or by an
   // operator, is not accepted: nothing was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;
@@ -322,12 +322,11 @@ class Store {
   virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
                                    const std::optional<StepEnd>& previous,
                                    const std::optional<ResumeDecision>& resume, WallTime now) = 0;
-  // The same ends alone, while other episodes of the attempt go on. Returns the budget that this takes past
+  // The same ends alone, while other episodes of the attempt go on. Returns the budgets that this takes past
   // kWarnedPercent. Rows: [executed], [resume].
-  virtual Result<std::optional<BudgetRow>> end_step(const Lease& lease,
-                                                    const std::optional<StepEnd>& previous,
-                                                    const std::optional<ResumeDecision>& resume,
-                                                    WallTime now) = 0;
+  virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
+                                                  const std::optional<ResumeDecision>& resume,
+                                                  WallTime now) = 0;
   // Records reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
@@ -357,7 +356,8 @@ class Store {
   virtual Result<std::vector<std::string>> operator_retry(const std::string& run_id,
                                                           const std::string& phase_id, const Operator& who,
                                                           WallTime now) = 0;
-  // A phase that is not terminal, or FAILED -> SKIPPED.
+  // A phase that is not terminal, or FAILED -> SKIPPED. Phases that were SKIPPED because that one failed are
+  // QUEUED again, and returned after it.
   virtual Result<std::vector<std::string>> operator_skip(const std::string& run_id,
                                                          const std::string& phase_id, const Operator& who,
                                                          WallTime now) = 0;

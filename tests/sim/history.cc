@@ -347,7 +347,7 @@ class History {
     const auto what = dice.below(4);
     const char* const words[] = {"retry", "skip", "cancel", "approve"};
     const auto open_before = World::must(store_.open_steps());
-    if (what == 0 || what == 3) ++bounds_.retries;  // both queue what was stopped
+    if (what != 2) ++bounds_.retries;  // they queue what was stopped
     reopened_ = phase_ids_;
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)

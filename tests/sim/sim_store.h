@@ -59,10 +59,10 @@ class SimStore final : public store::Store {
       return done;
     });
   }
-  Result<std::optional<store::BudgetRow>> end_step(const store::Lease& lease,
-                                                   const std::optional<store::StepEnd>& previous,
-                                                   const std::optional<store::ResumeDecision>& resume,
-                                                   WallTime now) override {
+  Result<std::vector<store::BudgetRow>> end_step(const store::Lease& lease,
+                                                 const std::optional<store::StepEnd>& previous,
+                                                 const std::optional<store::ResumeDecision>& resume,
+                                                 WallTime now) override {
     return under(lease, "end " + (previous ? previous->sandbox_run_id : resume->label),
                  [&] { return real().end_step(lease, previous, resume, now); });
   }

@@ -15,8 +15,8 @@ TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   const auto begun = store_->begin_step(held.lease, marker("gate", 1, 1000), end, std::nullopt, now_);
   ASSERT_TRUE(begun);
   EXPECT_FALSE(begun->started);
-  ASSERT_TRUE(begun->warning);
-  EXPECT_EQ(begun->warning->spent, 12'000);
+  ASSERT_EQ(begun->warnings.size(), 1U);
+  EXPECT_EQ(begun->warnings[0].spent, 12'000);
   EXPECT_EQ(store_->steps(run, "a")->size(), 1U) << "the result is recorded, and nothing begun";
   EXPECT_EQ(store_->steps(run, "a")->front().state, StepState::kDone);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
@@ -34,7 +34,7 @@ TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   const auto finished = store_->finish(
       again.lease, last, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
       now_);
-  ASSERT_TRUE(finished && finished->warning) << "16 of 20 seconds are 80 percent";
+  ASSERT_TRUE(finished && finished->warnings.size() == 1) << "16 of 20 seconds are 80 percent";
   EXPECT_EQ(store_->budgets(run)->front().spent, 16'000);
   EXPECT_EQ(store_->operator_budget(run, kSandboxMs, 1, {}, now_).error().kind, ErrorKind::kInvalid)
       << "it is over";

@@ -48,5 +48,21 @@ TEST_F(StoreTest, WhatGoesOnAfterAFailureGoesOnAfterFewerAttempts) {
   EXPECT_EQ(claim().phase.phase_id, "b");
 }
 
+TEST_F(StoreTest, ARunGoesOnWithoutAPhaseThatHadFailed) {
+  const auto run = create({{"a"}, {"b"}});
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto held = claim();
+    ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
+  }
+  ASSERT_EQ(phase(run, "b").state, PhaseState::kSkipped);
+  EXPECT_EQ(*store_->operator_skip(run, "a", {}, now_), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(phase(run, "a").state, PhaseState::kSkipped);
+  EXPECT_EQ(store_->run(run)->state, RunState::kExecuting);
+  const auto held = claim();
+  EXPECT_EQ(held.phase.phase_id, "b");
+  ASSERT_TRUE(finish(held, step(held), "passed"));
+  EXPECT_EQ(store_->run(run)->state, RunState::kComplete);
+}
+
 }  // namespace
 }  // namespace pawl::store

@@ -93,6 +93,21 @@ TEST_F(ToldTest, AnAgentReservesWhatIsLeftAndTheOthersWait) {
   EXPECT_EQ(budget(run, kTokens).reserved, 300);
 }
 
+TEST_F(ToldTest, EachBudgetThatNearsItsEndIsTold) {
+  const std::string run = create({{"a"}});
+  ASSERT_TRUE(store_->operator_budget(run, kTokens, 210, {}, now_));
+  ASSERT_TRUE(store_->operator_budget(run, kUsdNanos, 11, {}, now_));
+  const Claim held = claim();
+  begin(held, agent("one"));
+  auto end = ended("one");
+  end.told = told(1, 2);
+  const auto gate = store_->begin_step(held.lease, marker("gate", 1), end, std::nullopt, now_);
+  ASSERT_TRUE(gate);
+  ASSERT_EQ(gate->warnings.size(), 2U);
+  EXPECT_EQ(gate->warnings[0].unit, kTokens);
+  EXPECT_EQ(gate->warnings[1].unit, kUsdNanos);
+}
+
 TEST_F(ToldTest, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   const std::string run = create({{"a"}});
   const Claim held = claim();

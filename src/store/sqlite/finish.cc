@@ -204,7 +204,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
     }
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warning, record_endings(lease, last, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
 
   attempt.finished = true;

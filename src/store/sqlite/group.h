@@ -81,9 +81,9 @@ class GroupedStore final : public SqliteStore {
     return group_->run(
         [&](SqliteStore& store) { return store.begin_step(lease, start, previous, resume, now); });
   }
-  Result<std::optional<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                            const std::optional<ResumeDecision>& resume,
-                                            WallTime now) override {
+  Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
+                                          const std::optional<ResumeDecision>& resume,
+                                          WallTime now) override {
     return group_->run([&](SqliteStore& store) { return store.end_step(lease, previous, resume, now); });
   }
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override {

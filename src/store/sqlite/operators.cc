@@ -152,9 +152,19 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
     PAWL_TRY(auto stopped, stopped_because_of(run_id, phase_id));
     std::ranges::move(stopped, std::back_inserter(targets));
   }
+  // Without a phase that had failed the run goes on: with what was stopped because of it.
+  std::vector<PhaseRow> go_on;
+  if (event == PhaseEvent::kOperatorSkip && !phase_id.empty() &&
+      targets.front().state == PhaseState::kFailed) {
+    PAWL_TRY(go_on, stopped_because_of(run_id, phase_id));
+  }
   std::vector<std::string> changed;
   for (auto& row : targets) {
     PAWL_OK(change_by_operator(row, event, action, who, now));
+    changed.push_back(row.phase_id);
+  }
+  for (auto& row : go_on) {
+    PAWL_OK(change_by_operator(row, PhaseEvent::kOperatorRetry, "retry", who, now));
     changed.push_back(row.phase_id);
   }
   if (event == PhaseEvent::kOperatorRetry) {

@@ -25,9 +25,8 @@ class SqliteStore : public Store {
   Result<Candidate> candidate(const ClaimRequest& request) override;
   Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
                            const std::optional<ResumeDecision>& resume, WallTime now) override;
-  Result<std::optional<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                            const std::optional<ResumeDecision>& resume,
-                                            WallTime now) override;
+  Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
+                                          const std::optional<ResumeDecision>& resume, WallTime now) override;
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
@@ -113,11 +112,11 @@ class SqliteStore : public Store {
   Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
   Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                          std::vector<BudgetRow>& budgets);
-  // Settles what ended in `budgets`, which the caller writes. Returns the one that this takes past what is
+  // Settles what ended in `budgets`, which the caller writes. Returns those that this takes past what is
   // warned of.
-  Result<std::optional<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
-                                                  const std::optional<ResumeDecision>& resume, WallTime now,
-                                                  std::vector<BudgetRow>& budgets);
+  Result<std::vector<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
+                                                const std::optional<ResumeDecision>& resume, WallTime now,
+                                                std::vector<BudgetRow>& budgets);
   Status count(const Lease& lease, const StepStart& start);
   Status give_back(const Lease& lease);
   Status finish_attempt(const AttemptRow& attempt);

@@ -236,10 +236,10 @@ Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& re
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume), now);
 }
 
-Result<std::optional<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
-                                                             const std::optional<StepEnd>& last,
-                                                             const std::optional<ResumeDecision>& resume,
-                                                             WallTime now, std::vector<BudgetRow>& budgets) {
+Result<std::vector<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
+                                                           const std::optional<StepEnd>& last,
+                                                           const std::optional<ResumeDecision>& resume,
+                                                           WallTime now, std::vector<BudgetRow>& budgets) {
   const auto before = budgets;
   if (last) PAWL_OK(end_step(lease, *last, now, budgets));
   if (resume) {
@@ -249,12 +249,13 @@ Result<std::optional<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
   const auto warns = [](const BudgetRow& row) {
     return row.spent >= *row.cap / 100 * kWarnedPercent + *row.cap % 100 * kWarnedPercent / 100;
   };
+  std::vector<BudgetRow> out;
   for (const auto& row : before) {
     if (!row.cap || warns(row)) continue;
-    const auto after = of_unit(budgets, row.unit);
-    if (warns(after)) return std::optional(after);
+    auto after = of_unit(budgets, row.unit);
+    if (warns(after)) out.push_back(std::move(after));
   }
-  return std::optional<BudgetRow>();
+  return out;
 }
 
 Status SqliteStore::count(const Lease& lease, const StepStart& start) {
@@ -307,7 +308,7 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warning, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, previous, resume, now, budgets));
   StepRow row = row_of(lease, attempt_id, start, now);
   reserve_for(budgets, start, row, out);
   PAWL_OK(write_budgets(lease.run_id, budgets));
@@ -323,17 +324,17 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   return out;
 }
 
-Result<std::optional<BudgetRow>> SqliteStore::end_step(const Lease& lease,
-                                                       const std::optional<StepEnd>& previous,
-                                                       const std::optional<ResumeDecision>& resume,
-                                                       WallTime now) {
+Result<std::vector<BudgetRow>> SqliteStore::end_step(const Lease& lease,
+                                                     const std::optional<StepEnd>& previous,
+                                                     const std::optional<ResumeDecision>& resume,
+                                                     WallTime now) {
   PAWL_TRY(auto transaction, begin("end_step"));
   PAWL_OK(check_lease(lease, "end_step", now, transaction));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(auto warning, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY(auto warnings, record_endings(lease, previous, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(transaction.commit());
-  return warning;
+  return warnings;
 }
 
 Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
