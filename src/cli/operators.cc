@@ -83,14 +83,19 @@ void add_operator(const Command& program, const char* word, const char* what, co
 }  // namespace
 
 void add_retry(const Command& program) {
-  add_operator(program, "retry", "Queue a failed, skipped or cancelled phase again",
-               "attempts_used starts at 0 again, attempts_total goes on. Then run `pawl resume RUN`.\n\n"
-               "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
-               &store::Store::operator_retry, kQueuedAgain, false);
+  add_operator(
+      program, "retry", "Queue a failed, skipped or cancelled phase again",
+      "Those that were skipped because PHASE failed are queued with it. Without PHASE, every failed, "
+      "skipped or\ncancelled one is, also what a person skipped or cancelled.\n"
+      "attempts_used starts at 0 again, attempts_total goes on. Then run `pawl resume RUN`.\n\n"
+      "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
+      &store::Store::operator_retry, kQueuedAgain, false);
 }
 
 void add_skip(const Command& program) {
   add_operator(program, "skip", "Skip a phase: the run goes on without it",
+               "What was stopped because it had failed is queued again. Without PHASE, all that is not over, "
+               "or failed,\nis skipped.\n\n"
                "Example:\n  pawl skip last docs --reason \"not needed this time\"",
                &store::Store::operator_skip, "is SKIPPED", true);
 }

@@ -277,6 +277,17 @@ tiers:
         self.assertGreaterEqual(len(rows), 4)
         self.assertIn("nope", self.pawl("retry", "last", "nope", expect=1).stderr)
 
+    def test_a_retry_of_a_phase_leaves_what_a_person_skipped_and_one_of_the_run_does_not(self):
+        self.make_simple(gate="false", max_attempts=1, phases=3)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.pawl("retry", "last", "p1")
+        self.pawl("skip", "last", "p2")
+        self.pawl("resume", "last", expect=11)
+        self.assertEqual(self.pawl_json("retry", "last", "p1")["phases"], ["p1", "p3"], "p3 was skipped since p1 failed")
+        self.pawl("resume", "last", expect=11)
+        self.assertEqual(self.pawl_json("retry", "last")["phases"], ["p1", "p2", "p3"])
+        self.assertIn("also what a person skipped", self.pawl("retry", "--help").stdout)
+
     def test_more_attempts_need_an_acknowledgement(self):
         self.make_simple(gate="false", max_attempts=1)
         self.assertIn("--operator-ack", self.pawl("run", "plan.yaml", "--max-attempts", "2", expect=2).stderr)
