@@ -53,7 +53,8 @@ void PrintedObject::each_object(
   }
 }
 
-std::vector<PrintedObject> printed_objects(std::string_view printed, std::string_view part) {
+std::vector<PrintedObject> printed_objects(std::string_view printed,
+                                           std::initializer_list<std::string_view> parts) {
   std::vector<PrintedObject> out;
   // From the end: an object ends with a line that ends with a brace, and begins with one that begins with
   // one.
@@ -66,7 +67,8 @@ std::vector<PrintedObject> printed_objects(std::string_view printed, std::string
     if (line == "}" || (line.starts_with('{') && line.ends_with('}'))) end = start + line.size();
     if (line.starts_with('{') && end != std::string_view::npos) {
       const auto text = printed.substr(start, end - start);
-      if (text.find(part) != std::string_view::npos)
+      const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+      if (std::ranges::any_of(parts, has))
         if (auto object = PrintedObject::parse(std::string(text))) out.push_back(*std::move(object));
       end = std::string_view::npos;
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,8 +38,9 @@ class PrintedObject {
   Body body_;
 };
 
-// The objects among what was printed, each on a line or some lines of its own, that have `part` in them; the
-// last kUsagesMax of them, oldest first.
-std::vector<PrintedObject> printed_objects(std::string_view printed, std::string_view part);
+// The objects among what was printed, each on a line or some lines of its own, that have one of `parts` in
+// them; the last kUsagesMax of them, oldest first.
+std::vector<PrintedObject> printed_objects(std::string_view printed,
+                                           std::initializer_list<std::string_view> parts);
 
 }  // namespace pawl::agent

@@ -15,9 +15,9 @@ namespace pawl::agent {
 constexpr std::size_t kPrintedBytesMax = 4 << 20;  // of the end of a step's standard output
 constexpr std::size_t kUsagesMax = 100;            // of one step: the last ones
 
-// One a model or a turn, without an id; none when nothing in `printed`, which an attacker may have written,
-// is what the program prints. Tokens that came from a cache are no input tokens. `model`: for programs that
-// do not name theirs.
+// One a model or a conversation, without an id; none when nothing in `printed`, which an attacker may have
+// written, is what the program prints. Tokens that came from a cache are no input tokens. `model`: for
+// programs that do not name theirs.
 using ReadUsage = std::vector<Usage>(std::string_view printed, const std::string& model);
 
 // By the file's name; null: there is none.

@@ -40,7 +40,7 @@ TEST(UsageReader, ClaudeCodesEventsBeforeItsResultAreNoUse) {
   EXPECT_EQ(used.size(), 4U) << "two programs, one after the other";
 }
 
-TEST(UsageReader, CodexSaysWhatEachTurnUsed) {
+TEST(UsageReader, CodexSaysWhatAThreadUsed) {
   const auto used = read(
       "codex",
       R"({"type":"thread.started","thread_id":"0199"})"
@@ -52,6 +52,31 @@ TEST(UsageReader, CodexSaysWhatEachTurnUsed) {
       used[0],
       (Usage{
           .model = "of the attempt", .input_tokens = 4277, .output_tokens = 1590, .cached_tokens = 22272}));
+}
+
+std::string started(const std::string& thread) {
+  return R"({"type":"thread.started","thread_id":")" + thread + "\"}\n";
+}
+
+std::string turn(int input, int output) {
+  return R"({"type":"turn.completed","usage":{"input_tokens":)" + std::to_string(input) +
+         R"(,"output_tokens":)" + std::to_string(output) + "}}\n";
+}
+
+// Each turn says what its thread has used so far (github.com/gitmoot/gitmoot/issues/661 has these numbers).
+TEST(UsageReader, CodexsTurnsOfOneThreadCountOnce) {
+  const auto used = read("codex", started("a") + turn(16504, 20) + turn(85681, 40) + started("b") +
+                                      turn(7, 1) + started("a") + turn(103779, 45));
+  ASSERT_EQ(used.size(), 2U);
+  EXPECT_EQ(used[0], (Usage{.model = "of the attempt", .input_tokens = 103779, .output_tokens = 45}));
+  EXPECT_EQ(used[1], (Usage{.model = "of the attempt", .input_tokens = 7, .output_tokens = 1}));
+}
+
+TEST(UsageReader, CodexsTurnsWhoseThreadsBeginningIsLostAreOfOne) {
+  const auto used = read("codex", turn(5, 1) + turn(9, 2) + started("a") + turn(3, 1));
+  ASSERT_EQ(used.size(), 2U);
+  EXPECT_EQ(used[0].input_tokens, 9);
+  EXPECT_EQ(used[1].input_tokens, 3);
 }
 
 TEST(UsageReader, GeminiCliSaysItOnManyLines) {
@@ -128,8 +153,8 @@ TEST(UsageReader, ANameThatNoModelHasIsNone) {
 TEST(UsageReader, OnlyTheLastAreRead) {
   std::string printed;
   for (int i = 0; i < 150; ++i)
-    printed += R"({"type":"turn.completed","usage":{"output_tokens":)" + std::to_string(i) + "}}\n";
-  const auto used = read("codex", printed);
+    printed += R"({"type":"result","modelUsage":{"m":{"outputTokens":)" + std::to_string(i) + "}}}\n";
+  const auto used = read("claude_code", printed);
   ASSERT_EQ(used.size(), kUsagesMax);
   EXPECT_EQ(used.front().output_tokens, 50);
   EXPECT_EQ(used.back().output_tokens, 149);

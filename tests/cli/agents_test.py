@@ -205,6 +205,7 @@ echo done >>file
     def test_what_a_known_program_prints_of_its_use_is_read(self):
         self.make("""\
 echo '{"type":"thread.started","thread_id":"0199"}'
+echo '{"type":"turn.completed","usage":{"input_tokens":16504,"cached_input_tokens":9000,"output_tokens":20}}'
 echo '{"type":"turn.completed","usage":{"input_tokens":26549,"cached_input_tokens":22272,"output_tokens":1590}}'
 if [ "$state" = fresh ]; then keep half; kill -9 $$; fi
 echo done >>file
@@ -212,7 +213,7 @@ echo done >>file
         self.pawl("run", "plan.yaml")
         cost = self.pawl_json("cost", "last")
         self.assertEqual((cost["input_tokens"], cost["cached_tokens"], cost["output_tokens"]), (2 * 4277, 2 * 22272, 2 * 1590),
-                         "of both executions, each once")
+                         "of both executions, what the last turn says of the thread")
         self.pawl("export", "last", self.root / "evidence")
         rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
         self.assertEqual([(row["model"], row["source"]) for row in rows], [("codex", "codex")] * 2)

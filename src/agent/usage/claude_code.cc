@@ -9,7 +9,7 @@ namespace pawl::agent {
 
 std::vector<Usage> claude_code(std::string_view printed, const std::string& /*model*/) {
   std::vector<Usage> out;
-  for (const auto& result : printed_objects(printed, "\"modelUsage\"")) {
+  for (const auto& result : printed_objects(printed, {"\"modelUsage\""})) {
     const auto models = result.object("modelUsage");
     if (result.text("type") != "result" || !models) continue;
     models->each_object([&](const std::string& name, const PrintedObject& used) {

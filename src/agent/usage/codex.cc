@@ -1,6 +1,9 @@
-// Codex: `codex exec --json`, a line for each event; the one that ends a turn has what the turn used, without
-// the model's name and without money. A recorded one: github.com/openai/codex/issues/5276.
+// Codex: `codex exec --json`, a line for each event. The one that ends a turn says what its thread has used
+// so far (github.com/openai/codex/issues/17539), without the model's name and without money: of each thread
+// the last counts. A thread that is resumed begins with its name, too. A recorded one:
+// github.com/openai/codex/issues/5276.
 #include <algorithm>
+#include <utility>
 
 #include "agent/printed.h"
 #include "agent/usage_reader.h"
@@ -8,16 +11,23 @@
 namespace pawl::agent {
 
 std::vector<Usage> codex(std::string_view printed, const std::string& model) {
-  std::vector<Usage> out;
-  for (const auto& event : printed_objects(printed, "\"turn.completed\"")) {
+  std::vector<std::pair<std::string, Usage>> threads;  // in the order of their first turns
+  std::string thread;                                  // "": its first line was printed too long ago
+  for (const auto& event : printed_objects(printed, {"\"thread.started\"", "\"turn.completed\""})) {
+    const std::string type = event.text("type");
+    if (type == "thread.started") thread = event.text("thread_id");
     const auto used = event.object("usage");
-    if (event.text("type") != "turn.completed" || !used) continue;
+    if (type != "turn.completed" || !used) continue;
+    auto found = std::ranges::find(threads, thread, &std::pair<std::string, Usage>::first);
+    if (found == threads.end()) found = threads.insert(found, {thread, {}});
     const std::int64_t cached = used->count("cached_input_tokens");  // among the input
-    out.push_back({.model = model.empty() ? "codex" : model,
-                   .input_tokens = std::max<std::int64_t>(used->count("input_tokens") - cached, 0),
-                   .output_tokens = used->count("output_tokens"),
-                   .cached_tokens = cached});
+    found->second = {.model = model.empty() ? "codex" : model,
+                     .input_tokens = std::max<std::int64_t>(used->count("input_tokens") - cached, 0),
+                     .output_tokens = used->count("output_tokens"),
+                     .cached_tokens = cached};
   }
+  std::vector<Usage> out;
+  for (auto& [name, usage] : threads) out.push_back(std::move(usage));
   return out;
 }
 

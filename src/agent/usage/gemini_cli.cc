@@ -10,7 +10,7 @@ namespace pawl::agent {
 
 std::vector<Usage> gemini_cli(std::string_view printed, const std::string& /*model*/) {
   std::vector<Usage> out;
-  for (const auto& answer : printed_objects(printed, "\"stats\"")) {
+  for (const auto& answer : printed_objects(printed, {"\"stats\""})) {
     const auto stats = answer.object("stats");
     const auto models = stats ? stats->object("models") : std::nullopt;
     if (!models) continue;
