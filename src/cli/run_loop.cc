@@ -203,6 +203,18 @@ std::string where_option(const LoopOptions& options) {
   return found && *found == options.folder ? "" : " --dir " + shell_word(options.folder);
 }
 
+// A stopped agent goes on as often as a step may be executed; its attempt has failed then, like any other.
+std::string what_goes_on(store::Store& store, const std::vector<store::PhaseRow>& phases) {
+  for (const auto& phase : phases) {
+    if (phase.state != store::PhaseState::kExecuting) continue;
+    const auto attempts = store.attempts(phase.run_id, phase.phase_id);
+    if (!attempts || attempts->empty() || !attempts->back().finished) continue;
+    return fmt::format("attempt {} has failed, and the next one of {} starts afresh",
+                       attempts->back().attempt_id, phase.phase_id);
+  }
+  return "nothing is lost";
+}
+
 int finish(const LoopOptions& options, const std::optional<Error>& error) {
   const auto state = open_state(options.state, options.folder);
   int worst = kDone;
@@ -225,7 +237,7 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       print_summary(stdout, *state->store, *run, *phases);
       if (code == kInterrupted)
         fmt::print("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
-      if (spent) fmt::print("Stopped: {}; nothing is lost.\n", budget_text(*spent));
+      if (spent) fmt::print("Stopped: {}; {}.\n", budget_text(*spent), what_goes_on(*state->store, *phases));
       print_next(stdout, *run, where_option(options), spent);
     }
   }

@@ -163,6 +163,16 @@ echo done >>file
                 self.pawl("resume", "last")
                 self.assertIn("episode fix.1", self.log(), "the same attempt")
 
+    def test_the_third_stop_of_an_attempt_is_no_pause(self):
+        self.make('n=0; [ "$state" = fresh ] || n=$state\nn=$((n+1)); keep $n; spend call-$PAWL_ATTEMPT-$n 100 0.10; sleep 100\n', top='budget: {usd: "0.10"}')
+        out = self.pawl("run", "plan.yaml", expect=11).stdout
+        for usd in ("0.20", "0.30"):
+            self.assertIn("are spent; nothing is lost.", out)
+            self.pawl("budget", "last", "--usd", usd, "--reason", "more")
+            out = self.pawl("resume", "last", expect=11).stdout
+        self.assertIn("are spent; attempt fix.1 has failed, and the next one of fix starts afresh.", out)
+        self.assertNotIn("nothing is lost", out)
+
     def test_the_cap_of_an_agent_fails_its_attempt(self):
         self.make('spend one 100 0.01; keep x; sleep 100\n', agent=", budget: {tokens: 50}")
         out = self.pawl("run", "plan.yaml", expect=11).stdout
