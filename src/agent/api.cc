@@ -73,7 +73,7 @@ Api::Handled Api::dispatch(const Call& call, WallTime now) {
     case Verb::kContext:
       return context(call, now);
     case Verb::kHeartbeat:
-      return heartbeat(call);
+      return heartbeat(call, now);
     case Verb::kLog:
       return log(call, now);
     case Verb::kLoad:
@@ -169,16 +169,16 @@ Answer Api::budget_answer(const Budget& budget) const {
   return json_answer(std::move(out).take());
 }
 
-Api::Handled Api::heartbeat(const Call& call) {
-  std::string note;
+Api::Handled Api::heartbeat(const Call& call, WallTime now) {
   if (!call.body.empty()) {
     PAWL_TRY(const auto body, Body::parse(call.body));
     PAWL_OK(body.only("note"));
     if (body.has("note")) {
-      PAWL_TRY(note, body.text("note", kNoteCharactersMax));
+      PAWL_TRY(const auto note, body.text("note", kNoteCharactersMax));
+      // Said again, it is no news. A sign of life is welcome though the log is full.
+      if (!note.empty() && note != last_note_ && write_log("heartbeat", note, now)) last_note_ = note;
     }
   }
-  if (hooks_.on_heartbeat) hooks_.on_heartbeat(note);
   PAWL_TRY(const auto left, budget());
   return budget_answer(left);
 }
@@ -193,6 +193,11 @@ Api::Handled Api::log(const Call& call, WallTime now) {
   if (level != "debug" && level != "info" && level != "warning" && level != "error")
     return fail(ErrorKind::kInvalid, "'level' is debug, info, warning or error");
   PAWL_TRY(const auto message, body.text("message", kTextCharactersMax));
+  PAWL_OK(write_log(level, message, now));
+  return no_content();
+}
+
+Status Api::write_log(std::string_view level, std::string_view message, WallTime now) {
   if (const auto second = now.micros / 1'000'000; second != log_second_) {
     log_second_ = second;
     log_lines_ = 0;
@@ -206,7 +211,7 @@ Api::Handled Api::log(const Call& call, WallTime now) {
   log_lines_ += lines;
   log_bytes_ += size;
   if (hooks_.on_log) each_line(message, [&](std::string_view line) { hooks_.on_log(level, line); });
-  return no_content();
+  return {};
 }
 
 Result<StepBegin> Api::step_of(const Call& call) {

@@ -106,7 +106,6 @@ class Api {
  public:
   struct Hooks {
     std::function<void(std::string_view level, std::string_view message)> on_log;
-    std::function<void(std::string_view note)> on_heartbeat;
     std::function<void()> on_cap_reached;
     std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
     std::function<Result<std::int64_t>()> free_bytes;  // of the disk
@@ -147,8 +146,10 @@ class Api {
 
   Handled dispatch(const Call& call, WallTime now);
   Handled context(const Call& call, WallTime now);
-  Handled heartbeat(const Call& call);
+  Handled heartbeat(const Call& call, WallTime now);
   Handled log(const Call& call, WallTime now);
+  // kExhausted: the log has its bounds.
+  Status write_log(std::string_view level, std::string_view message, WallTime now);
   Answer budget_answer(const Budget& budget) const;
   Handled load(const Call& call, WallTime now);
   Handled list(const Call& call, WallTime now);
@@ -193,6 +194,7 @@ class Api {
   // Begun and spawned when nothing could be saved: what ends them is saved with them, if it can be.
   std::unordered_map<std::string, StepBegin> unsaved_steps_;
   std::unordered_map<std::string, ChildSpawn> unsaved_children_;
+  std::string last_note_;  // of a heartbeat, in the log
   std::int64_t log_second_ = 0, log_lines_ = 0, log_bytes_ = 0;
   std::vector<std::function<void()>> undo_;  // of what is remembered here, when a group fails
   std::vector<std::function<void()>> after_commit_;

@@ -67,7 +67,6 @@ Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
   PAWL_TRY(const auto path, episode_path(spec_.pawl_folder, context.key));
   PAWL_TRY(auto episode, Episode::open(path, Episode::Access::kReadWrite));
   Api::Hooks hooks{.on_log = spec_.on_log,
-                   .on_heartbeat = spec_.on_heartbeat,
                    .on_cap_reached = spec_.on_cap_reached,
                    .on_unsaved = spec_.on_unsaved,
                    .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); }};

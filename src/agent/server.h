@@ -40,13 +40,13 @@ struct ServeSpec {
   std::string pawl_folder;
   // Of a step's socket: the one episode there is. Nothing: requests name goal and episode (`pawl agentd`).
   std::optional<Context> context;
-  // From the server's thread. Lines of /v1/log, without a newline; a cap was reached (once).
+  // From the server's thread. Lines of /v1/log and notes of heartbeats, without a newline; a cap was reached
+  // (once).
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
   // Something that was told could not be saved: one of kDiskFull, kIoError. Each time, with how many bytes
   // free on the disk checkpoints have asked for in vain; 0: none has.
   std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
-  std::function<void(std::string_view note)> on_heartbeat;  // of /v1/heartbeat; "" when it says nothing
 };
 
 class Server {

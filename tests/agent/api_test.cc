@@ -261,6 +261,18 @@ TEST_F(ApiTest, ACapIsToldOnceAndAfterTheCommit) {
   EXPECT_EQ(caps_reached_, 2) << "of a new process, that is over it already";
 }
 
+TEST_F(ApiTest, ANoteOfAHeartbeatIsALineOfTheLogOnce) {
+  for (const auto* note : {"reading", "reading", "", "a\\nb", "reading"})
+    EXPECT_EQ(ask("POST", "/v1/heartbeat", R"({"note":")" + std::string(note) + "\"}").status, 200);
+  EXPECT_EQ(log_, (std::vector<std::string>{"heartbeat: reading", "heartbeat: a", "heartbeat: b",
+                                            "heartbeat: reading"}));
+  const std::string line = R"({"message":"x"})";
+  while (ask("POST", "/v1/log", line).status == 204) continue;
+  log_.clear();
+  EXPECT_EQ(ask("POST", "/v1/heartbeat", R"({"note":"still here"})").status, 200);
+  EXPECT_TRUE(log_.empty()) << "the second has its lines";
+}
+
 TEST_F(ApiTest, AGroupThatIsTakenBackIsForgotten) {
   ASSERT_TRUE(api_->begin_group());
   EXPECT_EQ(json(ask("GET", "/v1/context", {}, "s1"))["session"], 1);

@@ -110,6 +110,14 @@ echo done >>file
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual(list((self.root / "source/.pawl").glob("agents/*")), [])
 
+    def test_a_heartbeats_note_is_in_the_log(self):
+        self.make("""\
+for note in reading reading writing; do api -d '{"note":"'$note'"}' http://pawl/v1/heartbeat >/dev/null; done
+echo done >>file
+""")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual([line for line in self.log().splitlines() if "[heartbeat]" in line], ["[heartbeat] reading", "[heartbeat] writing"])
+
     def test_a_new_attempt_starts_afresh(self):
         self.make("""\
 if [ "$PAWL_ATTEMPT" = 1 ]; then keep first; exit 3; fi
