@@ -11,6 +11,7 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::int64_t kNoteCharactersMax = 200, kTextCharactersMax = 8192;
+constexpr std::int64_t kElapsedEveryMs = 100;  // one more page of a commit, so not of each
 
 std::string fingerprint_of(const Context& context) {
   return canonical(Json{{"plan", context.plan}, {"model", context.model}, {"pawl", PAWL_VERSION}});
@@ -41,10 +42,14 @@ Api::Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks)
 Status Api::begin_group(bool alone) { return episode_->begin_group(alone); }
 
 Status Api::commit() {
+  const std::int64_t served_ms = hooks_.served_ms ? hooks_.served_ms() : 0;
+  const bool notes = episode_->has_written() && served_ms - noted_ms_ >= kElapsedEveryMs &&
+                     episode_->note_elapsed(served_ms - noted_ms_);
   if (auto committed = episode_->commit(); !committed) {
     forget_group();
     return committed;
   }
+  if (notes) noted_ms_ = served_ms;
   undo_.clear();
   for (const auto& tell : std::exchange(after_commit_, {})) tell();
   return {};
@@ -53,6 +58,11 @@ Status Api::commit() {
 void Api::roll_back() {
   episode_->roll_back();
   forget_group();
+}
+
+void Api::note_end() {
+  const std::int64_t served_ms = hooks_.served_ms ? hooks_.served_ms() : 0;
+  if (episode_->note_elapsed(served_ms - noted_ms_)) noted_ms_ = served_ms;
 }
 
 void Api::forget_group() {
@@ -130,9 +140,15 @@ Result<Api::Session*> Api::session_of(const Call& call, WallTime now) {
   return &sessions_.insert_or_assign(call.session, session).first->second;
 }
 
+Result<Spent> Api::spent() {
+  PAWL_TRY(auto out, episode_->spent());
+  if (hooks_.served_ms) out.milliseconds += hooks_.served_ms() - noted_ms_;
+  return out;
+}
+
 Result<Api::Budget> Api::budget() {
   Budget out;
-  PAWL_TRY(out.spent, episode_->spent());
+  PAWL_TRY(out.spent, spent());
   out.stop = (context_.usd_micros_cap && out.spent.usd_micros >= *context_.usd_micros_cap) ||
              (context_.tokens_cap && out.spent.tokens >= *context_.tokens_cap);
   return out;

@@ -109,6 +109,7 @@ class Api {
     std::function<void()> on_cap_reached;
     std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
     std::function<Result<std::int64_t>()> free_bytes;  // of the disk
+    std::function<std::int64_t()> served_ms;           // for how long this process has; it never goes back
   };
   Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
 
@@ -117,6 +118,8 @@ class Api {
   bool spoilt() const { return episode_->spoilt(); }
   Status commit();
   void roll_back();
+  // Nothing more comes: notes the time since the last commit, if it can.
+  void note_end();
 
   // All but kSave.
   Answer handle(const Call& call, WallTime now);
@@ -168,6 +171,7 @@ class Api {
 
   // Begins it when it is new.
   Result<Session*> session_of(const Call& call, WallTime now);
+  Result<Spent> spent();  // up to this moment
   Result<Budget> budget();
   Result<Question> find_question(const std::string& key);
   static Result<StepBegin> step_of(const Call& call);
@@ -189,6 +193,7 @@ class Api {
   const Hooks hooks_;
   const std::string fingerprint_;
   std::unordered_map<std::string, Session> sessions_;
+  std::int64_t noted_ms_ = 0;  // of served_ms(): it is in the episode
   bool cap_told_ = false;
   std::int64_t room_needed_ = 0;  // the most that a save has asked for in vain
   // Begun and spawned when nothing could be saved: what ends them is saved with them, if it can be.

@@ -154,7 +154,7 @@ Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, std::
     if (!spent) return std::unexpected(Error(spent.error()).in("Pawl-Spent"));
     spec.spent = *spent;
   } else {
-    PAWL_TRY(spec.spent, episode_->spent());
+    PAWL_TRY(spec.spent, this->spent());
   }
   PAWL_OK(check_room(bytes));
   return episode_->begin_save(std::move(spec), now);

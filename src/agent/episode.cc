@@ -99,6 +99,7 @@ Status EpisodeStore::begin_group(bool alone) {
   PAWL_CHECK(!group_);
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
+  changes_before_group_ = connection_->total_changes();
   using Parts = store::sqlite::Connection::Parts;
   shared_.emplace(*connection_, alone ? Parts::kPlain : Parts::kSavepoints);
   return {};

@@ -159,6 +159,7 @@ class Episode {
   // spoilt() says so, and then commit() fails. That is cheaper than being ready to take back each.
   virtual Status begin_group(bool alone = false) = 0;
   virtual bool spoilt() const = 0;
+  virtual bool has_written() const = 0;  // of the open group: whether it changes anything
   virtual Status commit() = 0;
   virtual void roll_back() = 0;
 
@@ -215,7 +216,9 @@ class Episode {
 
   // --- usage, questions, events
   virtual Status add_usage(const Usage& usage, WallTime now) = 0;
-  virtual Result<Spent> spent() = 0;  // of the usage rows: tokens are those of input and output
+  // Of the usage rows (tokens are those of input and output), and the time that was noted.
+  virtual Result<Spent> spent() = 0;
+  virtual Status note_elapsed(std::int64_t milliseconds) = 0;  // so many more
   // Asked again with the same key: the same question (kConflict with another text). Keys that begin with
   // `step:` are those of lost steps: kInvalid.
   virtual Result<Question> ask(const std::string& key, const std::string& text,

@@ -30,6 +30,7 @@ class EpisodeStore final : public Episode {
 
   Status begin_group(bool alone) override;
   bool spoilt() const override { return connection_->spoilt(); }
+  bool has_written() const override { return connection_->total_changes() != changes_before_group_; }
   Status commit() override;
   void roll_back() override;
 
@@ -49,6 +50,7 @@ class EpisodeStore final : public Episode {
 
   Status add_usage(const Usage& usage, WallTime now) override;
   Result<Spent> spent() override;
+  Status note_elapsed(std::int64_t milliseconds) override;
   Result<Question> ask(const std::string& key, const std::string& text,
                        const std::vector<std::string>& choices, WallTime now) override;
   Result<std::vector<Question>> questions() override;
@@ -170,13 +172,14 @@ class EpisodeStore final : public Episode {
   // Of all Receivings; the last of them may go after the episode.
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
+  std::int64_t changes_before_group_ = 0;
   std::optional<Connection::Shared> shared_;  // while group_ is open
   std::size_t log_bytes_ = 0;                 // that the transaction has written, about
   // Of the file, with what may have been added since it was asked: rather more than there are.
   std::optional<std::int64_t> used_bytes_;
   // What count_runs() has to look at, about: chunks, and so many for each checkpoint.
   std::size_t uncounted_ = 0;
-  // How many there are, and what usage adds up to; nobody else writes.
+  // How many there are, and what was spent; nobody else writes.
   std::optional<std::int64_t> steps_;
   std::optional<Spent> spent_;
   // When its first session began: whether there was something to resume, and what had been told.

@@ -98,8 +98,18 @@ Result<Spent> EpisodeStore::spent() {
   Spent out;
   PAWL_TRY(out.usd_micros, total("usd_micros"));
   PAWL_TRY(out.tokens, total("tokens"));
+  PAWL_TRY(out.milliseconds, total("milliseconds"));
   if (access_ == Access::kReadWrite) spent_ = out;
   return out;
+}
+
+Status EpisodeStore::note_elapsed(std::int64_t milliseconds) {
+  PAWL_OK(check_number("milliseconds", milliseconds));
+  PAWL_TRY(auto transaction, begin("agent_elapsed"));
+  spent_.reset();
+  PAWL_TRY(auto query, connection_->query("add_elapsed"));
+  PAWL_OK(query.bind(milliseconds).run());
+  return transaction.commit();
 }
 
 Status EpisodeStore::insert_event(std::string_view event, const Json& details, WallTime now) {

@@ -18,6 +18,12 @@ Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
   return out;
 }
 
+// Of a step, the time since its agent's last request is the agent's; nobody knows whose it is in a folder.
+Episodes::~Episodes() {
+  if (!spec_.context) return;
+  for (const auto& [name, open] : open_) open.api->note_end();
+}
+
 std::expected<EpisodeKey, Answer> Episodes::key_of(const Headers& headers) const {
   const auto check = [](const std::optional<std::string>& named, const std::string& served,
                         std::string_view what) {
@@ -69,7 +75,11 @@ Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
   Api::Hooks hooks{.on_log = spec_.on_log,
                    .on_cap_reached = spec_.on_cap_reached,
                    .on_unsaved = spec_.on_unsaved,
-                   .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); }};
+                   .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); },
+                   .served_ms =
+                       [this, since = spec_.context ? began_ : clock_.mono()] {
+                         return (clock_.mono().micros - since.micros) / 1000;
+                       }};
   return std::make_shared<Api>(std::move(episode), context, std::move(hooks));
 }
 

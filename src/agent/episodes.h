@@ -10,6 +10,7 @@
 
 #include "agent/api.h"
 #include "agent/server.h"
+#include "os/clock.h"
 
 namespace pawl::agent {
 
@@ -27,6 +28,7 @@ class Episodes {
   // what this returns uses it.
   std::expected<std::shared_ptr<Api>, Answer> find(const EpisodeKey& key);
   std::string path_of(const EpisodeKey& key) const;  // of one that was found
+  ~Episodes();
 
  private:
   using Name = std::pair<std::string, std::string>;  // goal, episode
@@ -35,11 +37,13 @@ class Episodes {
     std::uint64_t used = 0;
   };
 
-  explicit Episodes(const ServeSpec& spec) : spec_(spec) {}
+  explicit Episodes(const ServeSpec& spec) : spec_(spec), began_(clock_.mono()) {}
   Result<std::shared_ptr<Api>> open_one(const Context& context);
   bool close_one();
 
   const ServeSpec& spec_;
+  const os::SystemClock clock_;
+  const MonoTime began_;
   std::map<Name, Open> open_;
   std::uint64_t uses_ = 0;
 };

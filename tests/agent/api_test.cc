@@ -34,6 +34,7 @@ class ApiTest : public ::testing::Test {
       log_.push_back(std::string(level) + ": " + std::string(line));
     };
     hooks.free_bytes = [this]() -> Result<std::int64_t> { return free_bytes_; };
+    hooks.served_ms = [this] { return served_ms_; };
     api_ = std::make_unique<Api>(std::move(*episode), std::move(context), std::move(hooks));
   }
 
@@ -72,7 +73,7 @@ class ApiTest : public ::testing::Test {
   Episode* episode_ = nullptr;
   int caps_reached_ = 0;
   std::vector<std::string> log_, unsaved_;
-  std::int64_t free_bytes_ = 1 << 30, room_needed_ = 0;
+  std::int64_t free_bytes_ = 1 << 30, room_needed_ = 0, served_ms_ = 0;
   std::optional<std::string> metadata_;
 };
 
@@ -271,6 +272,49 @@ TEST_F(ApiTest, ANoteOfAHeartbeatIsALineOfTheLogOnce) {
   log_.clear();
   EXPECT_EQ(ask("POST", "/v1/heartbeat", R"({"note":"still here"})").status, 200);
   EXPECT_TRUE(log_.empty()) << "the second has its lines";
+}
+
+TEST_F(ApiTest, TimeAddsUpOverProcesses) {
+  const Context context{.key = {"run", "goal", "episode"}};
+  const auto elapsed = [&] { return json(ask("GET", "/v1/context"))["spent"]["milliseconds"]; };
+  const auto grouped = [&](std::string_view method, std::string_view target, std::string_view body) {
+    EXPECT_TRUE(api_->begin_group());
+    auto answer = ask(method, target, body);
+    EXPECT_TRUE(api_->commit());
+    return answer;
+  };
+  served_ms_ = 1500;
+  EXPECT_EQ(elapsed(), 1500);
+  EXPECT_EQ(json(ask("POST", "/v1/heartbeat"))["spent"]["milliseconds"], 1500);
+  EXPECT_EQ(
+      json(grouped("POST", "/v1/steps/begin", R"({"key":"a","kind":"pure","args_hash":"x"})"))["answer"],
+      "run");
+  served_ms_ = 2000;
+  EXPECT_EQ(json(ask("PUT", "/v1/checkpoint?id=a", "x"))["spent"]["milliseconds"], 2000)
+      << "it was not told otherwise";
+  // Killed: what was saved with something is there. Nothing is written by who only reads.
+  open(context);
+  served_ms_ = 0;
+  EXPECT_EQ(elapsed(), 1500);
+  served_ms_ = 1000;
+  grouped("GET", "/v1/steps", "");
+  EXPECT_EQ(elapsed(), 2500);
+  open(context);
+  served_ms_ = 0;
+  EXPECT_EQ(elapsed(), 1500);
+  // A group that is taken back takes its time back, and the next one has it.
+  served_ms_ = 700;
+  ASSERT_TRUE(api_->begin_group());
+  ask("POST", "/v1/steps/begin", R"({"key":"b","kind":"pure","args_hash":"x"})");
+  api_->roll_back();
+  grouped("POST", "/v1/steps/begin", R"({"key":"b","kind":"pure","args_hash":"x"})");
+  EXPECT_EQ(elapsed(), 2200) << "once";
+  // An end in order has the rest.
+  served_ms_ = 900;
+  api_->note_end();
+  open(context);
+  served_ms_ = 0;
+  EXPECT_EQ(elapsed(), 2400);
 }
 
 TEST_F(ApiTest, AGroupThatIsTakenBackIsForgotten) {

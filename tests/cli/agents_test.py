@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -109,6 +110,19 @@ echo done >>file
         self.write("agent.sh", "exit 3\n")  # what a failed attempt kept would stay
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual(list((self.root / "source/.pawl").glob("agents/*")), [])
+
+    def test_the_time_of_the_processes_before_counts(self):
+        self.make("""\
+if [ "$state" = fresh ]; then sleep 1.2; keep half; sleep 1; kill -9 $$; fi
+pawl checkpoint show main-0; api http://pawl/v1/context; keep whole; pawl checkpoint show main-0; echo done >>file
+""")
+        self.pawl("run", "plan.yaml")
+        told = [int(n) for n in re.findall(r'"milliseconds": ?(\d+)', self.log())]
+        self.assertEqual(len(told), 3)
+        self.assertEqual(told, sorted(told))
+        self.assertGreaterEqual(told[0], 1000)
+        self.assertGreaterEqual(told[1], told[0] + 1000, "though nothing was told in that second")
+        self.assertLess(told[2], 60_000)
 
     def test_a_heartbeats_note_is_in_the_log(self):
         self.make("""\

@@ -64,7 +64,7 @@ export interface Loaded {
 
 export interface SaveOptions {
   metadata?: { [key: string]: Json }; // its numbers are integers
-  spent?: Spent; // what was spent up to here; without it what was told to usage()
+  spent?: Spent; // what was spent up to here; without it what was told to usage(), and the time since the start
   keep?: number; // how many of this id are left at most: 5 without it, 0 for all
 }
 

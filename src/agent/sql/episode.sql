@@ -24,3 +24,6 @@ SELECT value FROM totals WHERE name = ?1;
 -- name: add_total
 -- Without RETURNING, which makes a table for each answer.
 UPDATE totals SET value = value + ?2 WHERE name = ?1;
+-- name: add_elapsed
+-- Episodes of a pawl that did not count it have no such total.
+INSERT INTO totals (name, value) VALUES ('milliseconds', ?1) ON CONFLICT (name) DO UPDATE SET value = value + ?1;
