@@ -283,7 +283,7 @@ cat /tmp/a; grep -q '"answer":"yes"' /tmp/a && echo done >>file
 """)
         run = self.start("run", "plan.yaml")
         self.wait_until(lambda: "Deploy to production?" in self.pawl("answer", "last", expect=None).stdout, "it asks", 60)
-        self.assertIn("pawl answer last fix 'deploy' yes|no", self.pawl("answer", "last").stdout)
+        self.assertIn("  pawl answer last fix deploy yes\n  pawl answer last fix deploy no\n", self.pawl("answer", "last").stdout)
         # Nobody has to guess that it waits.
         said, command = "fix asks: Deploy to production?", f"pawl answer {self.run_id()}"
         log = next(self.root.glob("started-*.log"))
