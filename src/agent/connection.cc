@@ -15,7 +15,6 @@ namespace pawl::agent {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using boost::system::error_code;
 
 // Of a body that is refused: who sends it sees the answer only when it has sent it.
@@ -32,8 +31,6 @@ asio::awaitable<void> until_called(Start start) {
       },
       asio::use_awaitable);
 }
-
-enum class Came { kWhole, kGone, kMalformed, kTooLarge, kFailed };
 
 class Served final : public Connection, public std::enable_shared_from_this<Served> {
  public:
@@ -192,17 +189,11 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     std::string_view placed;  // what is where it is kept already
     for (;;) {
       if (const auto bytes = placed.empty() ? input_.bytes() : std::exchange(placed, ""); !bytes.empty()) {
-        error_code error;
-        const std::size_t taken = parser.put(asio::buffer(bytes.data(), bytes.size()), error);
-        if (!input_.empty()) input_.consume(taken);
-        if (error == http::error::header_limit) co_return Came::kTooLarge;
-        if (error && error != http::error::need_more) co_return Came::kMalformed;
-        if (!sink.status) co_return Came::kFailed;
-        if (sink.size_max != 0 && sink.size > sink.size_max) co_return Came::kTooLarge;
+        const Fed fed = feed(parser, sink, bytes);
+        if (!input_.empty()) input_.consume(fed.taken);
+        if (fed.came != Came::kWhole) co_return fed.came;
         if (enough()) co_return Came::kWhole;
-        if (!error && !input_.empty()) continue;
-        // The parser wants all of a header, or of a chunk's.
-        if (input_.bytes().size() > kHeaderBytesMax) co_return Came::kTooLarge;
+        if (!fed.wants_more && !input_.empty()) continue;
       }
       const bool in_place = sink.saving && input_.empty() && parser.content_length_remaining();
       const auto room = in_place ? place_in(*sink.saving, *parser.content_length_remaining()) : input_.room();

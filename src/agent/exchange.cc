@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
+#include <boost/beast/http/error.hpp>
 #include <boost/beast/http/status.hpp>
 
 #include "agent/episodes.h"
@@ -61,6 +62,24 @@ void RequestParser::on_field_impl(http::field name, Text text, Text value, Error
 std::size_t RequestParser::on_body_impl(Text body, ErrorCode&) {
   sink_.take(view(body));
   return body.size();
+}
+
+Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes) {
+  boost::beast::error_code error;
+  Fed out;
+  out.taken = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  out.wants_more = error == http::error::need_more;
+  if (error == http::error::header_limit)
+    out.came = Came::kTooLarge;
+  else if (error && !out.wants_more)
+    out.came = Came::kMalformed;
+  else if (!sink.status)
+    out.came = Came::kFailed;
+  else if (sink.size_max != 0 && sink.size > sink.size_max)
+    out.came = Came::kTooLarge;
+  else if (out.wants_more && bytes.size() - out.taken > kHeaderBytesMax)
+    out.came = Came::kTooLarge;  // it wants all of a header, or of a chunk's
+  return out;
 }
 
 void Sink::take(std::string_view bytes) {

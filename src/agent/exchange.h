@@ -64,6 +64,16 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   Head head_;
 };
 
+enum class Came { kWhole, kGone, kMalformed, kTooLarge, kFailed };
+// What the parser took of some bytes. kWhole: nothing is wrong with them; the next ones may be given, and
+// with `wants_more` only together with those that it left.
+struct Fed {
+  Came came = Came::kWhole;
+  std::size_t taken = 0;
+  bool wants_more = false;
+};
+Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes);
+
 // What a request that is whole but for its body asks for.
 struct Request {
   Call call;
