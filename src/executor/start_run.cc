@@ -1,5 +1,6 @@
 #include "executor/start_run.h"
 
+#include "executor/shared.h"
 #include "os/file.h"
 
 namespace pawl::executor {
@@ -134,6 +135,8 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
   input.fork.same_plan = !input.plan;
   run.fork = input.fork;
   if (input.plan) {
+    PAWL_TRY(const auto plan, plan_of(store, from));
+    PAWL_OK(check_shared(plan, input.plan->plan, input.fork.from.phase_id));
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));
   }

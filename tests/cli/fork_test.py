@@ -1,6 +1,7 @@
 """`pawl fork`: a new run from a point of another, which is never touched."""
 
 import sqlite3
+import subprocess
 import unittest
 
 from pawl_runs import WithRun
@@ -76,9 +77,31 @@ class Fork(WithRun):
         self.pawl("resume", anew)
         self.assertEqual(self.states(anew)[1], ("p2", "COMPLETE", 2), "from its beginning: without feedback")
 
+    @staticmethod
+    def with_another_p2():
+        return "".join(line.replace("by one", "by another") if "id: p2" in line else line
+                       for line in plan(phases=2, agent=AGENT).splitlines(keepends=True))
+
+    def test_what_judged_the_shared_phases_is_the_same_in_another_plan(self):
+        rules = self.write("rules.yaml", "version: 1\nlimits: {files: 9}\n")
+        digest = subprocess.run(["b3sum", "--no-names", rules], capture_output=True, text=True, check=True).stdout.strip()
+        old = self.made(phases=2, agent=AGENT)
+        good = self.with_another_p2()
+        for changed, key in ((good.replace("{id: p1, goal: g", "{id: p1, goal: h"), "goal"),
+                             (good.replace('run: "true"', 'run: "test ! -e file"'), "gates.check.steps"),
+                             (good.replace("gates:\n", "protect: [file]\ngates:\n"), "protect"),
+                             (good.replace("gates:\n", f"policy: {{file: rules.yaml, blake3: {digest}}}\ngates:\n"),
+                              "policy")):
+            self.assertNotEqual(changed, good)
+            self.write("other.yaml", changed)
+            said = self.pawl("fork", old, "--from", "p2", "--plan", "other.yaml", expect=2).stderr
+            self.assertIn(f"the plan has another `{key}` for phase p1 than the run", said)
+        self.assertEqual(len(self.pawl_json("status")["runs"]), 1)
+        self.pawl("fork", old, "--from", "p1", "--plan", "other.yaml")  # nothing is shared
+
     def test_another_plan_changes_what_comes_after(self):
         old = self.made(phases=3, agent=AGENT)
-        self.write("other.yaml", plan(phases=2, agent=AGENT.replace("by one", "by another")))
+        self.write("other.yaml", self.with_another_p2())
         new = self.pawl_json("fork", old, "--from", "p2", "--plan", "other.yaml")["run_id"]
         self.pawl("resume", new)
         diff = self.pawl("diff", new).stdout
