@@ -2,10 +2,12 @@
 """A database of the first release (tests/upgrade) is upgraded in place with its data, and goes back."""
 
 import pathlib
+import signal
 import sqlite3
 import unittest
 
-from pawl_testing import PawlTest
+from pawl_runs import WithRun
+from pawl_testing import TIMEOUT_S, PawlTest
 
 FIXTURE = (pathlib.Path(__file__).resolve().parents[1] / "upgrade/first_release.sql").read_text()
 
@@ -82,6 +84,41 @@ class Upgrade(PawlTest):
         db.close()
         self.assertIn("is being worked on by elsewhere/b/1/1/0", self.pawl("migrate", "up", expect=14).stderr)
         self.assertEqual(self.pawl_json("migrate", "status")["database"], 1)
+
+
+class UnderAnExecutor(WithRun):
+    def change(self, statement):
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db", timeout=60) as db:
+            db.execute(statement)
+        db.close()
+
+    def test_one_that_works_keeps_the_schema_whatever_the_wall_clock_says(self):
+        self.make_simple(agent="sleep 30")
+        process = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.assertIn("phase p1 of run", self.pawl("migrate", "down", expect=14).stderr)
+        process.send_signal(signal.SIGSTOP)  # nothing extends the lease now
+        self.change("UPDATE phases SET lease_expires_at = '2020-01-01T00:00:00.000000Z'")
+        self.assertIn("is being worked on by", self.pawl("migrate", "down", expect=14).stderr)
+        process.send_signal(signal.SIGCONT)
+        self.kill_all(process)
+        self.pawl("migrate", "down")  # its owner is dead
+        self.pawl("migrate", "up")
+
+    def test_one_that_waits_ends_and_says_why(self):
+        """As docs/operations.md says: it holds nothing, and nothing is lost."""
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: '"waits_for":"not_before"' in
+                        self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
+        self.pawl("migrate", "down")
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 1)
+        log, = self.root.glob("started-*.log")
+        self.assertIn("its schema was changed by `pawl migrate` while this program ran", log.read_text())
+        self.pawl("migrate", "up")
+        self.change("UPDATE phases SET not_before = ''")
+        self.pawl("resume", "last")
+        self.pawl("verify", "last")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@
 namespace pawl::store::sqlite {
 namespace {
 
+constexpr std::int64_t kMonotonicLeases = 4;  // the version that first has them
+
 struct Migration {
   std::string_view name, up, down;
   std::string_view count_lost,
@@ -53,21 +55,29 @@ Status set_version(Connection& connection, std::size_t version) {
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, version));
 }
 
-// An executor that is between two phases holds none; it notices at its next transaction.
-Status nobody_works(Connection& connection, const OwnerIsDead& owner_is_dead) {
-  const std::string now = rfc3339(os::SystemClock().wall());
-  PAWL_TRY(auto query, connection.query("leases_after"));
-  query.bind(now);
+// By the rule that claims go by (lease_is_live). An executor that waits holds none: it notices at its next
+// transaction (Connection::look_at_others).
+Status nobody_works(Connection& connection, std::int64_t version, const OwnerIsDead& owner_is_dead) {
+  const os::SystemClock clock;
+  ClaimRequest now{.now = clock.wall(), .mono = clock.mono(), .mono_id = clock.mono_id()};
+  now.owner_is_dead = owner_is_dead;
+  PAWL_TRY(auto query, connection.query(version < kMonotonicLeases ? "wall_leases" : "leases"));
   for (;;) {
     PAWL_TRY(const bool row, query.next());
     if (!row) return {};
-    if (owner_is_dead && owner_is_dead(query.text(2))) continue;
+    const PhaseRow phase{.run_id = query.text(0),
+                         .phase_id = query.text(1),
+                         .lease_owner = query.text(2),
+                         .lease_expires_at = query.text(3),
+                         .lease_mono_id = query.text(4),
+                         .lease_until_mono = query.number(5)};
+    if (!lease_is_live(phase, now)) continue;
     return fail(
         ErrorKind::kUnavailable,
         fmt::format(
             "phase {} of run {} is being worked on by {}: end that first (Ctrl-C leaves all resumable), "
             "then migrate",
-            query.text(1), query.text(0), query.text(2)));
+            phase.phase_id, phase.run_id, phase.lease_owner));
   }
 }
 
@@ -96,7 +106,7 @@ Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
   // Somebody else may have been first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
   if (static_cast<std::size_t>(applied) >= migrations().size()) return {};
-  if (applied > 0) PAWL_OK(nobody_works(connection, owner_is_dead));
+  if (applied > 0) PAWL_OK(nobody_works(connection, applied, owner_is_dead));
   for (auto done = static_cast<std::size_t>(applied); done < migrations().size(); ++done) {
     const Migration& migration = migrations()[done];
     PAWL_OK(connection.run_script(migration.up));
@@ -116,6 +126,15 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
     return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
   const auto version = static_cast<std::size_t>(status.database);
   const Migration& newest = migrations()[version - 1];
+  PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+  PAWL_TRY(const std::int64_t database, number(connection, "user_version"));
+  if (database != status.database)
+    return fail(
+        ErrorKind::kUnavailable,
+        fmt::format("the schema was version {} a moment ago and is {} now: somebody else migrates it; "
+                    "see `pawl migrate status`",
+                    status.database, database));
+  PAWL_OK(nobody_works(connection, database, owner_is_dead));
   if (!destroy_data && !newest.count_lost.empty()) {
     PAWL_TRY(const std::int64_t rows, number(connection, newest.count_lost));
     if (rows > 0)
@@ -123,8 +142,6 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
           ErrorKind::kDenied,
           fmt::format("{} {} would be lost; export the runs, then say --destroy-data", rows, newest.lost));
   }
-  PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
-  PAWL_OK(nobody_works(connection, owner_is_dead));
   if (version > 1) {
     PAWL_TRY(auto forget, connection.query("delete_migration"));
     PAWL_OK(forget.bind(status.database).run());

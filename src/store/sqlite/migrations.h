@@ -10,6 +10,7 @@ namespace pawl::store::sqlite {
 Result<SchemaStatus> status_of(Connection& connection);
 // Applies what is pending, all in one transaction.
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead);
+// The newest of `status`: kUnavailable when somebody else has changed that meanwhile.
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,
                         const OwnerIsDead& owner_is_dead);
 

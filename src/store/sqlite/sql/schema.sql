@@ -26,8 +26,11 @@ SELECT COUNT(*) FROM attempts WHERE told_seq > 0;
 SELECT COUNT(*) FROM steps WHERE episode > 0;
 -- name: count_owed
 SELECT COUNT(*) FROM owed;
--- name: leases_after
-SELECT run_id, phase_id, lease_owner FROM phases WHERE lease_owner <> '' AND lease_expires_at > ?1;
+-- name: leases
+SELECT run_id, phase_id, lease_owner, lease_expires_at, lease_mono_id, lease_until_mono FROM phases WHERE lease_owner <> '';
+-- name: wall_leases
+-- Before version 4.
+SELECT run_id, phase_id, lease_owner, lease_expires_at, '', 0 FROM phases WHERE lease_owner <> '';
 -- name: insert_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 -- name: delete_migration

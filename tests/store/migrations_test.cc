@@ -1,0 +1,54 @@
+// When the schema may be changed.
+#include "store/sqlite/migrations.h"
+
+#include <gtest/gtest.h>
+
+#include "os/clock.h"
+#include "support/store_fixture.h"
+
+namespace pawl::store {
+namespace {
+
+const OwnerIsDead kNobodyKnows = [](std::string_view) { return false; };
+
+class MigrationsTest : public StoreTest {
+ protected:
+  ErrorKind refusal() {
+    const auto down = migrate_down("sqlite:" + path_, false, kNobodyKnows);
+    return down ? ErrorKind::kCancelled : down.error().kind;
+  }
+  // A claim by a clock that goes as ours does, but for the wall, which is `hours` off.
+  ClaimRequest off_by(std::int64_t hours) const {
+    auto out = ClaimRequest{.owner = "me", .now = clock_.wall().plus_ms(hours * 3'600'000)};
+    out.mono = clock_.mono();
+    out.mono_id = clock_.mono_id();
+    return out;
+  }
+  os::SystemClock clock_;
+};
+
+TEST_F(MigrationsTest, AWallClockThatJumpsHidesNobodyWhoWorks) {
+  create({{"a"}});
+  ASSERT_TRUE(store_->claim(off_by(-2))->claim);
+  EXPECT_EQ(refusal(), ErrorKind::kUnavailable) << "its lease has run out by the wall clock only";
+}
+
+TEST_F(MigrationsTest, ALeaseThatRanOutByTheHoldersClockIsNone) {
+  create({{"a"}});
+  auto late = off_by(2);
+  late.lease_ms = 0;
+  ASSERT_TRUE(store_->claim(late)->claim);
+  EXPECT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
+}
+
+TEST_F(MigrationsTest, TwoWhoGoDownTakeOneVersionBackEachOrNone) {
+  auto connection = *sqlite::Connection::open(path_);
+  const auto before = *sqlite::status_of(*connection);
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
+  EXPECT_EQ(sqlite::take_back_newest(*connection, before, false, kNobodyKnows).error().kind,
+            ErrorKind::kUnavailable);
+  EXPECT_EQ(schema_status("sqlite:" + path_)->database, before.database - 1);
+}
+
+}  // namespace
+}  // namespace pawl::store
