@@ -1,10 +1,13 @@
 #include "executor/recovery.h"
 
 #include "base/planted.h"
+#include "os/process.h"
 #include "store/store.h"
 
 namespace pawl::executor {
 namespace {
+
+constexpr std::int64_t kItDid = 0, kItDidNot = 1;  // exit codes of a probe
 
 Recovery once_more(std::int64_t execution) {
   if (planted("crash_loop_without_end")) return Recovery::kReExecute;
@@ -35,8 +38,17 @@ Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::i
   return Recovery::kEscalate;
 }
 
+bool of_one_boot(std::string_view owner, std::string_view other) {
+  const auto a = os::parse_identity(owner), b = os::parse_identity(other);
+  return a && b && a->boot_id != os::kNoBoot && a->boot_id == b->boot_id;
+}
+
+std::optional<std::int64_t> answer_of(const sandbox::Salvage& salvaged, bool same_boot) {
+  if (salvaged.began) return salvaged.exit_code;
+  return same_boot ? std::optional(kItDidNot) : std::nullopt;
+}
+
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution) {
-  constexpr std::int64_t kItDid = 0, kItDidNot = 1;
   if (exit_code == kItDid) return Recovery::kProbed;
   return exit_code == kItDidNot ? once_more(execution) : Recovery::kEscalate;
 }

@@ -25,6 +25,13 @@ enum class Recovery {
 // `execution` is that of the open marker.
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution);
 
+// Whether two owners of leases (or of attempts) were of one boot of a machine; false when nobody knows.
+bool of_one_boot(std::string_view owner, std::string_view other);
+
+// What a probe says, or what stands for it: a step without any sign that it began did not, unless the machine
+// may have gone down since its marker, which takes what is not on disk yet.
+std::optional<std::int64_t> answer_of(const sandbox::Salvage& salvaged, bool same_boot);
+
 // `exit_code` of the probe; nothing when it could not answer.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
 

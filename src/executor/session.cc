@@ -312,7 +312,9 @@ class Session {
                         is_hook(step->role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
     if (recovery == Recovery::kProbe) {
       PAWL_TRY(auto salvaged, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
-      recovery = after_probe(salvaged.exit_code, start.execution);
+      // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.
+      const bool same_boot = of_one_boot(claim_.attempt.executor, claim_.lease.owner);
+      recovery = after_probe(answer_of(salvaged, same_boot), start.execution);
       if (recovery == Recovery::kProbed) {
         PAWL_OK(ends_.note(start, recovery));
         return ends_.take(one, start, std::move(salvaged.run));

@@ -28,6 +28,7 @@ struct ContextFile {
 };
 
 struct Salvage {
+  bool began = true;                      // false: there is no sign that it did, and no probe was asked
   std::optional<std::int64_t> exit_code;  // of the probe; nothing when it could not answer
   SandboxRun run;                         // with exit code 0
 };

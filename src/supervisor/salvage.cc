@@ -7,7 +7,6 @@ namespace pawl::supervisor {
 namespace {
 
 constexpr std::int64_t kProbeSeconds = 20;  // the lease of who waits for it is longer
-constexpr std::int64_t kItDidNot = 1;
 
 Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const sandbox::Backend& backend,
                                    const std::vector<std::string>& lower, bool copied,
@@ -53,8 +52,9 @@ std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
 
 Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
                                  const std::vector<std::string>& probe) {
+  if (!os::exists(spool.path(kIdentityFile))) return sandbox::Salvage{.began = false};
   const auto supervisor = spool.identity();
-  if (!supervisor) return sandbox::Salvage{.exit_code = kItDidNot, .run = {}};  // it never began
+  if (!supervisor) return sandbox::Salvage{};  // something is wrong with the disk
   const std::string upper = os::join(spool.work_folder(), "upper");
   // An overlay's upper is not synced while the step runs: what a power cut left of it is no evidence.
   if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return sandbox::Salvage{};

@@ -37,11 +37,12 @@ Result<Job> Spool::read_job() const {
 }
 
 Status Spool::write_identity(const os::ProcessIdentity& identity) const {
-  return os::write_atomically(path("supervisor"), os::to_text(identity), 0600);
+  // Not durable: of a step without one, who recovers it asks whether the machine went down since its marker.
+  return os::write_atomically(path(kIdentityFile), os::to_text(identity), 0600);
 }
 
 std::optional<os::ProcessIdentity> Spool::identity() const {
-  auto text = os::read_file(path("supervisor"), 4096);
+  auto text = os::read_file(path(kIdentityFile), 4096);
   if (!text) return std::nullopt;
   return os::parse_identity(*text);
 }

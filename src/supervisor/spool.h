@@ -22,6 +22,8 @@ namespace pawl::supervisor {
 constexpr std::uint64_t kSpoolFileBytesMax =
     16 << 20;  // job.json and result.json: a spec or a run, never output
 
+constexpr std::string_view kIdentityFile = "supervisor";  // of a spool
+
 constexpr int kExitExhausted = 3;  // of a supervisor: the disk is full
 
 struct Job {

@@ -439,3 +439,24 @@ class Probe(Policies):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_a_step_that_never_began_runs_without_asking(self):
+        self.make_simple(agent="echo ran >> made", resume='{probe: "exit 2"}')
+        self.pawl("run", "plan.yaml", expect=-9, env={
+            "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_COUNT": str(self.root / "count"),
+            "PAWL_CRASH_LABEL": "store.begin_step.after_commit"})
+        self.pawl("resume", "last")
+        self.assertEqual(self.decisions(), ["re_execute"])
+
+    def test_after_a_power_cut_that_nothing_is_left_is_no_answer(self):
+        """What a start writes is not synced: the machine goes down, and the step's effect may be there all the same."""
+        self.lost("exit 0")
+        for identity in self.root.glob("source/.pawl/spool/*/supervisor"):
+            identity.unlink()
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            owner, = db.execute("SELECT executor FROM attempts").fetchone()
+            host, _, rest = owner.split("/", 2)
+            db.execute("UPDATE attempts SET executor = ?", (f"{host}/another-boot/{rest}",))
+        db.close()
+        self.pawl("resume", "last", expect=11)
+        self.assertEqual(self.decisions(), ["escalate"])
+

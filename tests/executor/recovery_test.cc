@@ -39,5 +39,17 @@ TEST(Recovery, AProbeIsBelievedForTwoExitCodes) {
   EXPECT_EQ(after_probe(std::nullopt, 1), Recovery::kEscalate) << "killed, or out of time";
 }
 
+// A power cut takes what is not synced: that nothing is left of a step says nothing then.
+TEST(Recovery, AStepWithoutASignDidNotBeginUnlessTheMachineWentDownSince) {
+  EXPECT_EQ(answer_of({.began = false}, true), 1);
+  EXPECT_EQ(answer_of({.began = false}, false), std::nullopt);
+  EXPECT_EQ(answer_of({.exit_code = 0}, false), 0);
+  EXPECT_TRUE(of_one_boot("host/boot/1/2/0", "host/boot/3/4/5"));
+  EXPECT_FALSE(of_one_boot("host/boot/1/2/0", "host/other/1/2/0"));
+  EXPECT_TRUE(of_one_boot("host/boot/1/2/0", "host+4026532001/boot/1/2/0")) << "a container of it";
+  EXPECT_FALSE(of_one_boot("host/unknown/1/2/0", "host/unknown/1/2/0"));
+  EXPECT_FALSE(of_one_boot("me", "me"));
+}
+
 }  // namespace
 }  // namespace pawl::executor
