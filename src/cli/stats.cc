@@ -21,9 +21,19 @@ struct Stats {
   std::map<std::pair<std::string, std::string>, std::int64_t> states;  // phases by state and cause
   std::map<std::string, std::int64_t> resumes;                         // by decision
   Json stuck = Json::array();
-  Json budgets = Json::object();  // by run, of those that have a cap
+  std::vector<std::pair<std::string, std::vector<store::BudgetRow>>> budgets;  // by run, of those with a cap
   Json refusals = Json::array();  // of commits under leases that were lost
 };
+
+// A step was lost too often. What a step is called, or prints, is no outcome.
+Result<bool> ended_by_crash_loop(const store::AttemptRow& attempt) {
+  if (attempt.signals.empty()) return false;
+  PAWL_TRY(const Json signals, parse_json(attempt.signals));
+  return std::ranges::any_of(signals, [](const Json& signal) {
+    const auto details = signal.find("details");
+    return details != signal.end() && text_in(*details, "outcome") == "crash_loop";
+  });
+}
 
 // EXECUTING, and its holder has let the lease run out or is gone: nobody works on it.
 bool is_stuck(const store::PhaseRow& phase, const store::ClaimRequest& now) {
@@ -43,11 +53,14 @@ Status add_phase(store::Store& store, const store::PhaseRow& phase, const store:
                         {"phase_id", phase.phase_id},
                         {"last_attempt_timestamp", phase.last_attempt_timestamp},
                         {"lease_owner", phase.lease_owner},
+                        {"holder_is_dead", now.owner_is_dead(phase.lease_owner)},
                         {"command", "pawl resume " + phase.run_id}});
   PAWL_TRY(const auto attempts, store.attempts(phase.run_id, phase.phase_id));
   to.attempts += static_cast<std::int64_t>(attempts.size());
-  for (const auto& attempt : attempts)
-    if (attempt.signals.find("\"crash_loop\"") != std::string::npos) ++to.crash_loops;
+  for (const auto& attempt : attempts) {
+    PAWL_TRY(const bool crash_loop, ended_by_crash_loop(attempt));
+    if (crash_loop) ++to.crash_loops;
+  }
   PAWL_TRY(const auto steps, store.steps(phase.run_id, phase.phase_id));
   for (const auto& step : steps) {
     ++to.steps;
@@ -63,11 +76,12 @@ Status add_phase(store::Store& store, const store::PhaseRow& phase, const store:
 }
 
 Json to_json(const Stats& stats) {
-  Json used = Json::object(), states = Json::array(), resumes = Json::object();
+  Json used = Json::object(), states = Json::array(), resumes = Json::object(), budgets = Json::object();
   for (const auto& [attempts, phases] : stats.attempts_used) used[std::to_string(attempts)] = phases;
   for (const auto& [key, phases] : stats.states)
     states.push_back({{"state", key.first}, {"cause", key.second}, {"phases", phases}});
   for (const auto& [decision, times] : stats.resumes) resumes[decision] = times;
+  for (const auto& [run_id, rows] : stats.budgets) budgets[run_id] = budget_json(rows);
   return {{"runs", stats.runs},
           {"phases", stats.phases},
           {"attempts", stats.attempts},
@@ -81,7 +95,7 @@ Json to_json(const Stats& stats) {
           {"lost_steps", stats.lost_steps},
           {"sandbox_milliseconds", stats.sandbox_ms},
           {"stuck", stats.stuck},
-          {"budgets", stats.budgets},
+          {"budgets", std::move(budgets)},
           {"refusals", stats.refusals}};
 }
 
@@ -99,9 +113,14 @@ void print(const Stats& stats) {
   fmt::print("{}\ncrash loops {}  doctor calls {}  replans {}  refused commits {}\n",
              stats.resumes.empty() ? "  nothing" : "", stats.crash_loops, stats.doctor_calls, stats.replans,
              stats.refusals.size());
+  for (const auto& [run_id, rows] : stats.budgets)
+    for (const auto& row : rows)
+      if (row.cap) fmt::print("budget of {}: {}\n", run_id, budget_text(row));
   for (const auto& phase : stats.stuck)
-    fmt::print("stuck: {} since {}; its holder is gone\n  {}\n", text_in(phase, "phase_id"),
-               text_in(phase, "last_attempt_timestamp"), text_in(phase, "command"));
+    fmt::print("stuck: {} since {}; {}\n  {}\n", text_in(phase, "phase_id"),
+               text_in(phase, "last_attempt_timestamp"),
+               phase["holder_is_dead"].get<bool>() ? "its holder is gone" : "its lease has run out",
+               text_in(phase, "command"));
 }
 
 Status stats(const StateOptions& options, const std::string& text) {
@@ -126,9 +145,9 @@ Status stats(const StateOptions& options, const std::string& text) {
                               {"verb", row.verb},
                               {"owner", row.owner},
                               {"fence", row.fence}});
-    PAWL_TRY(const auto budgets, state.store->budgets(run.run_id));
+    PAWL_TRY(auto budgets, state.store->budgets(run.run_id));
     if (std::ranges::any_of(budgets, [](const auto& row) { return row.cap.has_value(); }))
-      out.budgets[run.run_id] = budget_json(budgets);
+      out.budgets.emplace_back(run.run_id, std::move(budgets));
     for (const auto& phase : phases) PAWL_OK(add_phase(*state.store, phase, now, out));
   }
   if (options.json)
