@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -418,14 +419,20 @@ class Keeping(WithRun):
         self.pawl("run", "plan.yaml")
         runs = self.root / "source/.pawl/runs"
         run = self.run_id()
-        honest = {p: p.read_bytes() for p in runs.rglob("*.jsonl")}
-        self.assertEqual(len(honest), 2)
+        files = [*runs.rglob("*.jsonl"), self.root / "source/.pawl/cost/sandbox.jsonl"]
+        honest = {p: p.read_bytes() for p in files}
+        self.assertEqual(len(honest), 3)
         victim = runs / run / "phases/fix/attempts.jsonl"
         victim.write_bytes(victim.read_bytes()[:-20])  # torn
-        self.pawl("retry", "last", expect=None)
-        self.pawl("resume", "last", expect=None)
+        self.pawl("resume", "last")  # nothing is left to be done, but for this
+        self.assertEqual({p: p.read_bytes() for p in files}, honest)
+        for folder in ("runs", "cost"):
+            shutil.rmtree(self.root / "source/.pawl" / folder)
+        self.pawl("resume", "last")
+        self.assertEqual({p: p.read_bytes() for p in files}, honest)
         self.pawl("export", "last", self.root / "out")
         self.assertEqual((self.root / "out/phases/fix/attempts.jsonl").read_bytes(), honest[victim])
+        self.assertEqual((self.root / "out/run.jsonl").read_bytes(), honest[runs / run / "run.jsonl"])
 
     def test_export_refuses_a_changed_database(self):
         self.make_simple()

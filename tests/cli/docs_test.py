@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What README and docs say is so: plans run, commands and options exist, links lead somewhere."""
 
+import datetime
 import pathlib
 import re
 import shutil
+import sqlite3
 import unittest
 
 from pawl_testing import PawlTest
@@ -36,6 +38,29 @@ class Docs(PawlTest):
                 verdict, why = line.split(" ", 1)
                 group = compiled[{"allow": "allow", "deny": "deni"}[verdict], why] = []
         self.assertEqual(documented, compiled)
+
+    def test_queries_find_what_they_say(self):
+        queries = re.findall(r'^    sqlite3 \.pawl/pawl\.db "(SELECT .*)"$', (ROOT / "docs/operations.md").read_text(), re.M)
+        used, old = queries
+        shutil.copytree(ROOT / "examples/hello", self.root / "hello")
+        self.pawl("run", "plan.yaml", cwd="hello")
+        run_id = self.pawl_json("status", cwd="hello")["runs"][0]["run_id"]
+        database, = self.root.glob("hello/**/pawl.db")
+        db = sqlite3.connect(database, isolation_level=None)
+        self.addCleanup(db.close)
+        self.assertEqual(db.execute(used.replace("...", run_id)).fetchall(), [(2, 1)])
+        self.assertEqual(db.execute(old).fetchall(), [], "nothing is executed")
+        db.execute("UPDATE phases SET state = 'EXECUTING', outcome = ''")
+        now = datetime.datetime.now(datetime.timezone.utc)
+        for minutes, found in ((59, []), (61, [(run_id, "fix")])):
+            at = (now - datetime.timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            db.execute("UPDATE phases SET last_attempt_timestamp = ?", (at,))
+            self.assertEqual(db.execute(old).fetchall(), found)
+            julian = "SELECT run_id, phase_id FROM phases WHERE julianday(last_attempt_timestamp) < julianday('now', '-1 hour')"
+            self.assertEqual(db.execute(julian).fetchall(), found, "the other way that the page names")
+        # The one that it warns of: five hours old, and not found.
+        trap = "SELECT '2026-01-31T03:00:00.000000Z' < datetime('2026-01-31T09:00:00', '-1 hour')"
+        self.assertEqual(db.execute(trap).fetchone(), (0,))
 
     def test_links_lead_somewhere(self):
         for page in PAGES:

@@ -24,8 +24,7 @@ class Many(WithRun):
         for process in processes:
             self.assertIn(process.wait(timeout=400), (0, 14))
         logs = "".join(path.read_text() for path in self.root.glob("started-*.log"))
-        self.assertNotIn("locked", logs)
-        self.assertNotIn("busy", logs)
+        self.assertNotIn("has kept it from being written to", logs)
         self.assertEqual(self.columns("SELECT state, COUNT(*) FROM runs GROUP BY state"),
                          [("COMPLETE", self.columns("SELECT COUNT(*) FROM runs")[0][0])])
         # Each step of each attempt has one marker, and nothing was tried twice.
@@ -53,11 +52,11 @@ class Many(WithRun):
         self.assertEqual(self.columns("SELECT COUNT(*) FROM runs WHERE state = 'EXECUTING'"), [(RUNS,)])
         self.resume_by_ten()
 
-    def test_a_holder_that_was_stopped_past_its_lease_commits_nothing(self):
+    def refusals_of_a_holder_that_wakes_too_late(self, count):
         self.make_simple(agent="echo x >made", gate="true")
         stopped = self.start("run", "plan.yaml", env={
             "PAWL_LEASE_MS": "1000", "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1",
-            "PAWL_CRASH_COUNT": str(self.root / "count"), "PAWL_CRASH_LABEL": "store.begin_step.after_commit",
+            "PAWL_CRASH_COUNT": str(self.root / count), "PAWL_CRASH_LABEL": "store.begin_step.after_commit",
             "PAWL_CRASH_SIGNAL": str(int(signal.SIGSTOP))})
         self.wait_until(lambda: self.state_of(stopped.pid) == "T", "it is stopped")
         self.pawl("resume", "last")  # waits until the lease has run out
@@ -65,13 +64,18 @@ class Many(WithRun):
         stopped.send_signal(signal.SIGCONT)
         self.assertEqual(stopped.wait(timeout=TIMEOUT_S), 0)
         self.assertEqual(rows, self.columns("SELECT * FROM ledger") + self.columns("SELECT * FROM steps ORDER BY 1"))
+        self.pawl("verify", "last")
         refused = self.pawl_json("stats", "last")["refusals"]
-        # It asks, and is refused; unless the machine is so busy that it sees that its lease is lost before its step ends.
-        self.assertIn([(row["verb"], row["fence"]) for row in refused], ([("begin_step", 1)], []))
         if refused:
+            self.assertEqual([(row["verb"], row["fence"]) for row in refused], [("begin_step", 1)])
             self.assertIn(f"/{stopped.pid}/", refused[0]["owner"])
             self.assertIn("refused commits 1", self.pawl("stats", "last").stdout)
-        self.pawl("verify", "last")
+        return len(refused)
+
+    def test_a_holder_that_was_stopped_past_its_lease_commits_nothing(self):
+        # It asks, and is refused; unless the machine is so busy that it sees that its lease is lost before its step ends.
+        self.assertTrue(any(self.refusals_of_a_holder_that_wakes_too_late(f"count{number}") for number in range(5)),
+                        "it never asked")
 
     @staticmethod
     def state_of(pid):
