@@ -6,8 +6,11 @@
 #include "cli/context.h"
 #include "cli/questions.h"
 #include "executor/executor.h"
+#include "os/locks.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
+#include "store/write_lock.h"
+#include "workspace/objects.h"
 
 namespace pawl::cli {
 namespace {
@@ -15,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxAttemptsMost = 100;  // that --max-attempts takes
 
 struct Reason {
-  std::string waits_for;  // nothing | person | executor | backend | lease | not_before | budget
+  std::string waits_for;  // nothing | person | executor | backend | lease | lock | not_before | budget
   std::string phase_id;
   std::string sentence, command;
 };
@@ -42,13 +45,44 @@ Reason of_ended(const store::RunRow& run, const std::vector<store::PhaseRow>& ph
           .command = fmt::format("pawl retry {} {}", run.run_id, failed->phase_id)};
 }
 
-Result<Reason> of_lease(store::Store& store, const store::PhaseRow& phase, WallTime now) {
-  PAWL_TRY(const auto steps, store.steps(phase.run_id, phase.phase_id));
+// Who has it each time that one looks, and not only for the moment of a transaction.
+template <typename Look>
+std::optional<os::LockHolder> lasting_holder(const Look& look) {
+  constexpr int kLooks = 50;
+  constexpr std::int64_t kPauseMs = 10;
+  const auto first = look();
+  for (int looks = 1; first && looks < kLooks; ++looks) {
+    os::SystemClock().sleep_ms(kPauseMs);
+    if (look() != first) return std::nullopt;
+  }
+  return first;
+}
+
+// What is so of an open marker: its step may not have begun, or may be over, lost or not.
+Result<std::string> of_step(const State& state, const store::RunRow& run, const store::StepRow& step,
+                            WallTime now) {
+  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
+  PAWL_TRY(const auto found, client->find(step.sandbox_run_id));
+  const std::string since = duration_text(ms_between(step.started_at, now));
+  switch (found) {
+    case sandbox::Found::kRunning:
+      return fmt::format("step {} runs for {}", step.label, since);
+    case sandbox::Found::kSpooled:
+      return fmt::format("step {} is over, and its result is not recorded yet", step.label);
+    case sandbox::Found::kNothing:
+      break;
+  }
+  return fmt::format("step {} is to run since {}, and does not run", step.label, since);
+}
+
+Result<Reason> of_lease(const State& state, const store::RunRow& run, const store::PhaseRow& phase,
+                        WallTime now) {
+  PAWL_TRY(const auto steps, state.store->steps(phase.run_id, phase.phase_id));
   const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
-  const std::string step =
-      open == steps.end()
-          ? std::string("between two steps")
-          : fmt::format("step {} runs for {}", open->label, duration_text(ms_between(open->started_at, now)));
+  std::string step = "between two steps";
+  if (open != steps.end()) {
+    PAWL_TRY(step, of_step(state, run, *open, now));
+  }
   const auto owner = os::parse_identity(phase.lease_owner);
   const std::string who =
       owner ? fmt::format("process {} on {}", owner->pid, owner->host) : phase.lease_owner;
@@ -84,15 +118,36 @@ Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
           .command = "pawl resume " + run.run_id};
 }
 
-Result<Reason> reason_of(store::Store& store, const store::RunRow& run,
+// Whoever makes or finds objects takes this lock, and waits for as long as somebody has it alone; who writes
+// to the database waits for half a minute. Both are held for moments only, as a rule.
+Reason of_locks(const State& state, Reason reason) {
+  const std::string objects = workspace::lock_path(state.folder);
+  const auto objects_holder = [&] { return os::lock_holder(objects, os::LockKind::kFlock); };
+  const auto database_holder = [&] { return store::write_lock_holder(state.location); };
+  std::string what = "the lock of the objects (" + objects + ")";
+  auto holder = lasting_holder(objects_holder);
+  if (!holder) {
+    what = "the database's write lock";
+    holder = lasting_holder(database_holder);
+  }
+  if (!holder) return reason;
+  reason.waits_for = "lock";
+  reason.sentence +=
+      fmt::format("; {} has {}, and what needs it waits until it lets go", os::to_text(*holder), what);
+  reason.command = holder->pid > 0 ? fmt::format("ps -o pid,etime,args -p {}", holder->pid) : "lslocks";
+  return reason;
+}
+
+Result<Reason> reason_of(const State& state, const store::RunRow& run,
                          const std::vector<store::PhaseRow>& phases, WallTime now) {
+  auto& store = *state.store;
   auto request = executor::request_now(os::SystemClock());
   request.run_ids = {run.run_id};
   PAWL_TRY(const auto found, store.candidate(request));
   if (found.phase) return of_claimable(run, *found.phase);
   if (!found.waited_for) return of_ended(run, phases);
   const auto& phase = *found.waited_for;
-  if (found.nothing == store::Nothing::kLeased) return of_lease(store, phase, now);
+  if (found.nothing == store::Nothing::kLeased) return of_lease(state, run, phase, now);
   Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
   if (found.nothing == store::Nothing::kBudget) {
     reason.waits_for = "budget";
@@ -130,9 +185,10 @@ Status why(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_TRY(const auto phases, state.store->phases(run_id));
-  PAWL_TRY(auto reason, reason_of(*state.store, run, phases, os::SystemClock().wall()));
+  PAWL_TRY(auto reason, reason_of(state, run, phases, os::SystemClock().wall()));
   PAWL_TRY(const auto questions, open_questions(state, run_id));
   if (!questions.empty() && reason.waits_for == "lease") reason = of_question(questions.front());
+  if (run.state == store::RunState::kExecuting) reason = of_locks(state, std::move(reason));
   reason.sentence += barrier(phases, reason.phase_id);
   if (options.json) {
     print_json({{"run_id", run_id},
@@ -159,7 +215,7 @@ void add_why(const Command& program) {
   command.required("RUN", *run, kRunHelp);
   add_state_options(command, *options);
   command.footer(
-      "Reads only. With --json, waits_for is one of nothing, person, executor, backend, lease, "
+      "Reads only. With --json, waits_for is one of nothing, person, executor, backend, lease, lock, "
       "not_before, budget.\n\n"
       "Example:\n  pawl why last");
   command.on_run([=] {

@@ -25,8 +25,6 @@ constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobo
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
 
-std::string lock_path(const std::string& folder) { return object_folder(folder, "lock"); }
-
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {
   if (os::is_folder(path)) return {};
@@ -35,6 +33,8 @@ Status make_shard(const std::string& path) {
 }
 
 }  // namespace
+
+std::string lock_path(const std::string& folder) { return object_folder(folder, "lock"); }
 
 std::string object_folder(const std::string& folder, std::string_view kind) {
   return os::join(os::join(folder, "objects"), kind);

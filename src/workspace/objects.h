@@ -12,6 +12,7 @@ namespace pawl::workspace {
 
 std::string object_folder(const std::string& folder,
                           std::string_view kind);  // blobs, bases, layers, git, tmp
+std::string lock_path(const std::string& folder);  // what Workspaces::hold locks
 
 // A new folder below tmp/; whoever makes it puts the object's files into `tree/` below.
 Result<std::string> make_temporary(const std::string& folder);

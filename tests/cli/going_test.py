@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs that are interrupted, joined, killed, or meet a world that is not as it should be."""
 
+import fcntl
 import json
 import os
 import signal
@@ -49,7 +50,7 @@ class Going(WithRun):
                 self.assertEqual(run.wait(timeout=TIMEOUT_S), 0, log.read_text())
                 for said in refused, log.read_text():
                     self.assertNotIn("locked", said)
-                    self.assertIn("another process", said)
+                    self.assertIn(f"process {os.getpid()} (", said)
                     self.assertIn(f"fuser {self.root.resolve()}/source/.pawl/pawl.db", said)
                 phases = self.pawl_json("status", "last")["phases"]
                 self.assertEqual([(phase["outcome"], phase["attempts_total"]) for phase in phases], [("passed", 1)] * 2)
@@ -84,6 +85,45 @@ class Going(WithRun):
         why = self.pawl("why", "last").stdout
         self.assertIn("the run is CANCELLED: it waits for nothing\n  pawl inspect " + run, why)
         self.pawl("why", "nothing-like-it", expect=1)
+
+    def test_why_does_not_say_that_a_dead_step_runs_and_names_who_has_a_lock(self):
+        self.make_simple(agent="sleep 30")
+        process = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.kill_all(process)
+        objects = self.root / "source/.pawl/objects/lock"
+        with open(objects, "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            going = self.start("resume", "last")
+            self.wait_until(lambda: self.pawl_json("stats")["stuck"] == [], "it is resumed")
+            why = self.pawl_json("why", "last")
+            self.assertEqual((why["waits_for"], why["command"]), ("lock", f"ps -o pid,etime,args -p {os.getpid()}"))
+            self.assertIn(f"; process {os.getpid()} (", why["sentence"])
+            self.assertIn(f") has the lock of the objects ({objects})", why["sentence"])
+            self.assertIn("step p1.agent.run.attempt1 is to run since", why["sentence"])
+            self.assertNotIn("runs for", why["sentence"])
+        self.wait_for_step("it goes on")
+        why = self.pawl_json("why", "last")
+        self.assertEqual(why["waits_for"], "lease")
+        self.assertIn("step p1.agent.run.attempt1 runs for", why["sentence"])
+        self.kill_all(going)
+
+    def test_who_keeps_the_database_is_named(self):
+        self.make_simple(agent="exit 1")
+        self.pawl("run", "plan.yaml", expect=None)
+        self.pawl("retry", "last")
+        db = sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)
+        self.addCleanup(db.close)
+        db.execute("BEGIN IMMEDIATE")
+        why = self.pawl_json("why", "last")
+        self.assertEqual((why["waits_for"], why["command"]), ("lock", f"ps -o pid,etime,args -p {os.getpid()}"))
+        self.assertIn(") has the database's write lock", why["sentence"])
+        said = self.pawl("cancel", "last", env={"PAWL_BUSY_MS": "200"}, expect=14).stderr
+        self.assertRegex(said, rf"process {os.getpid()} \(.*\) has been writing to it for .* and nothing was changed")
+        self.assertNotIn("locked", said)
+        db.execute("ROLLBACK")
+        self.assertEqual(self.pawl_json("why", "last")["waits_for"], "executor")
+        self.pawl("cancel", "last")
 
     def test_status_watches_until_the_run_is_over(self):
         self.make_simple(agent="sleep 4", gate="true")

@@ -13,6 +13,7 @@
 #include "os/crash_point.h"
 #include "os/process.h"
 #include "store/sqlite/joined_writes.h"
+#include "store/write_lock.h"
 
 namespace pawl::store::sqlite {
 namespace {
@@ -76,12 +77,14 @@ int busy_timeout_ms() {
 
 // Not SQLite's words, by which a person would look for a lock to remove.
 std::unexpected<Error> busy(const std::string& path) {
+  const auto holder = write_lock_holder(path);
   return std::unexpected(Error{
       .kind = ErrorKind::kUnavailable,
-      .message = fmt::format("database {0}: another process has been writing to it for {1} s, or was "
-                             "stopped while it did, and nothing was changed. `fuser {0}` names who has it "
-                             "open: let that one go on, or end it; then try again",
-                             path, busy_timeout_ms() / 1000),
+      .message =
+          fmt::format("database {0}: {2} has been writing to it for {1} s, or was "
+                      "stopped while it did, and nothing was changed. `fuser {0}` names who has it "
+                      "open: let that one go on, or end it; then try again",
+                      path, busy_timeout_ms() / 1000, holder ? os::to_text(*holder) : "another process"),
       .path = path});
 }
 
