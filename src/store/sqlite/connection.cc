@@ -213,7 +213,7 @@ void Connection::shorten_log() {
   sqlite3_busy_timeout(handle(), 0);  // a reader may take long: another time will do
   static_cast<void>(
       sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr));
-  sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
+  sqlite3_busy_timeout(handle(), busy_timeout_ms());
 }
 
 Result<Query> Connection::query(std::string_view name) {
