@@ -48,10 +48,13 @@ grep -q right answer
 """,
     "plan.yaml": PLAN,
     "stuck.yaml": STUCK,
-    # It keeps something, another process goes on from it, and a model is paid.
+    # It keeps something, a step of it is lost to another process, and a model is paid.
     "agent.sh": """\
 ask() { curl -sS --unix-socket "$PAWL_SOCKET" "$@" >/dev/null; }
 ask -H 'Pawl-Session: first' -X PUT --data-binary kept 'http://pawl/v1/checkpoint?id=main-0'
+for session in first second; do
+  ask -H "Pawl-Session: $session" -d '{"key":"read","kind":"pure","args_hash":"x"}' http://pawl/v1/steps/begin
+done
 ask -H 'Pawl-Session: second' -d '{"id":"call-1","model":"small","input_tokens":1200,"output_tokens":34,"cached_tokens":5,"usd":"0.0125"}' http://pawl/v1/usage
 ask -H 'Pawl-Session: second' -d '{"id":"call-2","model":"large","input_tokens":7,"output_tokens":8}' http://pawl/v1/usage
 case $PAWL_GOAL in *otherwise*) echo right >answer ;; *) echo wrong >answer ;; esac
