@@ -37,7 +37,7 @@ class NoEpisodes final : public pawl::executor::Episodes {
     return pawl::agent::Spent();
   }
   pawl::Result<bool> can_go_on(const pawl::agent::EpisodeKey&) override { return false; }
-  pawl::Result<bool> can_save() override { return true; }
+  pawl::Result<bool> can_save(std::int64_t) override { return true; }
   void forget(const pawl::agent::EpisodeKey&) override {}
 };
 
