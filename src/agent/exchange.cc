@@ -75,10 +75,10 @@ Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes) {
     out.came = Came::kMalformed;
   else if (!sink.status)
     out.came = Came::kFailed;
-  else if (sink.size_max != 0 && sink.size > sink.size_max)
+  else if ((sink.size_max != 0 && sink.size > sink.size_max) ||
+           // It wants all of a header, or of a chunk's.
+           (out.wants_more && bytes.size() - out.taken > kHeaderBytesMax))
     out.came = Came::kTooLarge;
-  else if (out.wants_more && bytes.size() - out.taken > kHeaderBytesMax)
-    out.came = Came::kTooLarge;  // it wants all of a header, or of a chunk's
   return out;
 }
 
