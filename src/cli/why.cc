@@ -50,7 +50,7 @@ template <typename Look>
 std::optional<os::LockHolder> lasting_holder(const Look& look) {
   constexpr int kLooks = 50;
   constexpr std::int64_t kPauseMs = 10;
-  const auto first = look();
+  auto first = look();
   for (int looks = 1; first && looks < kLooks; ++looks) {
     os::SystemClock().sleep_ms(kPauseMs);
     if (look() != first) return std::nullopt;
