@@ -69,15 +69,14 @@ Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes) {
   Fed out;
   out.taken = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   out.wants_more = error == http::error::need_more;
-  if (error == http::error::header_limit)
-    out.came = Came::kTooLarge;
-  else if (error && !out.wants_more)
-    out.came = Came::kMalformed;
+  const bool too_much_body = sink.size_max != 0 && sink.size > sink.size_max;
+  // It wants all of a header, or of a chunk's.
+  const bool too_much_header = out.wants_more && bytes.size() - out.taken > kHeaderBytesMax;
+  if (error && !out.wants_more)
+    out.came = error == http::error::header_limit ? Came::kTooLarge : Came::kMalformed;
   else if (!sink.status)
     out.came = Came::kFailed;
-  else if ((sink.size_max != 0 && sink.size > sink.size_max) ||
-           // It wants all of a header, or of a chunk's.
-           (out.wants_more && bytes.size() - out.taken > kHeaderBytesMax))
+  else if (too_much_body || too_much_header)
     out.came = Came::kTooLarge;
   return out;
 }
