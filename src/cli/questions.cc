@@ -44,16 +44,25 @@ Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRo
   return out;
 }
 
-// Its text, which goes into logs, without secrets.
-Status add_open(const std::string& folder, const agent::EpisodeKey& key, const secrets::Redactor& redactor,
-                std::vector<OpenQuestion>& out) {
-  PAWL_TRY(auto questions, questions_of(folder, key));
-  for (auto& question : questions) {
-    if (question.answer) continue;
-    question.text = redactor.redact(question.text);
-    out.push_back({key, std::move(question)});
+// Of agents whose steps are open: no other waits for an answer. Texts go into logs: without secrets.
+Result<std::vector<OpenQuestion>> open_of_runs(const State& state, const secrets::Redactor& redactor,
+                                               const std::vector<std::string>& run_ids) {
+  std::vector<OpenQuestion> out;
+  PAWL_TRY(const auto steps, state.store->open_steps());
+  for (const auto& step : steps) {
+    if (step.gate_id != executor::kAgentGate || std::ranges::find(run_ids, step.run_id) == run_ids.end())
+      continue;
+    const agent::EpisodeKey key{step.run_id, step.phase_id,
+                                executor::episode_id(step.attempt_id, step.episode)};
+    auto questions = questions_of(state.folder, key);
+    if (!questions) continue;  // of one that can't be read `pawl answer` says why
+    for (auto& question : *questions) {
+      if (question.answer) continue;
+      question.text = redactor.redact(question.text);
+      out.push_back({key, std::move(question)});
+    }
   }
-  return {};
+  return out;
 }
 
 }  // namespace
@@ -91,10 +100,7 @@ Json to_json(const agent::EpisodeKey& key, const agent::Question& question) {
 
 Result<std::vector<OpenQuestion>> open_questions(const State& state, const std::string& run_id) {
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
-  PAWL_TRY(const auto all, asking_of_run(state, run_id, ""));
-  std::vector<OpenQuestion> out;
-  for (const auto& asking : all) PAWL_OK(add_open(state.folder, asking.key, *redactor, out));
-  return out;
+  return open_of_runs(state, *redactor, {run_id});
 }
 
 std::string question_line(const OpenQuestion& open) {
@@ -131,24 +137,15 @@ void QuestionTeller::tell() {
 
 // Of agents that run: what can't be read now is looked at again.
 void QuestionTeller::look(const State& state, const secrets::Redactor& redactor) {
-  const auto steps = state.store->open_steps();
-  if (!steps) return;
-  for (const auto& step : *steps) {
-    if (step.gate_id != executor::kAgentGate ||
-        std::ranges::find(options_.run_ids, step.run_id) == options_.run_ids.end())
-      continue;
-    std::vector<OpenQuestion> open;
-    static_cast<void>(add_open(
-        state.folder, {step.run_id, step.phase_id, executor::episode_id(step.attempt_id, step.episode)},
-        redactor, open));
-    for (const auto& one : open)
-      // Asked again about another loss it is another question.
-      if (told_
-              .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
-                                  one.question.key))
-              .second)
-        progress_.line(fmt::format("  {}\n    {}", question_line(one), answer_command(one.key.run_id)));
-  }
+  const auto open = open_of_runs(state, redactor, options_.run_ids);
+  if (!open) return;
+  for (const auto& one : *open)
+    // Asked again about another loss it is another question.
+    if (told_
+            .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
+                                one.question.key))
+            .second)
+      progress_.line(fmt::format("  {}\n    {}", question_line(one), answer_command(one.key.run_id)));
 }
 
 }  // namespace pawl::cli
