@@ -72,7 +72,7 @@ int answer(Api& api, Call& call) {
   call.session = call.headers.session.value_or("own");
   static_cast<void>(api.answer_bytes(call));
   if (call.route.verb != Verb::kSave) return check(api.handle(call, kNow));
-  const auto saving = api.begin_save(call, kNow);
+  const auto saving = api.begin_save(call, static_cast<std::int64_t>(call.body.size()), kNow);
   if (!saving) return check(problem(saving.error()));
   if (const auto appended = (*saving)->append(call.body); !appended) return check(problem(appended.error()));
   return check(api.finish_save(call, **saving, kNow));
