@@ -122,7 +122,10 @@ std::vector<int> converse(Episodes& episodes, std::string_view bytes, std::size_
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Episodes& episodes = *(*Episodes::open(spec())).release();  // it outlives all that it uses
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  PAWL_CHECK(converse(episodes, bytes, std::max<std::size_t>(size, 1)) ==
-             converse(episodes, bytes, kSmallPiece));
+  const auto whole = converse(episodes, bytes, std::max<std::size_t>(size, 1));
+  const auto in_pieces = converse(episodes, bytes, kSmallPiece);
+  // What a step may log in its life is used up by earlier inputs: that is not taken back.
+  const bool used_up = std::ranges::find(in_pieces, 429) != in_pieces.end();
+  PAWL_CHECK(whole == in_pieces || used_up);
   return 0;
 }
