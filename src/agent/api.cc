@@ -122,16 +122,7 @@ Api::Handled Api::dispatch(const Call& call, WallTime now) {
 Result<Api::Session*> Api::session_of(const Call& call, WallTime now) {
   if (const auto known = sessions_.find(call.session); known != sessions_.end()) return &known->second;
   Session session{.word = call.session};
-  const auto number = episode_->begin_session(call.session, now);
-  if (number) {
-    session.number = *number;
-  } else if (number.error().kind == ErrorKind::kExhausted && !call.headers.session &&
-             !is_disk_full(number.error())) {
-    session.number =
-        kSessionsMax;  // one connection too many of a client that names no session: not its fault
-  } else {
-    return std::unexpected(number.error());
-  }
+  PAWL_TRY(session.number, episode_->begin_session(call.session, now));
   if (session.number > 1) {
     PAWL_TRY(session.resumed, episode_->has_kept());
   }

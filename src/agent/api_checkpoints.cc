@@ -221,6 +221,11 @@ Api::Handled Api::load(const Call& call, WallTime now) {
   if (const auto session = session_of(call, now)) tell_restart(**session, loaded.checkpoint, now);
   Answer out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
+  if (loaded.damaged > 0) {
+    out.headers += "Pawl-Damaged: " + std::to_string(loaded.damaged) + "\r\n";
+    if (hooks_.on_log)
+      hooks_.on_log("warning", damage_text(loaded.checkpoint.id, loaded.checkpoint.seq, loaded.damaged));
+  }
   return out;
 }
 

@@ -74,6 +74,8 @@ class BeastClient final : public Client {
                  .body = std::move(parser.get().body())};
     if (const auto told = parser.get().find("Pawl-Checkpoint"); told != parser.get().end())
       out.checkpoint = from_base64({told->value().data(), told->value().size()}).value_or("");
+    if (const auto told = parser.get().find("Pawl-Damaged"); told != parser.get().end())
+      out.damaged = digits({told->value().data(), told->value().size()}).value_or(0);
     return out;
   }
 

@@ -2,6 +2,7 @@
 // Not thread-safe. It waits as long as the server does.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +16,8 @@ namespace pawl::agent {
 struct Response {
   int status = 0;
   std::string body;
-  std::string checkpoint;  // of the header Pawl-Checkpoint, no base64 any more: JSON
+  std::string checkpoint;    // of the header Pawl-Checkpoint, no base64 any more: JSON
+  std::int64_t damaged = 0;  // of the header Pawl-Damaged
 };
 
 class Client {

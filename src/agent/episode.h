@@ -46,6 +46,8 @@ struct Loaded {
   std::string payload;
   std::int64_t damaged = 0;  // newer checkpoints of the id that could not be read: an event tells of them
 };
+// The same for a person, who has got checkpoint `seq` of `id` instead.
+std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t damaged);
 
 enum class StepKind { kPure, kEffect };  // an effect: paid, or seen outside of the workspace
 enum class OnLost { kReExecute, kAsk, kFail };
@@ -232,8 +234,9 @@ class Episode {
   virtual Status add_event(const std::string& event, const Json& details, WallTime now) = 0;
   virtual Result<Told> told_since(std::int64_t seq) = 0;
 
-  // How many processes of the agent have begun, this one with it: the same for the same word. When something
-  // was kept before this object was opened, its first new session is told as `resumed`.
+  // How many processes of the agent have begun, this one with it: the same for the same word, of the first
+  // kSessionsMax; a later one is counted anew each time. When something was kept before this object was
+  // opened, its first new session is told as `resumed`.
   virtual Result<std::int64_t> begin_session(const std::string& session, WallTime now) = 0;
   // Whether the next process finds anything to go on from: a checkpoint, a step, a child or a question.
   virtual Result<bool> has_kept() = 0;

@@ -1,4 +1,6 @@
 // Saving, loading and pruning checkpoints.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -60,6 +62,11 @@ std::string from_hex(std::string_view hex) {
 }
 
 }  // namespace
+
+std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t damaged) {
+  return fmt::format("{} newer checkpoint{} of {} can't be read: loaded the one of seq {}", damaged,
+                     damaged == 1 ? "" : "s", id, seq);
+}
 
 // One that is being received: in memory, until it is whole.
 class EpisodeStore::Receiving final : public Episode::Saving {

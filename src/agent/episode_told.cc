@@ -257,9 +257,8 @@ Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, Wal
     PAWL_TRY(const bool row, query.bind(session).next());
     if (row) return query.number(0);
   }
-  PAWL_OK(count("sessions", kSessionsMax, "sessions"));
-  PAWL_TRY(const std::int64_t number, total("sessions"));
-  {
+  PAWL_TRY(const std::int64_t number, add_total("sessions", 1));
+  if (number <= kSessionsMax) {
     PAWL_TRY(auto query, connection_->query("insert_session"));
     PAWL_OK(query.bind(session).bind(number).run());
   }

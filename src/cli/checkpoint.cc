@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/client.h"
+#include "agent/episode.h"
 #include "cli/context.h"
 #include "os/process.h"
 
@@ -54,17 +55,21 @@ Result<std::string> payload() {
   return out;
 }
 
-std::string query(const CheckpointOptions& options) {
-  if (!options.id.empty()) return "?id=" + agent::percent_encoded(options.id);
-  return "?prefix=" + agent::percent_encoded(options.prefix);
+std::string query_of_id(const CheckpointOptions& options) {
+  return "?id=" + agent::percent_encoded(options.id);
+}
+
+std::string query_of_many(const CheckpointOptions& options) {
+  return options.id.empty() ? "?prefix=" + agent::percent_encoded(options.prefix) : query_of_id(options);
 }
 
 Status save(const CheckpointOptions& options) {
   PAWL_TRY(const auto client, connect());
   PAWL_TRY(std::string bytes, payload());
-  PAWL_TRY(const auto saved, client->ask_for_success(
-                                 "PUT", fmt::format("/v1/checkpoint{}&keep={}", query(options), options.keep),
-                                 std::move(bytes)));
+  PAWL_TRY(const auto saved,
+           client->ask_for_success(
+               "PUT", fmt::format("/v1/checkpoint{}&keep={}", query_of_id(options), options.keep),
+               std::move(bytes)));
   PAWL_TRY(Json json, parse_json(saved.body));
   constexpr int kNotKept = 202;
   const bool kept = saved.status != kNotKept;
@@ -83,8 +88,15 @@ Status save(const CheckpointOptions& options) {
 
 Result<agent::Response> loaded(const CheckpointOptions& options) {
   PAWL_TRY(const auto client, connect());
-  return client->ask_for_success("GET", "/v1/checkpoint" + query(options) +
-                                            (options.seq > 0 ? fmt::format("&seq={}", options.seq) : ""));
+  PAWL_TRY(auto response,
+           client->ask_for_success("GET", "/v1/checkpoint" + query_of_id(options) +
+                                              (options.seq > 0 ? fmt::format("&seq={}", options.seq) : "")));
+  if (response.damaged > 0) {
+    const Json checkpoint = Json::parse(response.checkpoint, nullptr, false);
+    const std::int64_t seq = checkpoint.is_object() ? integer_in(checkpoint, "seq") : 0;
+    fmt::print(stderr, "pawl: {}\n", agent::damage_text(printable(options.id), seq, response.damaged));
+  }
+  return response;
 }
 
 Status load(const CheckpointOptions& options) {
@@ -120,8 +132,8 @@ Status list(const CheckpointOptions& options) {
   PAWL_TRY(const auto client, connect());
   std::string before;
   for (bool more = true; more;) {
-    PAWL_TRY(const auto response,
-             client->ask_for_success("GET", "/v1/checkpoints" + query(options) + "&limit=1000" + before));
+    PAWL_TRY(const auto response, client->ask_for_success("GET", "/v1/checkpoints" + query_of_many(options) +
+                                                                     "&limit=1000" + before));
     const Json json = Json::parse(response.body, nullptr, false);
     if (!json.is_object() || !json.contains("checkpoints"))
       return fail(ErrorKind::kCorrupt, "the server's answer is no list of checkpoints");
@@ -141,7 +153,8 @@ Status prune(const CheckpointOptions& options) {
   if (options.id.empty() && options.prefix.empty())
     return fail(ErrorKind::kInvalid, "name an ID, or all that begin with --prefix");
   PAWL_TRY(const auto client, connect());
-  PAWL_TRY(const auto response, client->ask_for_success("DELETE", "/v1/checkpoints" + query(options)));
+  PAWL_TRY(const auto response,
+           client->ask_for_success("DELETE", "/v1/checkpoints" + query_of_many(options)));
   PAWL_TRY(const Json json, parse_json(response.body));
   if (options.json)
     print_json(json);

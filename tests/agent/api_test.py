@@ -200,8 +200,12 @@ class Contract(AgentdTest):
                         self.refuses(method, target, {**body, key: WRONG[kind]}, key)
                     if "enum" in below:
                         self.refuses(method, target, {**body, key: "no such"}, key)
+                    if "maxLength" in below:
+                        longest = "x" * below["maxLength"]
+                        self.assertNotEqual(self.one(method.upper(), target, {**body, key: longest}).status, 400, key)
+                        self.refuses(method, target, {**body, key: longest + "x"}, key)
                     if kind == "integer":
-                        for bad in (-1, 1.5, 2**63, True, None):
+                        for bad in (-1, 1.5, 2**53 + 1, 2**63, True, None):
                             self.refuses(method, target, {**body, key: bad}, key)
                 for bad in (b"", b"[]", b"{", b"NaN", b'{"\xff":1}', b"{}{}"):
                     if bad or operation["requestBody"].get("required"):

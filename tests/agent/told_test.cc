@@ -203,11 +203,15 @@ TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
   EXPECT_EQ(*(*Episode::open(folder_ / "other.db", Episode::Access::kReadOnly))->has_kept(), true);
 }
 
-TEST_F(ToldTest, SessionsAreBounded) {
+// `pawl agentd` serves an episode for years: a bound on processes must not end it.
+TEST_F(ToldTest, RowsOfSessionsAreBoundedAndSessionsAreNot) {
   sql("UPDATE totals SET value = 9999 WHERE name = 'sessions'");
   EXPECT_EQ(episode_->begin_session("s1", kNow), 10'000);
-  EXPECT_EQ(episode_->begin_session("s2", kNow).error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(episode_->begin_session("s2", kNow), 10'001);
   EXPECT_EQ(episode_->begin_session("s1", kNow), 10'000);
+  EXPECT_EQ(episode_->begin_session("s2", kNow), 10'002);
+  reopen();
+  EXPECT_EQ(episode_->begin_session("s3", kNow), 10'003);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Agents in runs as a person sees them: what they keep, spend and ask."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import unittest
 
 from pawl_runs import WithRun
@@ -144,6 +146,32 @@ echo done >>file
         self.assertEqual([path.name for path in kept], ["fix.1.db"], "what failed is kept")
         self.pawl("gc", "--older-than", "0s")
         self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [])
+
+    def test_a_damaged_checkpoint_is_told_where_a_person_looks(self):
+        self.make("""\
+if [ "$state" = fresh ]; then keep good; keep bad; sleep 100; fi
+pawl checkpoint load main-0; echo done >>file
+""")
+        process = self.start("run", "plan.yaml")
+        kept = self.root / "source/.pawl/agents"
+        self.wait_until(lambda: [seq for path in kept.rglob("*.db") for seq in self.kept(path)] == [1, 2], "both are kept")
+        self.kill_all(process)
+        (path,) = kept.rglob("*.db")
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE checkpoints SET size = size + 1 WHERE seq = 2")
+        self.pawl("resume", "last")
+        self.assertIn(("checkpoint_damaged", 2), [(event, details.get("seq")) for event, details in self.events()])
+        told = "1 newer checkpoint of main-0 can't be read: loaded the one of seq 1"
+        self.assertIn(f"[warning] {told}\n", self.log())
+        self.assertIn(f"pawl: {told}\n", self.log())
+
+    @staticmethod
+    def kept(path):
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            try:
+                return [row[0] for row in database.execute("SELECT seq FROM checkpoints ORDER BY seq")]
+            except sqlite3.OperationalError:
+                return []  # it is being made
 
     def test_the_cap_of_a_run_stops_and_a_raised_one_goes_on(self):
         self.make("""\

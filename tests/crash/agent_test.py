@@ -2,15 +2,18 @@
 """An agent of 50 steps with a paid call in each, killed with -9 at random moments and at its socket calls.
 
 The calls are paid in this very process, outside of every sandbox, which counts them. Only public surfaces: the socket, the plan, the ledger.
-PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_EVERY=N after every Nth of the agent's socket calls (default 15), PAWL_CRASH_SEED.
+PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_EVERY=N at every Nth of the agent's socket calls (default 15: another
+victim each time; 1: every victim at every call), PAWL_CRASH_SEED.
 """
 
 import http.server
+import itertools
 import json
 import os
 import pathlib
 import random
 import signal
+import sys
 import threading
 import time
 import unittest
@@ -22,6 +25,8 @@ EVERY = int(os.environ.get("PAWL_CRASH_EVERY", "15"))
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
 STEPS = 50
 CALLS = 1 + 4 * STEPS  # a load, then begin, complete, usage and save of each step
+HOW = ("agent", "unread", "supervisor", "executor", "all")  # who dies at a call; unread: the agent, before it reads the answer
+ELAPSED_LOST_MS = 200  # at most, of a supervisor that is killed: it notes the time every 100 ms
 LOSSES_MAX = 2  # of one run: the third execution of a step is its last
 
 PLAN = """\
@@ -34,14 +39,14 @@ tiers:
   - phases:
       - id: work
         goal: "fifty steps"
-        agent: {{run: [/usr/bin/python3, /plan/agent.py, "{port}", "{die_at}"], network: scoped, egress: ["127.0.0.1:{port}"]}}
+        agent: {{run: [/usr/bin/python3, /plan/agent.py, "{port}", "{die_at}", "{how}"], network: scoped, egress: ["127.0.0.1:{port}"]}}
         gates: [check]
 """
 
 AGENT = '''\
 import http.client, json, os, pathlib, signal, socket, sys, uuid
 
-port, die_at = int(sys.argv[1]), int(sys.argv[2])
+port, die_at, how = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 calls = 0
 session = uuid.uuid4().hex
 
@@ -58,19 +63,23 @@ api = Unix("pawl")
 def call(method, path, body=None, headers={}):
     global calls
     data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+    calls += 1
+    dies = calls == die_at and context["session"] == 1  # once: the next process is another session
     api.request(method, path, data, {"Pawl-Session": session, **headers})
+    if dies and how == "unread":
+        os.kill(os.getpid(), signal.SIGKILL)
     answer = api.getresponse()
     text = answer.read()
-    calls += 1
-    # Once: the next process is another session.
-    if calls == die_at and context["session"] == 1:
+    if dies and how == "agent":
         os.kill(os.getpid(), signal.SIGKILL)
+    if dies:
+        post("/kill/" + how)
     return answer, text
 
 
-def pay(key):
+def post(path):
     server = http.client.HTTPConnection("127.0.0.1", port)
-    server.request("POST", "/pay/" + key)
+    server.request("POST", path)
     return json.loads(server.getresponse().read())
 
 
@@ -78,17 +87,18 @@ context = {"session": 0}
 context = json.loads(call("GET", "/v1/context")[1])
 calls = 0
 answer, text = call("GET", "/v1/checkpoint?id=main-0")
-state = json.loads(text) if answer.status == 200 else {"messages": [], "step": 0, "tokens": 0}
+state = json.loads(text) if answer.status == 200 else {"messages": [], "step": 0, "tokens": 0, "elapsed": []}
 while state["step"] < %d:
     key = "call-%%d" %% state["step"]
     begun = json.loads(call("POST", "/v1/steps/begin", {"key": key, "kind": "effect", "args_hash": key, "on_lost": "re_execute"})[1])
     if begun["answer"] == "run":
-        result = pay(key)
+        result = post("/pay/" + key)
         call("POST", "/v1/steps/complete", {"key": key, "result": result})
     else:
         result = begun["result"]
-    call("POST", "/v1/usage", {"id": key, "model": "small", "input_tokens": 10, "output_tokens": 1, "usd": "0.01"})
-    state = {"messages": state["messages"] + [result["message"]], "step": state["step"] + 1, "tokens": state["tokens"] + 11}
+    told = json.loads(call("POST", "/v1/usage", {"id": key, "model": "small", "input_tokens": 10, "output_tokens": 1, "usd": "0.01"})[1])
+    state = {"messages": state["messages"] + [result["message"]], "step": state["step"] + 1, "tokens": state["tokens"] + 11,
+             "elapsed": state["elapsed"] + [told["spent"]["milliseconds"]]}
     call("PUT", "/v1/checkpoint?id=main-0", json.dumps(state).encode())
 state["spent"] = json.loads(call("GET", "/v1/context")[1])["spent"]
 pathlib.Path("result.json").write_text(json.dumps(state))
@@ -100,9 +110,12 @@ class Till(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        key = self.path.rpartition("/")[2]
-        with self.server.lock:
-            self.server.paid.append(key)
+        what, key = self.path.split("/")[1:]
+        if what == "kill":
+            self.server.kill(key)
+        else:
+            with self.server.lock:
+                self.server.paid.append(key)
         body = json.dumps({"message": f"answer to {key}"}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -113,10 +126,16 @@ class Till(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class TillServer(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # of an agent that is dead
+            super().handle_error(request, client_address)
+
+
 class Agent(PawlTest):
     def setUp(self):
         super().setUp()
-        self.till = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Till)
+        self.till = TillServer(("127.0.0.1", 0), Till)
         self.till.lock, self.till.paid = threading.Lock(), []
         threading.Thread(target=self.till.serve_forever, daemon=True).start()
         self.addCleanup(lambda: (self.till.shutdown(), self.till.server_close()))
@@ -124,11 +143,12 @@ class Agent(PawlTest):
         self.write("agent.py", AGENT)
         self.folder = self.root / ".pawl"
 
-    def begin(self, die_at=0):
+    def begin(self, die_at=0, how="agent"):
         self.till.paid.clear()
-        self.write("plan.yaml", PLAN.format(port=self.till.server_address[1], die_at=die_at))
+        self.write("plan.yaml", PLAN.format(port=self.till.server_address[1], die_at=die_at, how=how))
         before = self.runs()
         process = self.start("run", "plan.yaml", "--dir", self.folder)
+        self.till.kill = lambda who: self.kill(who, process)
         self.wait_until(lambda: len(self.runs()) > len(before), "the run is there")
         return process, self.runs()[-1]
 
@@ -173,7 +193,10 @@ class Agent(PawlTest):
         self.assertEqual(self.state(run_id), "COMPLETE", self.pawl("inspect", run_id, "--dir", self.folder).stdout)
         log = self.pawl("logs", run_id, "work", "--dir", self.folder).stdout
         result = json.loads([line for line in log.splitlines() if line.startswith("RESULT ")][-1][7:])
-        result["spent"].pop("milliseconds")
+        elapsed = result.pop("elapsed") + [result["spent"].pop("milliseconds")]
+        self.assertEqual(len(elapsed), STEPS + 1)
+        for before, after in itertools.pairwise(elapsed):
+            self.assertGreaterEqual(after, before - ELAPSED_LOST_MS, "the time of a process before does not count")
         self.assertEqual(result, undisturbed)
         chain = self.ledger(run_id)
         # Killed before it had kept anything it has nothing to go on from, and its attempt is over; else the attempt went on.
@@ -205,7 +228,7 @@ class Agent(PawlTest):
         log = self.pawl("logs", run_id, "work", "--dir", self.folder).stdout
         result = json.loads([line for line in log.splitlines() if line.startswith("RESULT ")][-1][7:])
         self.assertEqual((result["step"], result["tokens"], len(result["messages"])), (STEPS, 11 * STEPS, STEPS))
-        self.assertGreater(result["spent"].pop("milliseconds"), 0)
+        self.assertGreater(result["spent"].pop("milliseconds"), result.pop("elapsed")[0])
         self.assertEqual(result["spent"], {"usd": "0.5", "tokens": 11 * STEPS})
         self.assertEqual(self.check(run_id, result), 0)
         return result, time.monotonic() - started
@@ -234,14 +257,15 @@ class Agent(PawlTest):
 
     def test_killed_at_its_socket_calls(self):
         wanted, _ = self.undisturbed()
-        points = range(2, CALLS + 1, EVERY)  # after the first one there is nothing yet to go on from
-        for die_at in points:
-            with self.subTest(call=die_at):
-                process, run_id = self.begin(die_at)
+        calls = range(3, CALLS + 1, EVERY)  # before the third one there may be nothing yet to go on from
+        points = [(call, how) for i, call in enumerate(calls) for how in (HOW if EVERY == 1 else [HOW[i % len(HOW)]])]
+        for die_at, how in points:
+            with self.subTest(call=die_at, how=how):
+                process, run_id = self.begin(die_at, how)
                 self.finish(run_id, process)
                 self.check(run_id, wanted)
                 self.assertEqual(len([r for r in self.ledger(run_id) if r["type"] == "resume"]), 1, "it died")
-        print(f"died after {len(points)} of {CALLS} calls")
+        print(f"{len(points)} deaths at {len(calls)} of {CALLS} calls")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,7 @@ class History {
     for (auto& phase : run.phases) phase.run_id = run.run.run_id;
     if (!store_.create_run(run, now)) return false;
     run_id_ = run.run.run_id;
+    reopened_if_found_ = false;
     for (auto& executor : executors_) executor.real.reset();  // they are of one run
     store_.forget_phases();
     sandboxes_.of_run(run_id_);
@@ -183,6 +184,7 @@ class History {
     world_.clock.reboot();
     world_.clock.advance_ms(world_.dice.below(2 * kLeaseMs));
     store_.touch(phase_ids_);
+    if (std::exchange(reopened_if_found_, false)) reopened_ = phase_ids_;
     check();
   }
 
@@ -353,7 +355,10 @@ class History {
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
                    : what == 2 ? store_.operator_cancel(run_id_, phase, who, now)
                                : approve(who);
-    if (!changed) return;
+    if (!changed) {
+      reopened_if_found_ = true;
+      return;
+    }
     reopened_ = *changed;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
     check();
@@ -458,6 +463,7 @@ class History {
   std::pair<std::string, std::string> forked_;  // the run that this one is a fork of, and its rows
   std::int64_t events_max_ = kEventsMax;
   std::vector<std::string> phase_ids_, reopened_;  // reopened_: perhaps, by an operator, since the last check
+  bool reopened_if_found_ = false;  // by a command that said that it failed: its commit, which was not synced
   Bounds bounds_;
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;

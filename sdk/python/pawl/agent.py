@@ -174,7 +174,7 @@ class Agent:
         return Budget.of(json.loads(answer.body))
 
     def heartbeat(self, note: Optional[str] = None) -> Budget:
-        """A sign of life, with a word of at most 200 characters for `pawl inspect`."""
+        """A sign of life, with a word of at most 200 characters for `pawl logs`."""
         told = {} if note is None else {"note": note}
         return Budget.of(json.loads(self._transport.call("POST", "/v1/heartbeat", body=json_bytes(told, "the note")).body))
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
-from typing import Any, Callable, Dict, Iterator, Optional, TypeVar, cast
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, TypeVar, cast
 
 from .canonical import digest, json_bytes
 from .errors import Conflict, PawlError, StepLost, determinism
@@ -21,11 +21,18 @@ T = TypeVar("T")
 _ERROR_BYTES_MAX = 8192  # of steps/fail
 
 
+class _Ran(NamedTuple):
+    execution: int
+    result: Any
+
+
 class Journal:
     def __init__(self, transport: Transport, scopes: Scopes, questions: Questions) -> None:
         self._transport = transport
         self._scopes = scopes
         self._questions = questions
+        # What has run and was not kept. Asked for again, it is kept if it can be, and not run a second time.
+        self._ran: Dict[str, _Ran] = {}
 
     def decorated(self, fn: F, kind: str, on_lost: Optional[str], key: Optional[str], wait: Optional[float]) -> F:
         if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
@@ -42,8 +49,11 @@ class Journal:
                 return self._run(self._scopes.current().child + key, args_hash, kind, on_lost, wait,
                                  lambda: fn(*args, **kwargs))
             counted = self._scopes.step_key(str(name), args_hash)
-            return self._run(counted, args_hash, kind, on_lost, wait, lambda: fn(*args, **kwargs),
-                             lambda: self._scopes.step_failed(str(name), args_hash, counted))
+            try:
+                return self._run(counted, args_hash, kind, on_lost, wait, lambda: fn(*args, **kwargs))
+            except Exception:
+                self._scopes.step_failed(str(name), args_hash, counted)
+                raise
 
         return cast(F, step)
 
@@ -63,22 +73,28 @@ class Journal:
                 return
 
     def _run(self, key: str, args_hash: str, kind: str, on_lost: Optional[str], wait: Optional[float],
-             call: Callable[[], Any], on_failed: Callable[[], None] = lambda: None) -> Any:
+             call: Callable[[], Any]) -> Any:
         begun = self._begin(key, args_hash, kind, on_lost, wait)
         if begun["answer"] == "done":
+            self._ran.pop(key, None)
             return begun["result"]
+        ran = self._ran.get(key)
+        if ran is None or ran.execution != begun["execution"]:
+            ran = self._ran[key] = _Ran(begun["execution"], self._call(key, begun["execution"], call))
+        # A result that can't be kept leaves the step begun: that it did not happen would be a lie.
+        kept = json_bytes(ran.result, f"the result of {key}")
+        self._post("complete", b'{"key":' + json_bytes(key, "the key") + b',"result":' + kept + b"}")
+        del self._ran[key]
+        return json.loads(kept)  # the same thing as in the next process
+
+    def _call(self, key: str, execution: int, call: Callable[[], Any]) -> Any:
         try:
-            with self._scopes.step(key, begun["execution"]):
-                result = call()
+            with self._scopes.step(key, execution):
+                return call()
         except Exception as error:  # what is no Exception (SystemExit, ^C) says nothing on what happened: it is lost
             with contextlib.suppress(PawlError):  # not told: it is lost then, and what went wrong in it is raised still
                 self._fail(key, f"{type(error).__name__}: {error}")
-                on_failed()
             raise
-        # A result that can't be kept leaves the step begun: that it did not happen would be a lie.
-        kept = json_bytes(result, f"the result of {key}")
-        self._post("complete", b'{"key":' + json_bytes(key, "the key") + b',"result":' + kept + b"}")
-        return json.loads(kept)  # the same thing as in the next process
 
     def _begin(self, key: str, args_hash: str, kind: str, on_lost: Optional[str], wait: Optional[float]) -> Dict[str, Any]:
         asked = {"key": key, "kind": kind, "args_hash": args_hash}

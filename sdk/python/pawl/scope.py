@@ -51,7 +51,7 @@ class Scopes(Forked):
         return number
 
     def step_key(self, name: str, args_hash: str) -> str:
-        """The next key of the name; or that of a call with the same arguments that has failed: this is its next try."""
+        """The next key of the name; or that of a call with the same arguments that has raised: this is its next try."""
         scope = self.current()
         with self._lock:
             failed = scope.failed.get((name, args_hash))

@@ -8,6 +8,7 @@ import signal
 import time
 import unittest
 from typing import Any, Dict, List, Tuple
+from unittest import mock
 
 import pawl
 from tests.agentd import AgentdTest
@@ -100,11 +101,61 @@ inner(6)
             agent.run_step("k", object)
         self.assertEqual(next(agent.steps()).state, "begun")
 
+    def test_what_has_run_and_was_not_kept_does_not_run_again(self) -> None:
+        agent = self.connect()
+        paid: List[str] = []
+
+        @agent.step()
+        def pay(result: str) -> str:
+            paid.append(result[:5])
+            return result if result != "wrong" else result + "\ud800"
+
+        large = "x" * (2 << 20)
+        for result, error in ((large, pawl.TooLarge), ("wrong", TypeError)):
+            for _ in range(3):
+                self.assertRaises(error, pay, result)
+        self.assertEqual(paid, ["xxxxx", "wrong"])
+        self.assertEqual([(step.state, step.executions) for step in agent.steps()], [("begun", 1)] * 2)
+        self.assertEqual(pay("right"), "right")
+
+    def test_a_result_that_could_not_be_told_is_told_by_the_next_call(self) -> None:
+        agent = self.connect()
+        paid: List[int] = []
+
+        def pay() -> int:
+            paid.append(1)
+            return len(paid)
+
+        tell = agent._journal._post
+
+        def unheard(verb: str, body: bytes) -> bytes:
+            if verb == "complete":
+                raise pawl.Unavailable("gone")
+            return tell(verb, body)
+
+        with mock.patch.object(agent._journal, "_post", unheard):
+            self.assertRaises(pawl.Unavailable, agent.run_step, "k", pay)
+        self.assertEqual(agent.run_step("k", pay), 1)
+        self.assertEqual(paid, [1])
+        self.assertEqual(next(agent.steps()).state, "done")
+
     def test_many_steps_are_listed_over_pages(self) -> None:
         agent = self.connect()
         for number in range(1100):
             agent.run_step(f"{number:04}", lambda: None, kind="pure")
         self.assertEqual([step.key for step in agent.steps()], [f"{number:04}" for number in range(1100)])
+
+
+PAWL_AGAIN = PAID + """
+@agent.step(**eval(sys.argv[1]))
+def pay():
+    told("paid again")
+for _ in range(2):
+    try:
+        pay()
+    except pawl.Waiting:
+        told("asked")
+"""
 
 
 class Lost(Told):
@@ -132,6 +183,11 @@ except pawl.StepLost as lost:
 
     def test_an_effect_may_run_again_when_the_program_says_so(self) -> None:
         self.assertEqual(self.lose("dict(on_lost='re_execute')"), "paid now\n")
+
+    def test_a_step_that_waits_for_a_person_is_the_same_one_when_it_is_called_again(self) -> None:
+        self.run_program(self.PROGRAM, "die", "dict(wait=0)", expect=9)
+        self.run_program(PAWL_AGAIN, "dict(wait=0)")
+        self.assertEqual(self.told(), ["paid", "asked", "asked"])
 
     def test_fail(self) -> None:
         self.assertEqual(self.lose("dict(on_lost='fail')"), "lost pay:0\n")

@@ -7,7 +7,8 @@ export function canonicalJson(value: unknown): string {
   return textOf(value, "arguments", (keys) => keys.sort());
 }
 
-// What is kept of a result: the same is refused, and members keep their order. `what` is named when it is refused.
+// What is kept of a result or a state: the same is refused, and members keep their order. `what` is named when it is
+// refused.
 export function plainJson(value: unknown, what: string): string {
   return textOf(value, what, (keys) => keys);
 }
@@ -36,6 +37,7 @@ function write(value: unknown, where: string, order: Order): string | undefined 
     case "undefined":
       return undefined;
     case "string":
+      return value.isWellFormed() ? JSON.stringify(value) : refuse(where, "half of a character (a lone surrogate)");
     case "boolean":
       return JSON.stringify(value);
     case "number":
@@ -54,7 +56,7 @@ function writeObject(value: object, where: string, order: Order): string | undef
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return refuse(where, `a ${value.constructor.name}`);
   const members = order(Object.keys(value)).flatMap((key) => {
     const text = write((value as Record<string, unknown>)[key], `${where}.${key}`, order);
-    return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
+    return text === undefined ? [] : [`${write(key, `${where}, in a name,`, order)}:${text}`];
   });
   return `{${members.join(",")}}`;
 }

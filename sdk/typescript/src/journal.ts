@@ -21,6 +21,7 @@ export interface StepOptions {
 
 interface Begun {
   answer: "run" | "done" | "lost";
+  execution?: number;
   result?: Json;
   on_lost?: "ask" | "fail";
   question?: string;
@@ -28,6 +29,9 @@ interface Begun {
 
 // By episode and key, whatever connection asked: Pawl takes what one process begins for one run.
 const running = new Map<string, { hash: string; result: Promise<unknown> }>();
+
+// What has run and was not kept. Asked for again, it is kept if it can be, and not run a second time.
+const ran = new Map<string, { execution: number | undefined; result: unknown }>();
 
 export class Journal {
   private readonly connection: Connection;
@@ -45,29 +49,42 @@ export class Journal {
       if (twin.hash !== hash) return Promise.reject(new DeterminismError(key, twin.hash, hash));
       return twin.result as Promise<T>;
     }
-    const result = this.journaled(key, options, hash, run).finally(() => running.delete(name));
+    const result = this.journaled(name, key, options, hash, run).finally(() => running.delete(name));
     running.set(name, { hash, result });
     return result;
   }
 
-  private async journaled<T>(key: string, options: StepOptions, hash: string, run: () => Promise<T> | T): Promise<T> {
+  private async journaled<T>(
+    name: string, key: string, options: StepOptions, hash: string, run: () => Promise<T> | T,
+  ): Promise<T> {
     const begun = await this.begin(key, options, hash);
-    if (begun.answer === "done") return begun.result as T;
-    let result: T;
-    try {
-      result = await runInside({ episode: this.connection.episode, what: "step", name: key }, run);
-    } catch (error) {
-      await this.fail(key, error);
-      throw error;
+    if (begun.answer === "done") {
+      ran.delete(name);
+      return begun.result as T;
+    }
+    let known = ran.get(name);
+    if (known === undefined || known.execution !== begun.execution) {
+      known = { execution: begun.execution, result: await this.run(key, run) };
+      ran.set(name, known);
     }
     // The first run gives what the next process will read: JSON, not an object with more to it. A result that JSON can't
     // tell leaves the step begun: that it did not happen would be a lie.
-    const text = plainJson(result, `the result of ${key}`);
+    const text = plainJson(known.result, `the result of ${key}`);
     await this.connection.ask({
       method: "POST", path: "/v1/steps/complete", body: `{"key":${JSON.stringify(key)},"result":${text}}`,
       headers: JSON_BODY,
     });
+    ran.delete(name);
     return JSON.parse(text) as T;
+  }
+
+  private async run<T>(key: string, run: () => Promise<T> | T): Promise<T> {
+    try {
+      return await runInside({ episode: this.connection.episode, what: "step", name: key }, run);
+    } catch (error) {
+      await this.fail(key, error);
+      throw error;
+    }
   }
 
   // Not told, the step is lost; what went wrong in it is thrown on still.

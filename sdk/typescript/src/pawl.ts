@@ -1,6 +1,7 @@
 // One episode, seen by its agent.
 import { randomBytes } from "node:crypto";
 
+import { plainJson } from "./canonical.js";
 import { Children, runChild, type ChildRun } from "./children.js";
 import { Connection, JSON_BODY } from "./connection.js";
 import { NotFoundError, UnavailableError } from "./errors.js";
@@ -60,13 +61,17 @@ export class Pawl {
 
   // --- checkpoints
 
-  // Bytes and strings are saved as they are, everything else as JSON.
+  // Bytes and strings are saved as they are, everything else as JSON; TypeError for what JSON can't tell.
   async save(id: string, payload: Uint8Array | string | Json | object, options: SaveOptions = {}): Promise<Checkpoint> {
     const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
-    if (options.metadata !== undefined) headers["Pawl-Metadata"] = Buffer.from(JSON.stringify(options.metadata)).toString("base64");
+    if (options.metadata !== undefined) {
+      headers["Pawl-Metadata"] = Buffer.from(plainJson(options.metadata, `the metadata of ${id}`)).toString("base64");
+    }
     if (options.spent !== undefined) headers["Pawl-Spent"] = JSON.stringify(options.spent);
     const keep = options.keep === undefined ? "" : `&keep=${options.keep}`;
-    const body = typeof payload === "string" || payload instanceof Uint8Array ? payload : JSON.stringify(payload);
+    // Nothing, saved as null, would be what the next process goes on from.
+    if (payload === undefined) throw new TypeError(`the payload of ${id} is undefined: save what to go on from, or null`);
+    const body = typeof payload === "string" || payload instanceof Uint8Array ? payload : plainJson(payload, `the payload of ${id}`);
     const path = `/v1/checkpoint?id=${encodeURIComponent(id)}${keep}`;
     return fromWire(await this.connection.json<object>({ method: "PUT", path, headers, body }));
   }

@@ -90,6 +90,16 @@ test("mistakes are errors of their kind, with what the server says", async () =>
   expect(await pawl.load("coder-0")).toBeUndefined();
 });
 
+test("a state that JSON can't tell is refused, and does not push out a good one", async () => {
+  const pawl = freshPawl();
+  await pawl.save("coder-0", { good: true });
+  for (const bad of [{ t: NaN }, { m: new Map([["a", 1]]) }, undefined, () => 1, { v: 10n }, { cut: "\ud83d" }]) {
+    await expect(pawl.save("coder-0", bad as object)).rejects.toThrow(/^the payload of coder-0/);
+  }
+  await expect(pawl.save("coder-0", "x", { metadata: { score: NaN } })).rejects.toThrow(/^the metadata of coder-0.score is NaN/);
+  expect((await pawl.load("coder-0"))?.json()).toEqual({ good: true });
+});
+
 test("64 MiB are saved, one byte more is too large", async () => {
   const pawl = freshPawl();
   const bytes = Buffer.alloc((64 << 20) + 1, "abc");

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { argsHash, canonicalJson, connect, DeterminismError, StepLostError, UnansweredError } from "@pawl/sdk";
+import {
+  argsHash, canonicalJson, connect, DeterminismError, StepLostError, TooLargeError, UnansweredError, UnavailableError,
+} from "@pawl/sdk";
 import { expect, test } from "vitest";
 
 import { answer, envOf, freshEpisode, freshPawl, startAgent, startAgentd, until } from "./support.js";
@@ -42,13 +44,42 @@ test("a step that throws is recorded as failed, and may run again", async () => 
 test("a result that JSON can't tell leaves the step begun: that it did not happen would be a lie", async () => {
   const cycle: unknown[] = [];
   cycle.push(cycle);
-  for (const bad of [{ id: 10n }, cycle, new Map([[1, 2]]), { v: NaN }, () => 1]) {
+  for (const bad of [{ id: 10n }, cycle, new Map([[1, 2]]), { v: NaN }, () => 1, "cut \ud83d", { "\ud83d": 1 }]) {
     const episode = freshEpisode();
     let paid = 0;
     const run = () => connect(episode).step("pay", {}, {}, () => (paid++, bad as unknown));
     await expect(run()).rejects.toThrow(/^the result of pay/);
+    await expect(run()).rejects.toThrow(/^the result of pay/);
     expect((await connect(episode).steps()).steps).toMatchObject([{ key: "pay", state: "begun", executions: 1 }]);
     expect(paid).toBe(1);
+  }
+});
+
+test("what has run and was too large to keep does not run again", async () => {
+  const pawl = freshPawl();
+  let paid = 0;
+  const run = () => pawl.step("pay", {}, {}, () => (paid++, "x".repeat(2 << 20)));
+  for (let i = 0; i < 3; i++) await expect(run()).rejects.toBeInstanceOf(TooLargeError);
+  expect(paid).toBe(1);
+});
+
+test("a result that could not be told is told by the next call", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pawl-step-"));
+  let agentd = await startAgentd(folder);
+  try {
+    const pawl = connect({ socket: agentd.socket });
+    let paid = 0;
+    const run = () => pawl.step("pay", {}, {}, async () => {
+      await agentd.kill();
+      return ++paid;
+    });
+    await expect(run()).rejects.toBeInstanceOf(UnavailableError);
+    agentd = await startAgentd(folder);
+    expect(await run()).toBe(1);
+    expect((await pawl.steps()).steps).toMatchObject([{ state: "done", executions: 1, result: 1 }]);
+    await agentd.kill();
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 
