@@ -3,6 +3,7 @@
 
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/terminal.h"
 #include "executor/start_run.h"
 #include "ledger/attestation.h"
 #include "os/file.h"
@@ -88,10 +89,7 @@ Status attest(const AttestOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto made, attest(state, run_id));
-  if (options.output.empty()) {
-    std::fwrite(made.envelope.data(), 1, made.envelope.size(), stdout);
-    return {};
-  }
+  if (options.output.empty()) return print_out(made.envelope);
   PAWL_OK(os::write_durably("attest", options.output, made.envelope));
   print_written(options, run_id, made);
   return {};

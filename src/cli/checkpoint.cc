@@ -9,6 +9,7 @@
 #include "agent/client.h"
 #include "agent/episode.h"
 #include "cli/context.h"
+#include "cli/terminal.h"
 #include "os/process.h"
 
 namespace pawl::cli {
@@ -101,10 +102,7 @@ Result<agent::Response> loaded(const CheckpointOptions& options) {
 
 Status load(const CheckpointOptions& options) {
   PAWL_TRY(const auto response, loaded(options));
-  if (std::fwrite(response.body.data(), 1, response.body.size(), stdout) != response.body.size() ||
-      std::fflush(stdout) != 0)
-    return fail(ErrorKind::kUnavailable, "standard output can't be written");
-  return {};
+  return print_out(response.body);
 }
 
 void print(const Json& checkpoint) {
@@ -192,25 +190,25 @@ void add_writing(const Command& group, const Options& options) {
 }
 
 void add_reading(const Command& group, const Options& options) {
-  const auto add = [&](const char* name, const char* what, const char* example,
+  const auto add = [&](const char* name, const char* what, const char* example, bool json,
                        Status (*run)(const CheckpointOptions&)) {
     const Command command = group.add(name, what);
     command.required("ID", options->id, "Its id");
     command.option("--seq", options->seq, "That one, not the newest", {.least = 1});
-    add_json_option(command, options->json);
+    if (json) add_json_option(command, options->json);
     command.footer(std::string("Exit code 1 when there is none.\n\nExample:\n  ") + example);
     command.on_run([=] { return ended(run(*options)); });
   };
   add("load", "Print the newest one that is whole",
-      "pawl checkpoint load main-0 >state.json || echo fresh start", load);
-  add("show", "Print what is known of one, without what it holds", "pawl checkpoint show main-0", show);
+      "pawl checkpoint load main-0 >state.json || echo fresh start", false, load);
+  add("show", "Print what is known of one, without what it holds", "pawl checkpoint show main-0", true, show);
 
   const Command listing = group.add("list", "List them, newest first");
   listing.option("--prefix", options->prefix, "Only ids that begin with this");
   add_json_option(listing, options->json);
   listing.footer(
-      "Columns: seq, bytes, when, id, and what is another now than when it was saved.\n\nExample:\n  pawl "
-      "checkpoint list");
+      "Columns: seq, bytes, when, id, and what is another now than when it was saved. With --json a line of "
+      "JSON each.\n\nExample:\n  pawl checkpoint list");
   listing.on_run([=] { return ended(list(*options)); });
 }
 
@@ -219,6 +217,7 @@ void add_reading(const Command& group, const Options& options) {
 void add_checkpoint(const Command& program) {
   const Command group =
       program.add_group("checkpoint", "Keep and find an agent's state (for agents: docs/agents.md)");
+  group.footer("Example:\n  pawl checkpoint save main-0 <state.json\n  pawl checkpoint load main-0 >state.json");
   const auto options = std::make_shared<CheckpointOptions>();
   add_writing(group, options);
   add_reading(group, options);

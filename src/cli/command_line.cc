@@ -1,10 +1,16 @@
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <string_view>
 
+#include "base/hash.h"
+#include "base/nearest.h"
 #include "cli/context.h"
+#include "cli/terminal.h"
 #include "os/process.h"
 
 namespace pawl::cli {
@@ -21,6 +27,25 @@ class Words {
   bool name(std::string_view command) const {
     return all_ || std::ranges::find(words_, command) != words_.end();
   }
+  void offer(const CLI::App& app, const std::string& command) { offered_[&app].push_back(command); }
+  // What stands where one of `app`'s commands is wanted and is none of them; "" when the library may see.
+  std::string unknown_command(const CLI::App& app, std::string_view program) const {
+    const auto* at = &app;
+    std::string path(program);
+    for (const auto word : words_) {
+      const auto offered = offered_.find(at);
+      if (offered == offered_.end() || word.starts_with('-')) return {};
+      const auto& names = offered->second;
+      if (std::ranges::find(names, word) == names.end()) {
+        const auto near = nearest(word, names);
+        return "there is no command '" + printable(std::string(word.substr(0, kWordShown))) + "'" +
+               (near ? "; did you mean '" + *near + "'?" : ":") + " `" + path + " --help` lists them";
+      }
+      at = at->get_subcommand(std::string(word));
+      path.append(" ").append(word);
+    }
+    return {};
+  }
   bool give(std::string_view option) const {  // "--name" or "-n,--name"
     option.remove_prefix(std::min(option.size(), option.find("--")));
     return all_ || std::ranges::any_of(words_, [option](std::string_view word) {
@@ -29,11 +54,15 @@ class Words {
   }
 
  private:
+  static constexpr std::size_t kWordShown = 100;
+
   std::vector<std::string_view> words_;
   bool all_ = false;
+  std::map<const CLI::App*, std::vector<std::string>> offered_;
 };
 
 Command Command::add(const std::string& name, const std::string& what) const {
+  if (app_ != nullptr) words_->offer(*app_, name);
   const bool named = app_ != nullptr && words_->name(name);
   return {*this, named ? app_->add_subcommand(name, what) : nullptr};
 }
@@ -84,6 +113,13 @@ void Command::flag(const std::string& name, bool& value, const std::string& help
   if (takes(name)) app_->add_flag(name, value, help);
 }
 
+void Command::hash(const std::string& name) const {
+  if (!takes(name)) return;
+  app_->get_option(name)->check([](const std::string& text) {
+    return is_hash(text) ? "" : "64 lower-case hexadecimal digits are wanted, not '" + printable(text) + "'";
+  });
+}
+
 void Command::one_of(const std::string& name, std::initializer_list<const char*> choices) const {
   if (!takes(name)) return;
   app_->get_option(name)->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())));
@@ -117,14 +153,20 @@ int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> co
   app.get_formatter()->column_width(34);
   app.footer("Example:\n  pawl run plan.yaml\n\n`pawl COMMAND --help` explains a command with an example.");
   int exit_code = kDone;
-  const Words words(argc, argv);
+  Words words(argc, argv);
   for (const auto add : commands) add({app, words, exit_code});
+  if (const auto unknown = words.unknown_command(app, "pawl"); !unknown.empty()) {
+    fmt::print(stderr, "pawl: {}\n", unknown);
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
-  return exit_code;
+  // A script that reads a file of ours believes exit code 0.
+  const auto written = print_out("");
+  return written || exit_code != kDone ? exit_code : report(written.error());
 }
 
 }  // namespace pawl::cli

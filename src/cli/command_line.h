@@ -30,8 +30,7 @@ class Words;  // of the command line that is read
 // microseconds, and a start of a sandbox is measured in them.
 class Command {
  public:
-  Command(CLI::App& app, const Words& words, int& exit_code)
-      : app_(&app), words_(&words), exit_code_(&exit_code) {}
+  Command(CLI::App& app, Words& words, int& exit_code) : app_(&app), words_(&words), exit_code_(&exit_code) {}
 
   Command add(const std::string& name, const std::string& what) const;
   Command add_group(const std::string& name, const std::string& what) const;  // wants one of its commands
@@ -44,6 +43,7 @@ class Command {
   void option(const std::string& name, std::vector<std::string>& values, const std::string& help) const;
   void flag(const std::string& name, bool& value, const std::string& help) const;
 
+  void hash(const std::string& name) const;  // takes 64 lower-case hexadecimal digits and nothing else
   void one_of(const std::string& name, std::initializer_list<const char*> choices) const;
   void not_together(const std::string& name, const std::string& other) const;
   void needs(const std::string& name, const std::string& argument) const;  // that is positional
@@ -56,7 +56,7 @@ class Command {
   bool takes(const std::string& name) const;  // whether the library is to know of it
 
   CLI::App* app_;  // null: the line does not name this command
-  const Words* words_;
+  Words* words_;
   int* exit_code_;
 };
 

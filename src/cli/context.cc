@@ -71,6 +71,16 @@ std::string store_location(const StateOptions& options, const std::string& folde
   return named.empty() ? "sqlite:" + os::join(folder, "pawl.db") : named;
 }
 
+// A misspelt name is not a new database.
+Status check_named_store(const StateOptions& options) {
+  std::string path = option_or_environment(options.store, "PAWL_STORE");
+  constexpr std::string_view kSqlite = "sqlite:";
+  if (path.starts_with(kSqlite)) path.erase(0, kSqlite.size());
+  if (path.empty() || os::exists(path) || path.starts_with("postgres")) return {};
+  return fail(ErrorKind::kNotFound,
+              path + ": no such database (--store or PAWL_STORE); `pawl run` makes one");
+}
+
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create) {
   if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
   State state;
@@ -78,6 +88,7 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
   PAWL_TRY(state.folder, os::absolute_path(folder));
   state.location = store_location(options, state.folder);
+  if (!create) PAWL_OK(check_named_store(options));
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
   PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
   return state;

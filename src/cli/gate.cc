@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "cli/context.h"
 #include "executor/context.h"
 #include "executor/gate_again.h"
@@ -26,7 +27,7 @@ struct GateOptions {
 std::unexpected<Error> unknown(const std::string& what, const std::string& name,
                                const std::vector<std::string>& known) {
   std::string message = what + " " + name;
-  if (const auto near = plan::nearest(name, known)) {
+  if (const auto near = nearest(name, known)) {
     message += "; did you mean '" + *near + "'?";
   } else {
     message += "; it has";

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <string_view>
 
 #include "cli/context.h"
+#include "cli/terminal.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "sandbox/spec.h"
@@ -28,9 +30,19 @@ enum class Record { kOutput, kTrace, kNetwork };
 // Prints each step of one attempt as far as it has come.
 class Printer {
  public:
-  Printer(const State& state, Record record) : state_(state), record_(record) {}
+  Printer(const State& state, Record record, bool json) : state_(state), record_(record), json_(json) {}
+
+  Json take_steps() { return std::exchange(steps_, Json::array()); }  // as JSON, instead of what it prints
 
   Status print(const store::StepRow& step) {
+    if (json_) {
+      PAWL_TRY(const std::string text, text_of(step));
+      steps_.push_back({{"label", step.label},
+                        {"execution", step.execution},
+                        {"episode", step.episode},
+                        {"text", valid_utf8(text)}});
+      return {};
+    }
     if (step.sandbox_run_id != current_) {
       current_ = step.sandbox_run_id;
       printed_ = 0;
@@ -38,10 +50,9 @@ class Printer {
                  step.execution > 1 ? fmt::format(" (execution {})", step.execution) : "");
     }
     PAWL_TRY(const std::string text, text_of(step));
-    if (text.size() > printed_) std::fwrite(text.data() + printed_, 1, text.size() - printed_, stdout);
+    const std::size_t before = std::min(printed_, text.size());
     printed_ = std::max(printed_, text.size());
-    std::fflush(stdout);
-    return {};
+    return print_out(std::string_view(text).substr(before));
   }
 
  private:
@@ -67,6 +78,8 @@ class Printer {
 
   const State& state_;
   const Record record_;
+  const bool json_;
+  Json steps_ = Json::array();
   std::string current_;
   std::size_t printed_ = 0;
 };
@@ -102,13 +115,17 @@ Result<bool> print_once(const State& state, const std::string& run_id, const Log
 Status logs(const LogsOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  Printer printer(state, options.trace     ? Record::kTrace
-                         : options.network ? Record::kNetwork
-                                           : Record::kOutput);
+  Printer printer(state,
+                  options.trace     ? Record::kTrace
+                  : options.network ? Record::kNetwork
+                                    : Record::kOutput,
+                  options.state.json);
   std::size_t done = 0;
   if (options.follow) os::catch_interrupts();
   for (;;) {
     PAWL_TRY(const bool over, print_once(state, run_id, options, printer, done));
+    if (options.state.json)
+      print_json({{"run_id", run_id}, {"phase_id", options.phase}, {"steps", printer.take_steps()}});
     if (!options.follow || over) return {};
     if (os::interrupted()) return fail(ErrorKind::kCancelled, "interrupted");
     os::SystemClock().sleep_ms(kFollowEveryMs);
@@ -129,8 +146,8 @@ void add_logs(const Command& program) {
                "Print what the steps executed, connected to and were denied, as JSON lines");
   command.flag("--network", options->network, "Print each try to reach the network, as JSON lines");
   command.not_together("--network", "--trace");
-  command.option("--dir", options->state.dir, "The state folder (else PAWL_DIR, else the nearest .pawl)");
-  command.option("--store", options->state.store, "sqlite:PATH (else PAWL_STORE)");
+  add_state_options(command, options->state);
+  command.not_together("--follow", "--json");
   command.footer("Example:\n  pawl logs -f last fix");
   command.on_run([options] {
     const auto status = logs(*options);

@@ -74,7 +74,10 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
     return kUsage;
   }
   auto folder = folder_for(options, *file->parsed.plan, file->file);
-  if (!folder) return report(folder.error());
+  if (!folder) {
+    report(folder.error());
+    return kUsage;
+  }
   LoopOptions loop{.state = options.state, .workers = options.workers};
   {
     const auto state = open_state(options.state, *folder, true);

@@ -243,6 +243,7 @@ void add_exec(const Command& program) {
 
 void add_sandbox(const Command& program) {
   const Command group = program.add_group("sandbox", "Use the sandbox by itself: exec, health");
+  group.footer("Example:\n  pawl sandbox exec --workspace . -- make test");
   add_exec(group);
   const Command command = group.add("health", "Try each mechanism of isolation, and say what is missing");
   auto json = std::make_shared<bool>(false);

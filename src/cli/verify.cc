@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "cli/context.h"
 #include "ledger/attestation.h"
 #include "os/file.h"
@@ -26,11 +25,13 @@ Result<ledger::Report> verify(const VerifyOptions& options) {
   return ledger::verify_run(*state.store, run_id, trust);
 }
 
-void print(const ledger::Report& report) {
+void print(const ledger::Report& report, const VerifyOptions& options) {
   for (const auto& problem : report.problems)
     fmt::print("{}:{}: {}: {}\n", problem.file, problem.row, problem.kind, problem.detail);
   fmt::print("{}: {} rows, head {}\n", report.ok ? "verified" : "NOT verified", report.rows, report.head);
-  if (report.is_signed) fmt::print("signed by {}\n", report.public_key);
+  if (report.is_signed)
+    fmt::print("signed by {}{}\n", report.public_key, options.key.empty() ? "" : ", the key you trust");
+  if (report.ok && !options.anchor.empty()) fmt::print("the anchor is in it\n");
   if (report.unsigned_rows > 0)
     fmt::print("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
 }
@@ -92,9 +93,6 @@ int usage(const char* what) {
 }
 
 int run_attestation(const VerifyOptions& options) {
-  // As many digits as a hash.
-  if (!options.key.empty() && !is_hash(options.key))
-    return usage("--key: a public key is 64 lower-case hexadecimal digits, as in keys/ledger.pub");
   const auto found = verify_attestation(options);
   if (!found) return report(found.error());
   if (options.state.json)
@@ -114,6 +112,8 @@ void add_verify(const Command& program) {
   command.option("--anchor", options->anchor,
                  "A ledger head that you kept elsewhere (a Pawl-Ledger-Head trailer)");
   command.option("--key", options->key, "The public key you trust, in hexadecimal");
+  // A command that finds none prints nothing: that is not "without one".
+  for (const auto* name : {"--anchor", "--key"}) command.hash(name);
   command.not_together("--attestation", "RUN|DIR");
   command.not_together("--attestation", "--anchor");
   add_state_options(command, options->state);
@@ -130,7 +130,7 @@ void add_verify(const Command& program) {
     if (options->state.json) {
       print_json(to_json(*found));
     } else {
-      print(*found);
+      print(*found, *options);
     }
     return found->ok ? kDone : kLedgerCorrupted;
   });

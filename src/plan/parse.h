@@ -38,7 +38,4 @@ struct Parsed {
 // Pure: `file` is used in messages only.
 Parsed parse(std::string_view text, const std::string& file);
 
-// The nearest of `candidates` to `word` (edit distance at most 2, or a third of its length), or nothing.
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 }  // namespace pawl::plan

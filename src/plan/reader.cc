@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/nearest.h"
 #include "plan/keys.h"
 #include "plan/yaml_guard.h"
 

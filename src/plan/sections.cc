@@ -5,6 +5,7 @@
 
 #include "base/endpoint.h"
 #include "base/money.h"
+#include "base/nearest.h"
 #include "plan/keys.h"
 
 namespace pawl::plan {

@@ -5,9 +5,7 @@ import csv
 import io
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import sqlite3
 import subprocess
@@ -15,7 +13,7 @@ import time
 import unittest
 
 from pawl_runs import MEND, WithRun
-from pawl_testing import PAWL, TIMEOUT_S, plan
+from pawl_testing import TIMEOUT_S, plan
 
 
 class Cost(WithRun):
@@ -340,77 +338,6 @@ tiers:
         for said in next(self.root.glob("started-*.log")).read_text(), self.pawl("resume", "last", expect=1).stdout:
             self.assertRegex(said, rf"Next: pawl retry {run_id}( --dir \S+)?   then pawl resume {run_id}")
         self.assertIn("p1 is QUEUED again", self.pawl("retry", run_id).stdout)
-
-
-class Output(WithRun):
-    def test_piped_output_has_no_escape_codes(self):
-        self.make_simple()
-        done = self.pawl("run", "plan.yaml")
-        self.assertNotIn("\x1b", done.stdout + done.stderr)
-        self.assertNotIn("\r", done.stdout + done.stderr)
-
-    def test_a_terminal_shows_the_step_and_its_last_line(self):
-        self.make_simple(agent="for i in 1 2 3 4 5 6 7 8; do echo line-$i; sleep 0.2; done")
-        pid, fd = pty.fork()
-        if pid == 0:
-            os.chdir(self.root)
-            os.execv(PAWL, [PAWL, "run", "plan.yaml"])
-        seen = b""
-        while select.select([fd], [], [], 30)[0]:
-            try:
-                chunk = os.read(fd, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            seen += chunk
-        _, status = os.waitpid(pid, 0)
-        self.assertEqual(os.waitstatus_to_exitcode(status), 0, seen)
-        text = seen.decode(errors="replace")
-        self.assertRegex(text, r"line-\d")
-        self.assertIn("COMPLETE", text)
-        self.assertNotIn("\x1b[2J", text, "it never clears the screen")
-
-    def test_a_terminal_sees_that_a_large_plan_takes_long(self):
-        phases = "".join(f"      - {{id: p{i}, goal: g, agent: {{run: [\"true\"]}}, gates: [check]}}\n" for i in range(80_000))
-        (self.root / "large.yaml").write_text("version: 1\nworkflow: large\nsource: {path: source}\ngates:\n  check: {steps: [{name: unit, run: [\"true\"]}]}\n"
-                                              "tiers:\n  - phases:\n" + phases)
-
-        def stderr_on_a_terminal(*options):
-            ours, theirs = pty.openpty()
-            program = subprocess.Popen([PAWL, "check", "large.yaml", *options], cwd=self.root, stdout=subprocess.DEVNULL, stderr=theirs)
-            os.close(theirs)
-            seen = b""
-            try:
-                while chunk := os.read(ours, 65536):
-                    seen += chunk
-            except OSError:
-                pass  # everybody who could write has ended
-            os.close(ours)
-            self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
-            return seen.decode()
-
-        seen = stderr_on_a_terminal()
-        self.assertIn("reading large.yaml: 1 s", seen)
-        self.assertTrue(seen.endswith("\r\x1b[K"), "and leaves nothing behind")
-        self.assertEqual(stderr_on_a_terminal("--json"), "")
-        self.assertEqual(self.pawl("check", "large.yaml").stderr, "", "not a terminal")
-
-    def test_every_command_has_help_with_an_example(self):
-        names = re.findall(r"^  ([a-z]+) ", self.pawl("--help").stdout, re.M)
-        for name in ("run resume status inspect why logs diff apply verify check export gc retry skip cancel migrate sandbox"
-                     .split()):
-            self.assertIn(name, names)
-            self.assertIn("xample", self.pawl(name, "--help").stdout, name)
-        self.assertRegex(self.pawl("--version").stdout, r"\d+\.\d+\.\d+")
-
-    def test_a_closed_pipe_is_no_crash(self):
-        self.make_simple()
-        self.pawl("run", "plan.yaml")
-        done = subprocess.run(f"{PAWL} inspect last --json | head -c 1; exit ${{PIPESTATUS[0]}}", shell=True,
-                              executable="/bin/bash", cwd=self.root, capture_output=True, timeout=TIMEOUT_S)
-        self.assertGreaterEqual(done.returncode, 0)
-        self.assertLess(done.returncode, 128)
 
 
 class Keeping(WithRun):

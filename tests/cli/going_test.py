@@ -237,7 +237,7 @@ class BadInput(WithRun):
         self.write("plan.yaml", text.replace("HEAD", "no-such-branch"))
         self.assertIn("no-such-branch", self.pawl("run", "plan.yaml", expect=2).stderr)
         self.write("plan.yaml", plan().replace("{path: source}", "{path: nowhere}"))
-        self.assertIn("nowhere", self.pawl("run", "plan.yaml", expect=1).stderr)
+        self.assertIn("nowhere", self.pawl("run", "plan.yaml", expect=2).stderr)
 
     def test_a_database_that_is_text(self):
         self.make_simple()

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "os/file.h"
 #include "plan/keys.h"
 #include "plan/parse.h"

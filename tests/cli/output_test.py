@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""What commands print, on a terminal, in a pipe and to a program, and what they say of a wrong line."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import unittest
+
+from pawl_runs import WithRun
+from pawl_testing import PAWL, TIMEOUT_S
+
+
+class Output(WithRun):
+    def test_piped_output_has_no_escape_codes(self):
+        self.make_simple()
+        done = self.pawl("run", "plan.yaml")
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertNotIn("\r", done.stdout + done.stderr)
+
+    def test_a_terminal_shows_the_step_and_its_last_line(self):
+        self.make_simple(agent="for i in 1 2 3 4 5 6 7 8; do echo line-$i; sleep 0.2; done")
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.root)
+            os.execv(PAWL, [PAWL, "run", "plan.yaml"])
+        seen = b""
+        while select.select([fd], [], [], 30)[0]:
+            try:
+                chunk = os.read(fd, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            seen += chunk
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0, seen)
+        text = seen.decode(errors="replace")
+        self.assertRegex(text, r"line-\d")
+        self.assertIn("COMPLETE", text)
+        self.assertNotIn("\x1b[2J", text, "it never clears the screen")
+
+    def test_a_terminal_sees_that_a_large_plan_takes_long(self):
+        phases = "".join(f"      - {{id: p{i}, goal: g, agent: {{run: [\"true\"]}}, gates: [check]}}\n" for i in range(80_000))
+        (self.root / "large.yaml").write_text("version: 1\nworkflow: large\nsource: {path: source}\ngates:\n  check: {steps: [{name: unit, run: [\"true\"]}]}\n"
+                                              "tiers:\n  - phases:\n" + phases)
+
+        def stderr_on_a_terminal(*options):
+            ours, theirs = pty.openpty()
+            program = subprocess.Popen([PAWL, "check", "large.yaml", *options], cwd=self.root, stdout=subprocess.DEVNULL, stderr=theirs)
+            os.close(theirs)
+            seen = b""
+            try:
+                while chunk := os.read(ours, 65536):
+                    seen += chunk
+            except OSError:
+                pass  # everybody who could write has ended
+            os.close(ours)
+            self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
+            return seen.decode()
+
+        seen = stderr_on_a_terminal()
+        self.assertIn("reading large.yaml: 1 s", seen)
+        self.assertTrue(seen.endswith("\r\x1b[K"), "and leaves nothing behind")
+        self.assertEqual(stderr_on_a_terminal("--json"), "")
+        self.assertEqual(self.pawl("check", "large.yaml").stderr, "", "not a terminal")
+
+    def test_every_command_has_help_with_an_example(self):
+        names = re.findall(r"^  ([a-z]+) ", self.pawl("--help").stdout, re.M)
+        for name in ("run resume status inspect why logs diff apply verify check export gc retry skip cancel migrate sandbox"
+                     .split()):
+            self.assertIn(name, names)
+            self.assertIn("xample", self.pawl(name, "--help").stdout, name)
+        self.assertRegex(self.pawl("--version").stdout, r"\d+\.\d+\.\d+")
+
+    def test_a_misspelt_store_is_no_new_database(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        for store in ("bogus.db", "sqlite:bogus.db"):
+            for command in ("status", "stats", "resume last"):
+                self.assertIn("bogus.db: no such database", self.pawl(*command.split(), "--store", store, expect=1).stderr)
+        self.assertFalse((self.root / "bogus.db").exists())
+        self.pawl("run", "plan.yaml", "--store", "sqlite:bogus.db")
+        self.assertIn("COMPLETE", self.pawl("status", "--store", "sqlite:bogus.db").stdout)
+
+    def test_logs_as_json(self):
+        self.make_simple(agent="printf 'caf\\351\\n'", gate="echo judged")
+        self.pawl("run", "plan.yaml")
+        logs = self.pawl_json("logs", "last", "p1")
+        self.assertEqual([(step["label"], step["text"]) for step in logs["steps"]],
+                         [("p1.agent.run.attempt1", "caf\ufffd\n"), ("p1.check.unit.attempt1", "judged\n")])
+        self.pawl("logs", "last", "p1", "--json", "--follow", expect=2)
+
+    def test_a_misspelt_command_is_named_with_the_nearest_one(self):
+        for line, said in (("chekc plan.yaml", "there is no command 'chekc'; did you mean 'check'? `pawl --help` lists them"),
+                           ("chekc --help", "did you mean 'check'?"),
+                           ("help run", "there is no command 'help': `pawl --help` lists them"),
+                           ("sandbox exce -- true", "there is no command 'exce'; did you mean 'exec'? `pawl sandbox --help` lists them"),
+                           ("checkpoint lsit", "did you mean 'list'?")):
+            done = self.pawl(*line.split(), expect=2)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_what_could_not_be_written_is_not_said_to_be_done(self):
+        self.make_simple(agent="echo said; echo x >new")
+        self.pawl("run", "plan.yaml")
+        for command in ("diff last", "diff last --json", "logs last p1", "status", "status --json", "inspect last", "verify last",
+                        "cost --csv", "attest last", "check plan.yaml", "stats --json", "why last"):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PAWL, *command.split()], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True,
+                                      timeout=TIMEOUT_S)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertIn("stdout could not be written: No space left on device", done.stderr)
+
+    def test_an_anchor_or_a_key_that_is_none_is_not_taken_for_no_anchor(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        head, key = (self.pawl_json("verify", "last")["head"], (self.root / "source/.pawl/keys/ledger.pub").read_text().strip())
+        said = self.pawl("verify", "last", "--anchor", head, "--key", key).stdout
+        self.assertIn(f"signed by {key}, the key you trust\nthe anchor is in it\n", said)
+        self.assertNotIn("trust", self.pawl("verify", "last").stdout)
+        for option in ("--anchor", "--key"):
+            for wrong in ("", "zz", head.upper()[:63]):
+                self.assertIn("64 lower-case hexadecimal digits", self.pawl("verify", "last", option, wrong, expect=2).stderr)
+            self.pawl("verify", "last", f"{option}=", expect=2)
+
+    def test_a_patch_that_is_no_text_is_no_json(self):
+        self.make_simple(agent="printf 'caf\\351\\n' >latin")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("take it without --json", self.pawl("diff", "last", "--json", expect=1).stderr)
+        patch = subprocess.run([PAWL, "diff", "last"], cwd=self.root, capture_output=True, check=True).stdout
+        self.assertIn(b"+caf\xe9\n", patch)
+
+    def test_a_closed_pipe_is_no_crash(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        done = subprocess.run(f"{PAWL} inspect last --json | head -c 1; exit ${{PIPESTATUS[0]}}", shell=True,
+                              executable="/bin/bash", cwd=self.root, capture_output=True, timeout=TIMEOUT_S)
+        self.assertGreaterEqual(done.returncode, 0)
+        self.assertLess(done.returncode, 128)
+
+
+if __name__ == "__main__":
+    unittest.main()
