@@ -217,7 +217,8 @@ void add_reading(const Command& group, const Options& options) {
 void add_checkpoint(const Command& program) {
   const Command group =
       program.add_group("checkpoint", "Keep and find an agent's state (for agents: docs/agents.md)");
-  group.footer("Example:\n  pawl checkpoint save main-0 <state.json\n  pawl checkpoint load main-0 >state.json");
+  group.footer(
+      "Example:\n  pawl checkpoint save main-0 <state.json\n  pawl checkpoint load main-0 >state.json");
   const auto options = std::make_shared<CheckpointOptions>();
   add_writing(group, options);
   add_reading(group, options);
