@@ -49,4 +49,23 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
       .when_seconds = when.micros / 1'000'000};
 }
 
+Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,
+                                          const std::string& phase_id) {
+  PAWL_TRY([[maybe_unused]] const auto phase, store.phase(run_id, phase_id));
+  PAWL_TRY(auto attempts, store.attempts(run_id, phase_id));
+  const auto newest =
+      std::ranges::find(attempts.rbegin(), attempts.rend(), true, &store::AttemptRow::finished);
+  if (newest == attempts.rend())
+    return fail(ErrorKind::kInvalid, "phase " + phase_id + " of run " + run_id + " has no finished attempt");
+  PAWL_TRY(const auto steps, store.steps_of_attempt(run_id, newest->attempt_id));
+  const bool there = std::ranges::any_of(steps, [](const store::StepRow& step) {
+    return step.gate_id == store::kAgentGate && step.state == store::StepState::kDone;
+  });
+  if (!there)
+    return fail(ErrorKind::kInvalid, "what the agent of " + newest->attempt_id +
+                                         " did was lost: there is no work to take; `pawl retry` or `pawl "
+                                         "skip` the phase");
+  return std::move(*newest);
+}
+
 }  // namespace pawl::cli

@@ -14,6 +14,11 @@ namespace pawl::cli {
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
 
+// The attempt whose work `pawl approve` takes: the newest that is over. kInvalid: there is none, or what its
+// agent did was lost.
+Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,
+                                          const std::string& phase_id);
+
 // The commits that `pawl apply` makes of a run that is over. kInvalid: there are none to make, and why.
 Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
                                       std::vector<workspace::AppliedPhase> accepted);

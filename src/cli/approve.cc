@@ -1,9 +1,9 @@
 // A person takes the work of a phase that was escalated.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ranges>
 
+#include "cli/accepted.h"
 #include "cli/context.h"
 #include "executor/start_run.h"
 #include "workspace/object_store.h"
@@ -24,23 +24,18 @@ struct Work {
 // As the gates saw it: what the agent changed, without the paths that the plan protects.
 Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
                          const std::string& phase_id) {
-  PAWL_TRY(const auto attempts, state.store->attempts(run.run_id, phase_id));
-  const auto newest =
-      std::ranges::find(attempts.rbegin(), attempts.rend(), true, &store::AttemptRow::finished);
-  if (newest == attempts.rend())
-    return fail(ErrorKind::kInvalid,
-                "phase " + phase_id + " of run " + run.run_id + " has no finished attempt");
-  Work work{.what = {.phase_id = phase_id, .attempt_id = newest->attempt_id, .layer = newest->agent_layer},
+  PAWL_TRY(const auto newest, work_to_approve(*state.store, run.run_id, phase_id));
+  Work work{.what = {.phase_id = phase_id, .attempt_id = newest.attempt_id, .layer = newest.agent_layer},
             .left_out = {}};
   if (!work.what.layer.empty()) {
     // Of a run that was over, gc may have taken it.
     if (auto there = state.workspaces->manifest(work.what.layer); !there)
-      return std::unexpected(std::move(there).error().in("the work of " + newest->attempt_id +
+      return std::unexpected(std::move(there).error().in("the work of " + newest.attempt_id +
                                                          " is gone; `pawl retry` the phase"));
   }
   PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
   if (work.what.layer.empty() || plan.protect.empty()) return work;
-  PAWL_TRY(const auto accepted, state.store->base_layers(*newest));
+  PAWL_TRY(const auto accepted, state.store->base_layers(newest));
   PAWL_TRY(const auto below, objects.stack(run.base_id, accepted));
   PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, below, plan.protect));
   work.what.layer = filtered.layer_id;
@@ -58,9 +53,9 @@ Status approve(const ApproveOptions& options) {
   const auto overlaps = [&](const std::string& a, const std::string& b) {
     return may_overlap(*objects, a, b);
   };
+  PAWL_TRY(const auto who, this_operator(state, options.reason));
   PAWL_TRY(const auto changed,
-           state.store->operator_approve(run_id, work.what, overlaps, this_operator(options.reason),
-                                         os::SystemClock().wall()));
+           state.store->operator_approve(run_id, work.what, overlaps, who, os::SystemClock().wall()));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id},

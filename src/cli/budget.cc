@@ -23,9 +23,9 @@ Status budget(const BudgetOptions& options) {
   if (options.sandbox_seconds > 0) caps.emplace_back(store::kSandboxMs, options.sandbox_seconds * 1000);
   if (options.tokens > 0) caps.emplace_back(store::kTokens, options.tokens);
   if (!options.usd.empty()) caps.emplace_back(store::kUsdNanos, *parse_usd(options.usd));
+  PAWL_TRY(const auto who, this_operator(state, options.reason));
   for (const auto& [unit, cap] : caps)
-    PAWL_OK(state.store->operator_budget(run_id, unit, cap, this_operator(options.reason),
-                                         os::SystemClock().wall()));
+    PAWL_OK(state.store->operator_budget(run_id, unit, cap, who, os::SystemClock().wall()));
   if (!caps.empty()) PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   PAWL_TRY(const auto rows, state.store->budgets(run_id));
   if (options.state.json) {

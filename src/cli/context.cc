@@ -7,6 +7,7 @@
 
 #include "os/file.h"
 #include "os/process.h"
+#include "secrets/redact.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::cli {
@@ -120,7 +121,13 @@ int report(const Error& error) {
 
 void print_json(const Json& json) { fmt::print("{}\n", canonical(json)); }
 
-store::Operator this_operator(const std::string& reason) { return {.uid = os::user_id(), .reason = reason}; }
+Result<store::Operator> this_operator(const State& state, const std::string& reason) {
+  constexpr std::size_t kReasonBytesMax = 4096;
+  if (reason.size() > kReasonBytesMax || valid_utf8(reason) != reason)
+    return fail(ErrorKind::kInvalid, "--reason: at most 4096 bytes of UTF-8");
+  PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
+  return store::Operator{.uid = os::user_id(), .reason = redactor->redact(reason)};
+}
 
 Json budget_json(const std::vector<store::BudgetRow>& rows) {
   Json out = Json::object();

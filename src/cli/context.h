@@ -58,8 +58,9 @@ Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& f
 int report(const Error& error);
 void print_json(const Json& json);  // one line on stdout
 
-// `name` of the signed-in user as a number, for operator rows.
-store::Operator this_operator(const std::string& reason);
+// The signed-in user, for operator rows. The reason is kept without secrets; kInvalid: it is no text, or too
+// long.
+Result<store::Operator> this_operator(const State& state, const std::string& reason);
 
 // {UNIT: {cap, spent, reserved}}; cap null: not limited.
 Json budget_json(const std::vector<store::BudgetRow>& rows);

@@ -46,7 +46,7 @@ Status go_on_elsewhere(const ForkOptions& options) {
   PAWL_TRY(const std::string from_run, state.store->resolve_run(options.run));
   executor::ForkInput input;
   PAWL_TRY(input.fork.from, point_of(from_run, options.from));
-  input.fork.who = this_operator(options.reason);
+  PAWL_TRY(input.fork.who, this_operator(state, options.reason));
   if (!options.plan.empty()) {
     PAWL_TRY(input.plan, other_plan(options.plan, options.state.json));
   }

@@ -23,10 +23,10 @@ Status check_acknowledged(const MaxAttempts& options, const std::string& phase_i
                                                options.number, limit, phase_id));
 }
 
-Status set_max_attempts(const MaxAttempts& options, store::Store& store, const std::string& run_id) {
+Status set_max_attempts(const MaxAttempts& options, const State& state, const std::string& run_id) {
   if (options.number == 0) return {};
-  return store.operator_max_attempts(run_id, options.number, this_operator(options.reason),
-                                     os::SystemClock().wall());
+  PAWL_TRY(const auto who, this_operator(state, options.reason));
+  return state.store->operator_max_attempts(run_id, options.number, who, os::SystemClock().wall());
 }
 
 }  // namespace pawl::cli

@@ -23,6 +23,6 @@ Status check_max_attempts(const MaxAttempts& options);
 Status check_acknowledged(const MaxAttempts& options, const std::string& phase_id, std::int64_t limit);
 
 // Durable when it returns: for each phase that is not over a row with who, when and why.
-Status set_max_attempts(const MaxAttempts& options, store::Store& store, const std::string& run_id);
+Status set_max_attempts(const MaxAttempts& options, const State& state, const std::string& run_id);
 
 }  // namespace pawl::cli

@@ -44,9 +44,9 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
     PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, run));
   }
   PAWL_TRY(const auto open_before, state.store->open_steps());
+  PAWL_TRY(const auto who, this_operator(state, options.reason));
   PAWL_TRY(const auto changed,
-           (state.store.get()->*verb)(run_id, options.phase, this_operator(options.reason),
-                                      os::SystemClock().wall()));
+           (state.store.get()->*verb)(run_id, options.phase, who, os::SystemClock().wall()));
   Status paid;
   if (ends_steps) {
     PAWL_OK(end_steps(state, run_id, open_before, changed));

@@ -34,6 +34,10 @@ Status check_acknowledged(const ResumeOptions& options, store::Store& store, con
   if (options.max_attempts.number == 0) return {};
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(const auto phases, store.phases(run_id));
+  if (std::ranges::all_of(phases, [](const auto& phase) { return is_terminal(phase.state); }))
+    return fail(ErrorKind::kInvalid, "run " + run_id + " is " + std::string(name(run.state)) +
+                                         ": --max-attempts is for phases that are open; `pawl retry " +
+                                         run_id + " PHASE` opens one");
   for (const auto& phase : phases) {
     if (is_terminal(phase.state) || options.max_attempts.number <= phase.max_attempts) continue;
     PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));  // it may have been lowered
@@ -44,11 +48,11 @@ Status check_acknowledged(const ResumeOptions& options, store::Store& store, con
 }
 
 // Of all runs, or of none: what is refused changes nothing.
-Status set_max_attempts(const ResumeOptions& options, store::Store& store,
+Status set_max_attempts(const ResumeOptions& options, const State& state,
                         const std::vector<std::string>& run_ids) {
   PAWL_OK(check_max_attempts(options.max_attempts));
-  for (const auto& run_id : run_ids) PAWL_OK(check_acknowledged(options, store, run_id));
-  for (const auto& run_id : run_ids) PAWL_OK(set_max_attempts(options.max_attempts, store, run_id));
+  for (const auto& run_id : run_ids) PAWL_OK(check_acknowledged(options, *state.store, run_id));
+  for (const auto& run_id : run_ids) PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
   return {};
 }
 
@@ -61,7 +65,7 @@ int resume(const ResumeOptions& options) {
     auto ids = runs_to_resume(*state->store, options.runs);
     if (!ids) return report(ids.error());
     loop.run_ids = *std::move(ids);
-    if (const auto status = set_max_attempts(options, *state->store, loop.run_ids); !status) {
+    if (const auto status = set_max_attempts(options, *state, loop.run_ids); !status) {
       const int code = report(status.error());
       return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
     }

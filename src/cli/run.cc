@@ -50,7 +50,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
                                                           .plan_file = file.file,
                                                           .policy_text = file.policy_text,
                                                           .backend = "namespace"}));
-  PAWL_OK(set_max_attempts(options.max_attempts, *state.store, run_id));
+  PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   return run_id;
 }

@@ -166,7 +166,8 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
   for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
   for (const auto& phase : phases) {
     fmt::print(out, "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
-               name(phase.outcome), phase.attempts_used, phase.max_attempts, phase.last_failure_reason);
+               name(phase.outcome), phase.attempts_used, phase.max_attempts,
+               visible(phase.last_failure_reason));
   }
   if (const auto rows = store.head(run.run_id); rows && *rows) {
     const auto body = parse_json((*rows)->body);

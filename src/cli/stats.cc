@@ -6,6 +6,7 @@
 
 #include "cli/context.h"
 #include "cli/decisions.h"
+#include "cli/visible.h"
 #include "executor/executor.h"
 #include "os/clock.h"
 
@@ -41,6 +42,12 @@ bool is_stuck(const store::PhaseRow& phase, const store::ClaimRequest& now) {
          !lease_is_live(phase, now);
 }
 
+// What an operator or another episode ended is not gone on with.
+bool is_resume(const Json& decision) {
+  return text_in(decision, "type") == "resume" && text_in(decision, "found") != "operator" &&
+         text_in(decision, "decision") != "cancelled";
+}
+
 Status add_phase(store::Store& store, const store::PhaseRow& phase, const store::ClaimRequest& now,
                  Stats& to) {
   ++to.phases;
@@ -65,13 +72,10 @@ Status add_phase(store::Store& store, const store::PhaseRow& phase, const store:
   for (const auto& step : steps) {
     ++to.steps;
     if (step.state == store::StepState::kLost) ++to.lost_steps;
-    if (step.state != store::StepState::kDone) continue;
-    PAWL_TRY(const Json run, parse_json(step.run));
-    to.sandbox_ms += integer_in(run, "duration_ms");
   }
   PAWL_TRY(const Json decisions, decisions_of(store, phase.run_id, phase.phase_id));
   for (const auto& decision : decisions)
-    if (text_in(decision, "type") == "resume") ++to.resumes[text_in(decision, "decision")];
+    if (is_resume(decision)) ++to.resumes[text_in(decision, "decision")];
   return {};
 }
 
@@ -105,7 +109,7 @@ void print(const Stats& stats) {
   for (const auto& [attempts, phases] : stats.attempts_used) fmt::print("  {}: {}", attempts, phases);
   fmt::print("\nphases by state and cause:\n");
   for (const auto& [key, phases] : stats.states)
-    fmt::print("  {:>5}  {:<9}  {}\n", phases, key.first, key.second);
+    fmt::print("  {:>5}  {:<9}  {}\n", phases, key.first, visible(key.second));
   fmt::print("steps {} ({} lost), {} in sandboxes\n", stats.steps, stats.lost_steps,
              duration_text(stats.sandbox_ms));
   fmt::print("resumed:");
@@ -146,6 +150,8 @@ Status stats(const StateOptions& options, const std::string& text) {
                               {"owner", row.owner},
                               {"fence", row.fence}});
     PAWL_TRY(auto budgets, state.store->budgets(run.run_id));
+    for (const auto& row : budgets)
+      if (row.unit == store::kSandboxMs) out.sandbox_ms += row.spent;
     if (std::ranges::any_of(budgets, [](const auto& row) { return row.cap.has_value(); }))
       out.budgets.emplace_back(run.run_id, std::move(budgets));
     for (const auto& phase : phases) PAWL_OK(add_phase(*state.store, phase, now, out));

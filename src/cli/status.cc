@@ -6,13 +6,14 @@
 
 #include "cli/context.h"
 #include "cli/questions.h"
+#include "cli/visible.h"
 #include "os/clock.h"
 #include "os/process.h"
 
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kRunsShown = 50;
+constexpr std::size_t kRunsShown = 50, kRunsMax = 100'000;
 constexpr std::int64_t kWatchEveryMs = 1000;
 
 Json phase_json(const store::PhaseRow& phase) {
@@ -42,7 +43,7 @@ struct Shown {
 };
 
 Result<Shown> list_runs(store::Store& store, bool json) {
-  PAWL_TRY(const auto runs, store.runs(kRunsShown));
+  PAWL_TRY(auto runs, store.runs(json ? kRunsMax : kRunsShown + 1));
   Shown out;
   if (json) {
     Json list = Json::array();
@@ -51,16 +52,20 @@ Result<Shown> list_runs(store::Store& store, bool json) {
     return out;
   }
   if (runs.empty()) out.text = "no runs yet; start one with: pawl run plan.yaml\n";
+  const bool more = runs.size() > kRunsShown;
+  if (more) runs.pop_back();
   for (const auto& run : runs)
     out.text +=
         fmt::format("{}  {:<9}  {:.19}Z  {}\n", run.run_id, name(run.state), run.created_at, run.workflow_id);
+  if (more) out.text += "and older ones: `pawl status --json` has them\n";
   return out;
 }
 
 std::string phase_line(const store::PhaseRow& phase, std::size_t width) {
-  return fmt::format("  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width,
-                     name(phase.state), name(phase.outcome), phase.attempts_used, phase.max_attempts,
-                     phase.lease_owner.empty() ? phase.last_failure_reason : "held by " + phase.lease_owner);
+  return fmt::format(
+      "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
+      name(phase.outcome), phase.attempts_used, phase.max_attempts,
+      phase.lease_owner.empty() ? visible(phase.last_failure_reason) : "held by " + phase.lease_owner);
 }
 
 Json fork_json(const store::ForkPoint& from) {

@@ -116,7 +116,9 @@ Status print_out(std::string_view text) {
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return {};
-  return fail_errno(errno, "stdout could not be written");
+  auto failed = fail_errno(errno, "stdout could not be written");
+  failed.error().kind = ErrorKind::kExhausted;  // not busy: nobody else has it
+  return failed;
 }
 
 }  // namespace pawl::cli

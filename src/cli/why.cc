@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/questions.h"
+#include "cli/visible.h"
 #include "executor/executor.h"
 #include "os/locks.h"
 #include "os/process.h"
@@ -29,19 +31,20 @@ std::int64_t ms_between(const std::string& earlier, WallTime now) {
 }
 
 // A phase that failed for good or was escalated keeps nothing waiting, but somebody may want to know.
-Reason of_ended(const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
+Reason of_ended(store::Store& store, const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
   const auto failed = std::ranges::find(phases, store::PhaseState::kFailed, &store::PhaseRow::state);
   if (failed == phases.end())
     return {.waits_for = "nothing",
             .sentence = fmt::format("the run is {}: it waits for nothing", name(run.state)),
             .command = "pawl inspect " + run.run_id};
-  const bool escalated = failed->outcome == store::PhaseOutcome::kEscalate;
+  const bool has_work = failed->outcome == store::PhaseOutcome::kEscalate &&
+                        work_to_approve(store, run.run_id, failed->phase_id);
   return {.waits_for = "person",
           .phase_id = failed->phase_id,
           .sentence =
               fmt::format("the run is {}: phase {} is {} ({}), and only a person moves it{}", name(run.state),
                           failed->phase_id, name(failed->outcome), failed->last_failure_reason,
-                          escalated ? "; `pawl approve` takes its work as it is" : ""),
+                          has_work ? "; `pawl approve` takes its work as it is" : ""),
           .command = fmt::format("pawl retry {} {}", run.run_id, failed->phase_id)};
 }
 
@@ -145,7 +148,7 @@ Result<Reason> reason_of(const State& state, const store::RunRow& run,
   request.run_ids = {run.run_id};
   PAWL_TRY(const auto found, store.candidate(request));
   if (found.phase) return of_claimable(run, *found.phase);
-  if (!found.waited_for) return of_ended(run, phases);
+  if (!found.waited_for) return of_ended(store, run, phases);
   const auto& phase = *found.waited_for;
   if (found.nothing == store::Nothing::kLeased) return of_lease(state, run, phase, now);
   Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
@@ -200,7 +203,7 @@ Status why(const StateOptions& options, const std::string& text) {
                 {"questions", questions_json(questions)}});
     return {};
   }
-  fmt::print("{}\n  {}\n", reason.sentence, reason.command);
+  fmt::print("{}\n  {}\n", visible(reason.sentence), reason.command);
   for (const auto& question : questions)
     fmt::print("{}\n  {}\n", question_line(question), answer_command(run_id));
   return {};

@@ -121,8 +121,8 @@ int run(const Arguments& arguments) {
       const Told shrunk = shrink(seed, sealer, formatted, told);
       if (arguments.story) fmt::print("\nand shorter:\n");
       tell(shrunk);
-      fmt::print("VIOLATION in seed {}, history {}: {}\nwhole: pawl-sim --seed {}\n", seed, i + 1,
-                 *shrunk.violation, seed);
+      fmt::print("VIOLATION in seed {}, history {}: {}\nwhole: pawl-sim --seed {}{}\n", seed, i + 1,
+                 *shrunk.violation, seed, g_planted.empty() ? "" : " --planted " + g_planted);
       return 1;
     }
   }
