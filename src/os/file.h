@@ -70,8 +70,9 @@ Status make_folders(const std::string& path, unsigned mode = 0755);
 Status remove_tree(const std::string& path);
 // The same, but nobody ever sees a part of it at `path`. Makes and removes `<path>.removed`.
 Status remove_tree_at_once(const std::string& path);
-bool exists(const std::string& path);     // lstat(2) succeeds
-bool is_folder(const std::string& path);  // stat(2): follows symlinks
+bool exists(const std::string& path);           // lstat(2) succeeds
+bool is_folder(const std::string& path);        // stat(2): follows symlinks
+bool is_regular_file(const std::string& path);  // the same
 // Names (not paths) in a folder, sorted, without . and ..
 Result<std::vector<std::string>> list_folder(const std::string& path);
 // What an ordinary user may still write to the file system that has `path`, a file or folder.

@@ -132,6 +132,7 @@ std::size_t safe_cut(std::string_view text) {
 struct Redactor::Rules {
   std::string key;
   std::vector<Value> values;
+  std::vector<std::string> of_lines;  // values that go on behind a line's end
   std::string hint_pattern;
   mutable std::once_flag compiled;
   mutable std::unique_ptr<const RE2> hint;
@@ -139,6 +140,15 @@ struct Redactor::Rules {
   std::string fingerprint(std::string_view secret) const {
     // The key's length is fixed: no two pairs of key and secret are one text.
     return blake3_hex(key + std::string(secret)).substr(0, kFingerprintDigits);
+  }
+
+  // How much of `lines` has no end that a value may begin with.
+  std::size_t before_a_value(std::string_view lines) const {
+    std::size_t out = lines.size();
+    for (const std::string_view value : of_lines)
+      for (std::size_t size = std::min(value.size() - 1, lines.size()); lines.size() - size < out; --size)
+        if (lines.ends_with(value.substr(0, size))) out = lines.size() - size;
+    return out;
   }
 
   struct Hit {
@@ -190,6 +200,7 @@ Redactor::Redactor(std::string key, const Values& values) {
   rules->hint_pattern = hint_pattern();
   for (const auto& [name, value] : values) {
     if (value.size() < kValueBytesMin) continue;
+    if (value.find_first_of("\n\r") != std::string::npos) rules->of_lines.push_back(value);
     std::string forms;
     for (const auto& form : encodings(value)) forms += (forms.empty() ? "" : "|") + RE2::QuoteMeta(form);
     rules->hint_pattern += "|" + forms;
@@ -230,6 +241,7 @@ void Redactor::redact_strings(Json& value) const {
 std::string Redactor::Stream::take(std::string_view bytes) {
   pending_ += bytes;
   std::size_t cut = safe_cut(pending_);
+  cut = redactor_->rules_->before_a_value(std::string_view(pending_).substr(0, cut));
   if (cut == 0 && pending_.size() > kPendingMax) {
     // No secret is that long, so a part of one can only be at the end: the last half is kept back.
     const auto hits = redactor_->rules_->hits(pending_);

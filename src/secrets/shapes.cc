@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <mutex>
+#include <string_view>
 
 namespace pawl::secrets {
 namespace {
@@ -61,6 +63,18 @@ constexpr std::array kShapes = {
     Shape{"vault_token", R"(hv[sbr][.])", R"(\bhv[sbr]\.[A-Za-z0-9_-]{24,})"},
 };
 
+// Where a shape's pattern wants the beginning of a word. Terminals' colours, JSON's and URLs' escapes and the
+// end of a name end in letters, too.
+constexpr std::string_view kWordBegins = R"(\b)",
+                           kBegins = R"((?:\b|\x1b\[[0-9;]*[A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2}|_))";
+
+// The pattern's match is its first group.
+std::string with_beginning(std::string_view pattern) {
+  if (!pattern.starts_with(kWordBegins)) return "(" + std::string(pattern) + ")";
+  pattern.remove_prefix(kWordBegins.size());
+  return std::string(kBegins) + "(" + std::string(pattern) + ")";
+}
+
 RE2::Options options() {
   RE2::Options out;
   out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: what a program prints need not be UTF-8
@@ -73,7 +87,7 @@ RE2::Options options() {
 class Shapes {
  public:
   Shapes() : any_(options(), RE2::UNANCHORED) {
-    for (const auto& shape : kShapes) any_.Add(shape.pattern, nullptr);
+    for (const auto& shape : kShapes) any_.Add(with_beginning(shape.pattern), nullptr);
     any_.Compile();
   }
 
@@ -83,9 +97,8 @@ class Shapes {
     if (!any_.Match({text.data(), text.size()}, &there)) return out;
     for (const int index : there) {
       const auto at = static_cast<std::size_t>(index);
-      const RE2 shape("(" + std::string(kShapes[at].pattern) + ")", options());  // rare: most text has none
       re2::StringPiece rest(text.data(), text.size()), match;
-      while (RE2::FindAndConsume(&rest, shape, &match))
+      while (RE2::FindAndConsume(&rest, pattern(at), &match))
         out.push_back({.kind = kShapes[at].kind,
                        .offset = static_cast<std::size_t>(match.data() - text.data()),
                        .size = match.size()});
@@ -101,7 +114,17 @@ class Shapes {
   }
 
  private:
+  // Compiled when it is there for the first time: most never are.
+  const RE2& pattern(std::size_t at) const {
+    std::call_once(once_[at], [&] {
+      patterns_[at] = std::make_unique<RE2>(with_beginning(kShapes[at].pattern), options());
+    });
+    return *patterns_[at];
+  }
+
   RE2::Set any_;
+  mutable std::array<std::once_flag, kShapes.size()> once_;
+  mutable std::array<std::unique_ptr<RE2>, kShapes.size()> patterns_;
 };
 
 // Shannon's, of its bytes.

@@ -125,6 +125,21 @@ class Output(WithRun):
                 self.assertIn("64 lower-case hexadecimal digits", self.pawl("verify", "last", option, wrong, expect=2).stderr)
             self.pawl("verify", "last", f"{option}=", expect=2)
 
+    def test_an_export_of_pipes_and_devices_ends(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        self.pawl("export", "last", "evidence")
+        for name in ("run.jsonl", "head.json", "phases/p1/attempts.jsonl"):
+            path = self.root / "evidence" / name
+            kept = path.read_bytes()
+            for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path), os.mkdir):
+                path.unlink()
+                make(path)
+                self.assertIn("it is no regular file", self.pawl("verify", "evidence", expect=1).stderr)
+                path.rmdir() if path.is_dir() else path.unlink()
+                path.write_bytes(kept)
+        self.pawl("verify", "evidence")
+
     def test_a_patch_that_is_no_text_is_no_json(self):
         self.make_simple(agent="printf 'caf\\351\\n' >latin")
         self.pawl("run", "plan.yaml")

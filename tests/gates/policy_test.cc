@@ -205,6 +205,27 @@ TEST(Npm, TheLockfileSaysWhenceAndWithWhichHash) {
   EXPECT_THAT(npm("package-lock.json", start + good + bad + "}}", start + good + bad + "}}"), IsEmpty());
 }
 
+// npm fetches what says whence, bundled or not, and compares schemes without their case.
+TEST(Npm, WhatIsFetchedIsNoPartOfAnother) {
+  const auto found = [](const std::string& entry) {
+    return npm("package-lock.json", "{\"lockfileVersion\": 3, \"packages\": {" + entry + "}}");
+  };
+  EXPECT_THAT(
+      found(R"("node_modules/evil": {"resolved": "http://h/e.tgz", "inBundle": true})"),
+      ElementsAre("1: node_modules/evil is fetched without TLS", "1: node_modules/evil has no integrity"));
+  EXPECT_THAT(found(R"("node_modules/a/node_modules/b": {"resolved": "https://h/e.tgz", "inBundle": true})"),
+              ElementsAre("1: node_modules/a/node_modules/b has no integrity"));
+  EXPECT_THAT(found(R"("node_modules/b": {"version": "1", "inBundle": true})"),
+              ElementsAre("1: node_modules/b says neither whence it comes nor its integrity"));
+  EXPECT_THAT(found(R"("node_modules/c": {"resolved": "GIT+https://h/c"})"),
+              ElementsAre("1: node_modules/c " + std::string(kGit)));
+  EXPECT_THAT(npm("package.json", R"({"dependencies": {"a": "HTTPS://h/a.tgz", "b": "ssh://git@h/o/b"}})"),
+              ElementsAre("1: a comes from a URL, not from the registry", "1: b " + std::string(kGit)));
+  EXPECT_THAT(npm("npm-shrinkwrap.json",
+                  R"({"dependencies": {"a": {"version": "1", "bundled": true, "resolved": "HTTP://h/a"}}})"),
+              ElementsAre("1: a is fetched without TLS", "1: a has no integrity"));
+}
+
 TEST(Npm, TheOldLockfileIsReadToItsLeaves) {
   EXPECT_THAT(npm("npm-shrinkwrap.json",
                   "{\"dependencies\": {\"a\": {\"version\": \"1\", \"resolved\": \"https://r/a\", "

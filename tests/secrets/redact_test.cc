@@ -93,6 +93,20 @@ TEST(RedactorStream, IsTheSameInPiecesOfAnySize) {
     EXPECT_EQ(streamed(text, size), redactor().redact(text)) << size;
 }
 
+TEST(RedactorStream, AValueOfLinesThatComesLineByLineIsFound) {
+  const std::string value = "first\nfirst\nlast";
+  const Redactor of_lines(std::string(64, '0'), {{"CERT", value}});
+  const std::string text = "a\nfirst\n" + value + "\nfirst\nb\n";
+  const std::string whole = of_lines.redact(text);
+  EXPECT_THAT(whole, MatchesRegex("a\nfirst\n<redacted:env:CERT:[0-9a-f]+>\nfirst\nb\n"));
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    Redactor::Stream stream(of_lines);
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); at += size) out += stream.take(text.substr(at, size));
+    EXPECT_EQ(out + stream.finish(), whole) << "pieces of " << size;
+  }
+}
+
 TEST(RedactorStream, PassesWholeLinesOnAtOnce) {
   Redactor::Stream stream(redactor());
   EXPECT_EQ(stream.take("one\ntw"), "one\n");

@@ -64,6 +64,20 @@ TEST(Secrets, EachKindHasASampleThatIsFoundWhereItIs) {
   EXPECT_EQ(sampled, kinds());
 }
 
+// What a program prints puts letters before them that are no part of a word.
+TEST(Secrets, AreFoundBehindColoursEscapesAndNames) {
+  const std::string token = "ghp_" + times('A', 36);
+  for (const std::string before :
+       {"\x1b[31m", "\x1b[1;38;5;9m", "\\n", "\\t", "%3D", "_", "key=", "\xC3\xA9"}) {
+    const auto found = find(before + token);
+    ASSERT_EQ(found.size(), 1U) << before;
+    EXPECT_EQ(found[0].kind, std::string_view("github_token"));
+    EXPECT_EQ(found[0].offset, before.size());
+    EXPECT_EQ(found[0].size, token.size());
+  }
+  EXPECT_THAT(find("x" + token), IsEmpty()) << "part of a longer word";
+}
+
 TEST(Secrets, ComeInTheOrderOfTheTextAndDoNotOverlap) {
   const std::string slack = samples().at("slack_token"), npm = samples().at("npm_token");
   const auto found = find(slack + " " + npm + " " + slack);

@@ -11,18 +11,27 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::size_t kNameShownMax = 120;
+constexpr std::size_t kNameShownMax = 120, kSchemeMax = 6;
 
 bool names(std::string_view path, std::string_view file) {
   return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
 }
 
+// Schemes have no case (RFC 3986, section 3.1).
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(
+      out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
+  return out;
+}
+
 // npm's own order: a scheme, or the short form OWNER/REPOSITORY of hosted git.
-bool is_git(std::string_view spec) {
-  constexpr std::array<std::string_view, 7> kStarts = {
-      "git+", "git:", "git@", "github:", "gitlab:", "bitbucket:", "gist:"};
+bool is_git(std::string_view any_case) {
+  const std::string spec = lower(any_case);
+  constexpr std::array<std::string_view, 8> kStarts = {
+      "git+", "git:", "git@", "github:", "gitlab:", "bitbucket:", "gist:", "ssh:"};
   if (std::ranges::any_of(kStarts, [&](auto start) { return spec.starts_with(start); })) return true;
-  const auto before_ref = spec.substr(0, spec.find('#'));
+  const std::string_view before_ref = std::string_view(spec).substr(0, spec.find('#'));
   if (before_ref.ends_with(".git")) return true;
   const bool short_form = std::ranges::count(before_ref, '/') == 1 && !before_ref.starts_with('.') &&
                           !before_ref.starts_with('@') && !before_ref.starts_with('/') &&
@@ -43,7 +52,10 @@ std::optional<Json> parse_as_npm(std::string_view text) {
   return parsed;
 }
 
-bool is_url(std::string_view spec) { return spec.starts_with("http:") || spec.starts_with("https:"); }
+bool is_url(std::string_view any_case) {
+  const std::string spec = lower(any_case.substr(0, kSchemeMax));
+  return spec.starts_with("http:") || spec.starts_with("https:");
+}
 
 const Json* member(const Json& object, const std::string& key) {
   const auto at = object.is_object() ? object.find(key) : object.end();
@@ -131,7 +143,8 @@ class Reader {
   void resolved_from(const std::string& name, const std::string& resolved, const std::string& integrity) {
     if (is_git(resolved))
       return add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
-    if (resolved.starts_with("http:")) add(name, fmt::format("{} is fetched without TLS", shown(name)));
+    if (is_url(resolved) && !lower(resolved.substr(0, kSchemeMax)).starts_with("https:"))
+      add(name, fmt::format("{} is fetched without TLS", shown(name)));
     const bool local = resolved.starts_with("file:") || resolved.empty();
     if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", shown(name)));
     if (!integrity.empty() && !integrity.starts_with("sha512-") && !integrity.starts_with("sha384-") &&
@@ -144,9 +157,12 @@ class Reader {
     if (!value.is_object()) return add(name, fmt::format("{} is no mapping", shown(name)));
     const auto* link = member(value, "link");
     const auto* bundled = member(value, "inBundle");
-    // Part of another package's content, whose integrity holds for it, or a folder of this workspace.
-    if ((link != nullptr && *link == Json(true)) || (bundled != nullptr && *bundled == Json(true))) return;
     const std::string resolved = text_in(value, "resolved");
+    // Part of another package's content, whose integrity holds for it: it lies below that one, and is fetched
+    // from nowhere.
+    const bool in_bundle = bundled != nullptr && *bundled == Json(true) && resolved.empty() &&
+                           name.find("node_modules/") != name.rfind("node_modules/");
+    if (in_bundle || (link != nullptr && *link == Json(true))) return;  // or a folder of this workspace
     if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
       return add(name, fmt::format("{} says neither whence it comes nor its integrity", shown(name)));
     resolved_from(name, resolved, text_in(value, "integrity"));
@@ -164,7 +180,8 @@ class Reader {
       const auto* bundled = member(value, "bundled");
       if (is_git(version)) {
         add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
-      } else if (bundled == nullptr || *bundled != Json(true)) {
+      } else if (bundled == nullptr || *bundled != Json(true) || depth == 0 ||
+                 !text_in(value, "resolved").empty()) {
         resolved_from(name, text_in(value, "resolved"), text_in(value, "integrity"));
       }
       old_tree(value, old, depth + 1);
