@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -22,7 +23,7 @@ tiers:
 """
 
 AGENT = '''\
-import http.client, json, os, signal, socket, sys, time
+import http.client, itertools, json, os, signal, socket, sys, time
 
 
 class Unix(http.client.HTTPConnection):
@@ -50,13 +51,12 @@ signal.signal(signal.SIGTERM, ended)
 status, _, kept = call("GET", "/v1/checkpoint?id=main-0")
 print("state", kept.decode() if status == 200 else "fresh", flush=True)
 if status != 200:
-    print("saved", call("PUT", "/v1/checkpoint?id=main-0", b"half")[0], flush=True)
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:  # until the disk is full
-        status, told, body = call("PUT", "/v1/checkpoint?id=main-0", b"lost")
-        if (status, told) != (201, None):
-            break
-        call("PUT", "/v1/checkpoint?id=main-0", b"half")
+    for number in itertools.count():
+        status, told, body = call("PUT", "/v1/checkpoint?id=main-0", b"half %d" % number)
+        if (status, told) != (201, None) or time.monotonic() > deadline:
+            break  # the disk is full
+        print("saved half", number, flush=True)
         time.sleep(0.02)
     print("refused", status, told, flush=True)
     if status == 507:
@@ -93,6 +93,7 @@ class Durable(PawlTest):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", self.place], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", self.place], check=True)
         self.folder = self.place / "pawl"
+        self.saved = 0  # the last one of which the log was seen to tell
         self.write("source/file", "x\n")
         self.write("agent.py", AGENT)
 
@@ -106,9 +107,11 @@ class Durable(PawlTest):
     def run_until_full(self, durable):
         self.write("plan.yaml", PLAN % durable)
         process = self.start("run", "plan.yaml", "--dir", self.folder)
-        self.wait_until(lambda: "saved 201" in self.log(), "the agent has saved something")
+        self.wait_until(lambda: "saved half" in self.log(), "the agent has saved something")
         self.fill()
-        return process.wait(timeout=120)
+        while process.poll() is None:
+            self.saved = max([self.saved, *map(int, re.findall(r"^saved half (\d+)$", self.log(), re.M))])
+        return process.returncode
 
     def log(self):
         if not (self.folder / "pawl.db").exists():
@@ -135,7 +138,8 @@ class Durable(PawlTest):
         (self.place / "filler").unlink()
         self.pawl("resume", "last", "--dir", self.folder)
         self.assertEqual(self.state()["state"], "COMPLETE")
-        self.assertIn("state half", self.log())
+        found, = map(int, re.findall(r"^state half (\d+)$", self.log(), re.M))
+        self.assertGreaterEqual(found, self.saved, "what was answered is there")
         details, = self.unsaved()
         self.assertEqual(details["durable"], "required")
         self.assertGreaterEqual(details["requests"], 1)
