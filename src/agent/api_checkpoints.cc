@@ -223,8 +223,9 @@ Api::Handled Api::load(const Call& call, WallTime now) {
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
   if (loaded.damaged > 0) {
     out.headers += "Pawl-Damaged: " + std::to_string(loaded.damaged) + "\r\n";
-    if (hooks_.on_log)
-      hooks_.on_log("warning", damage_text(loaded.checkpoint.id, loaded.checkpoint.seq, loaded.damaged));
+    // Within the bounds of a log: an agent may load without end.
+    static_cast<void>(
+        write_log("warning", damage_text(loaded.checkpoint.id, loaded.checkpoint.seq, loaded.damaged), now));
   }
   return out;
 }

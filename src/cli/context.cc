@@ -121,10 +121,14 @@ int report(const Error& error) {
 
 void print_json(const Json& json) { fmt::print("{}\n", canonical(json)); }
 
-Result<store::Operator> this_operator(const State& state, const std::string& reason) {
+Status check_reason(const std::string& reason) {
   constexpr std::size_t kReasonBytesMax = 4096;
-  if (reason.size() > kReasonBytesMax || valid_utf8(reason) != reason)
-    return fail(ErrorKind::kInvalid, "--reason: at most 4096 bytes of UTF-8");
+  if (reason.size() <= kReasonBytesMax && valid_utf8(reason) == reason) return {};
+  return fail(ErrorKind::kInvalid, "--reason: at most 4096 bytes of UTF-8");
+}
+
+Result<store::Operator> this_operator(const State& state, const std::string& reason) {
+  PAWL_OK(check_reason(reason));
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
   return store::Operator{.uid = os::user_id(), .reason = redactor->redact(reason)};
 }

@@ -60,6 +60,7 @@ void print_json(const Json& json);  // one line on stdout
 
 // The signed-in user, for operator rows. The reason is kept without secrets; kInvalid: it is no text, or too
 // long.
+Status check_reason(const std::string& reason);
 Result<store::Operator> this_operator(const State& state, const std::string& reason);
 
 // {UNIT: {cap, spent, reserved}}; cap null: not limited.

@@ -11,6 +11,7 @@ void add_max_attempts_options(const Command& command, MaxAttempts& options, cons
 }
 
 Status check_max_attempts(const MaxAttempts& options) {
+  PAWL_OK(check_reason(options.reason));
   if (options.reason.empty() || options.number > 0) return {};
   return fail(ErrorKind::kInvalid,
               "--reason says why --max-attempts is given, and it is not; leave --reason out");

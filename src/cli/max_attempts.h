@@ -17,7 +17,7 @@ struct MaxAttempts {
 // `phases`: which, for --help.
 void add_max_attempts_options(const Command& command, MaxAttempts& options, const std::string& phases);
 
-// kInvalid: a reason for nothing.
+// kInvalid: a reason for nothing, or that can't be kept.
 Status check_max_attempts(const MaxAttempts& options);
 // kInvalid: more than the limit that a phase has, and nobody said that it is meant.
 Status check_acknowledged(const MaxAttempts& options, const std::string& phase_id, std::int64_t limit);

@@ -44,6 +44,9 @@ class Operators(WithRun):
         self.assertNotIn(TOKEN, export)
         self.assertIn("token ", export)
         self.assertNotIn("\x1b", self.pawl("status", "last").stdout + self.pawl("why", "last").stdout)
+        runs = len(self.pawl_json("status")["runs"])
+        self.pawl("run", "plan.yaml", "--max-attempts", "1", "--reason", "x" * 4097, expect=2)
+        self.assertEqual(len(self.pawl_json("status")["runs"]), runs, "nothing was begun")
         self.assertIn("at most 4096 bytes", self.pawl("retry", "last", "p1", "--reason", "x" * 4097, expect=1).stderr)
 
     def test_a_cancelled_step_is_time_and_no_resume(self):

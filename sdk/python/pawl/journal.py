@@ -84,7 +84,7 @@ class Journal:
         # A result that can't be kept leaves the step begun: that it did not happen would be a lie.
         kept = json_bytes(ran.result, f"the result of {key}")
         self._post("complete", b'{"key":' + json_bytes(key, "the key") + b',"result":' + kept + b"}")
-        del self._ran[key]
+        self._ran.pop(key, None)  # another thread may have kept the same one
         return json.loads(kept)  # the same thing as in the next process
 
     def _call(self, key: str, execution: int, call: Callable[[], Any]) -> Any:
