@@ -172,6 +172,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.refused_entries = run.refused;
   facts.refused_entries_total = run.refused_total;
   facts.refused_entries_fail = minds_refused_entries(step);
+  facts.may_fail = step.step->may_fail;
   facts.declared = evidence_of(*step.step);
   facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {
@@ -241,7 +242,7 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
     if (run == results_.end()) break;
     facts.steps.push_back(facts_of(step, run->second));
     facts.finished = step.last_of_gate;
-    over = step.last_of_gate || !succeeded(run->second);
+    over = step.last_of_gate || !held(step, run->second);
     if (over) break;
   }
   if (!over) return std::nullopt;
@@ -256,7 +257,7 @@ void Attempt::evaluate_gates() {
     const auto facts = gate_facts(name);
     if (!facts) return;
     auto signals = gates::evaluate(*facts);
-    gate_passed_[name] = facts->finished && std::ranges::all_of(signals, &gates::Signal::passed);
+    gate_passed_[name] = gates::gate_passed(*facts, signals);
     gate_signals_[name] = std::move(signals);
   }
 }

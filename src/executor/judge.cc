@@ -65,10 +65,11 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
     facts.signals.push_back(protect_signal(protected_changes_, agent_layer()));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   for (const auto& name : phase_->gates) {
-    const auto signals = gate_signals_.find(name);
-    if (signals == gate_signals_.end()) continue;
-    std::ranges::copy(signals->second, std::back_inserter(facts.signals));
-    if (gate_passed_.at(name)) continue;
+    const auto passed = gate_passed_.find(name);
+    if (passed == gate_passed_.end() || !passed->second) facts.open_gates.push_back(name);
+    if (passed == gate_passed_.end()) continue;
+    std::ranges::copy(gate_signals_.at(name), std::back_inserter(facts.signals));
+    if (passed->second) continue;
     const plan::RetryPolicy& retry = plan_->gates.at(name).retry;
     facts.non_retryable = retry.non_retryable;
     facts.timeout_retryable = retry.timeout_retryable;

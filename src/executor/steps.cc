@@ -72,6 +72,10 @@ std::string label_of(const std::string& phase_id, const PlannedStep& step, std::
   return step.episode == 0 ? label : label + ".episode" + std::to_string(step.episode);
 }
 
+bool held(const PlannedStep& step, const sandbox::SandboxRun& run) {
+  return gates::step_held(sandbox::name(run.outcome), run.exit_code, step.step->may_fail);
+}
+
 const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress) {
   const auto result = [&](const PlannedStep& step) {
     const auto found = progress.results.find(step.index);
@@ -91,7 +95,7 @@ const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress&
         break;
       case StepRole::kGate:
         if (done == nullptr) return &step;
-        if (!succeeded(*done)) return nullptr;
+        if (!held(step, *done)) return nullptr;
         if (step.last_of_gate) {
           const auto passed = progress.gate_passed.find(step.gate_id);
           if (passed != progress.gate_passed.end() && !passed->second) return nullptr;

@@ -12,8 +12,6 @@ namespace {
 constexpr std::size_t kNamesShown = 5;
 constexpr std::size_t kProblemBytesMax = 512;  // what is wrong with a report can quote megabytes of it
 
-bool exited_zero(const StepFacts& step) { return step.outcome == "exited" && step.exit_code == 0; }
-
 // The steps that decide a kind: the one named like it, else all.
 std::vector<const StepFacts*> deciding(const GateFacts& facts, std::string_view kind) {
   std::vector<const StepFacts*> all;
@@ -67,7 +65,7 @@ std::vector<Detail> with_refusals(std::vector<Detail> more) {
 Signal exit_signal(const GateFacts& facts, std::string_view kind) {
   Signal signal{.kind = std::string(kind), .gate_id = facts.gate_id, .details = Json::object()};
   const auto steps = deciding(facts, kind);
-  const auto bad = std::ranges::find_if(steps, [](const auto* step) { return !exited_zero(*step); });
+  const auto bad = std::ranges::find_if(steps, [](const auto* step) { return !step_held(*step); });
   const StepFacts* last = bad != steps.end() ? *bad : (steps.empty() ? nullptr : steps.back());
   // One step named like the kind decides by itself, wherever the gate stopped after it.
   const bool all_ran = facts.finished || (steps.size() == 1 && steps.front()->step_name == kind);

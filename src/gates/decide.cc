@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "gates/gates.h"
 
 namespace pawl::gates {
@@ -47,11 +48,14 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
                          : Decision{"escalate", all_used};
   const auto missing = std::ranges::find_if(facts.signals, &Signal::missing);
   if (missing != facts.signals.end()) return {"escalate", "evidence is missing: " + key_of(*missing)};
+  if (failing.empty() && !facts.open_gates.empty())
+    return {"escalate", "gate " + facts.open_gates.front() + " was not judged"};
   if (same_failure_again(failing, facts))
     return {"failed_unrecoverable",
             fmt::format("the same signals failed {} attempts in a row", kSameFailureMax), true};
   for (const auto& signal : facts.signals) {
-    const bool final = std::ranges::find(facts.non_retryable, signal.kind) != facts.non_retryable.end();
+    const std::string_view kind = signal.kind == "step" ? "build" : signal.kind;  // it fails like a build
+    const bool final = std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
     if (!signal.passed && final) return {"escalate", key_of(signal) + " is not to be retried"};
   }
   if (const auto* step = hopeless_step(facts)) return {"escalate", step->step_name + " " + step->outcome};
@@ -89,7 +93,7 @@ std::string failing_tests(const std::vector<StepFacts>& steps) {
 
 const StepFacts* last_failed(const std::vector<StepFacts>& steps) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-    if (step->outcome != "exited" || step->exit_code != 0) return &*step;
+    if (!step_held(*step)) return &*step;
   return steps.empty() ? nullptr : &steps.back();
 }
 
@@ -116,10 +120,11 @@ std::string summary_of(const AttemptFacts& facts) {
 Verdict decide(const AttemptFacts& facts) {
   Verdict out;
   out.failing_signals = failing_keys(facts.signals);
-  // Nothing failed, and something was judged besides the agent's own ending.
+  // Something was judged besides the agent's own ending, nothing failed, and no gate is left.
   const bool judged =
       std::ranges::any_of(facts.signals, [](const auto& signal) { return signal.kind != "agent"; });
-  if (out.failing_signals.empty() && judged && !facts.backend_error) {
+  const bool all_gates = facts.open_gates.empty() || planted("failed_steps_ignored");
+  if (out.failing_signals.empty() && judged && all_gates && !facts.backend_error) {
     out.verdict = "passed";
     return out;
   }

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/json_members.h"
+#include "base/planted.h"
 #include "gates/gates.h"
 #include "gates/signals/kind.h"
 
@@ -16,6 +17,8 @@ namespace signals {
 }  // namespace signals
 
 namespace {
+
+constexpr std::string_view kStepKind = "step";
 
 struct Entry {
   std::string_view name;
@@ -47,6 +50,19 @@ std::string collector_of(const signals::Kind& kind, const std::vector<StepFacts>
   return out;
 }
 
+bool names_step(const Signal& signal, const std::string& step) {
+  const auto named = signal.details.find("step");
+  return !signal.passed && named != signal.details.end() && *named == step;
+}
+
+Signal step_signal(const std::string& gate_id, const StepFacts& step) {
+  return {.kind = std::string(kStepKind),
+          .gate_id = gate_id,
+          .passed = false,
+          .details = {{"step", step.step_name}, {"outcome", step.outcome}, {"exit_code", step.exit_code}},
+          .collector = "exit code"};
+}
+
 }  // namespace
 
 std::string json_text(const Signal& signal) {
@@ -64,7 +80,18 @@ std::string json_text(const Signal& signal) {
       .object();
 }
 
-std::string key_of(const Signal& signal) { return signal.gate_id + "." + signal.kind; }
+std::string key_of(const Signal& signal) {
+  const std::string key = signal.gate_id + "." + signal.kind;
+  return signal.kind == kStepKind ? key + "." + signal.details.at("step").get<std::string>() : key;
+}
+
+bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail) {
+  constexpr std::int64_t kShellCodesFrom = 126;  // POSIX.1-2017, XCU 2.8.2
+  return outcome == "exited" &&
+         (exit_code == 0 || (may_fail && exit_code > 0 && exit_code < kShellCodesFrom));
+}
+
+bool step_held(const StepFacts& step) { return step_held(step.outcome, step.exit_code, step.may_fail); }
 
 std::vector<std::string_view> signal_kinds() {
   std::vector<std::string_view> out;
@@ -118,9 +145,20 @@ std::vector<Signal> evaluate(const GateFacts& facts) {
     const auto base = facts.base.find(name);
     out.push_back(kind->judge(facts, base == facts.base.end() ? nullptr : &base->second));
     out.back().collector = collector_of(*kind, facts.steps);
-    out.back().read = digest_of(facts.steps);
   }
+  for (const auto& step : facts.steps) {
+    const auto names_it = [&](const auto& signal) { return names_step(signal, step.step_name); };
+    if (!step_held(step) && std::ranges::none_of(out, names_it) && !planted("failed_steps_ignored"))
+      out.push_back(step_signal(facts.gate_id, step));
+  }
+  for (auto& signal : out) signal.read = digest_of(facts.steps);
   return out;
+}
+
+bool gate_passed(const GateFacts& facts, const std::vector<Signal>& signals) {
+  const auto held = [](const StepFacts& step) { return step_held(step); };
+  return facts.finished && !facts.steps.empty() && std::ranges::all_of(facts.steps, held) &&
+         !signals.empty() && std::ranges::all_of(signals, &Signal::passed);
 }
 
 }  // namespace pawl::gates

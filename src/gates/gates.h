@@ -41,7 +41,8 @@ struct Signal {
   std::string read;       // BLAKE3 of what was read: docs/signals.md says of which bytes
 };
 std::string json_text(const Signal& signal);  // as JSON
-std::string key_of(const Signal& signal);     // "validate.tests": what failing_signals holds
+// What failing_signals holds: "validate.tests"; of the kind `step`, "validate.step.lint".
+std::string key_of(const Signal& signal);
 
 // The registry. Of a name that is no kind: nothing, "" or false.
 std::vector<std::string_view> signal_kinds();
@@ -65,6 +66,7 @@ struct StepFacts {
   std::vector<std::string> refused_entries;      // what it left and was not kept, the first of them
   std::int64_t refused_entries_total = 0;        // how many there were
   bool refused_entries_fail = false;             // then it failed, the plan says
+  bool may_fail = false;                         // the plan lets it exit with 1 to 125
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
   std::vector<ReportFacts> reports;              // that THIS step made
   std::optional<TraceFacts> trace;               // of a step with a trace that could be read
@@ -72,6 +74,12 @@ struct StepFacts {
   std::string copy_out, trace_log, network_log;  // ids of what was read, by content
   std::string output_tail;                       // valid UTF-8, the end of its output
 };
+
+// Whether a step did what its gate needs: it exited with 0. A step with `may_fail` may also exit with 1 to
+// 125, as scanners do when they find something. 126, 127 and 128 + N never hold: a shell gives them for a
+// program that could not be started, or that signal N ended.
+bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
+bool step_held(const StepFacts& step);
 
 // Says in the signal what was refused to these steps, and fails it where the plan says so.
 void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal);
@@ -95,8 +103,12 @@ struct GateFacts {
 };
 
 // One signal a required kind, in the order of `required`. A step named like the kind decides it (install,
-// build); else all steps do. What a kind needs besides is said in its file. REQUIRES: kinds of signals/.
+// build); else all steps do. What a kind needs besides is said in its file. A step that did not hold and that
+// no failing signal names gets a failing signal of its own, of the kind `step`. REQUIRES: kinds of signals/.
 std::vector<Signal> evaluate(const GateFacts& facts);
+
+// A gate has passed only when every one of its steps ran and held, and every signal passed.
+bool gate_passed(const GateFacts& facts, const std::vector<Signal>& signals);
 
 struct AttemptFacts {
   std::vector<Signal> signals;             // of the whole attempt, in order, agent's and policy's included
@@ -104,7 +116,8 @@ struct AttemptFacts {
   std::vector<std::string> step_labels;    // parallel to steps
   std::vector<std::string> non_retryable;  // kinds, of the failing gate
   bool timeout_retryable = false, oom_retryable = false;
-  bool backend_error = false;  // a step was setup_failed
+  bool backend_error = false;           // a step was setup_failed
+  std::vector<std::string> open_gates;  // gates of the phase that have not passed: with one, nothing passes
   std::vector<std::vector<std::string>>
       earlier_failures;  // failing_signals of this revision's attempts, newest first
   std::int64_t attempts_used = 1, max_attempts = 5;  // this attempt is counted
@@ -119,7 +132,8 @@ struct Verdict {
   std::string summary;  // for people and the next agent; at most kSummaryBytesMax bytes of UTF-8
 };
 
-// Design, section 7. failed_retryable means that an attempt is left; exhausted attempts escalate.
+// `passed` needs positive evidence: every signal passed, and so did every gate. failed_retryable means that
+// an attempt is left; exhausted attempts escalate.
 Verdict decide(const AttemptFacts& facts);
 
 // What the next agent reads as PAWL_FEEDBACK: {failing_signals, summary, fence, evidence: [paths], attempt,

@@ -22,8 +22,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"source", {"path", "ref"}},
       {"sandbox", kSandboxKeys},
       {"gate", {"steps", "signals", "retry", "attempt_overrides"}},
-      {"step", with_sandbox({"name", "run", "network", "egress", "trace", "reports"})},
-      {"override", with_sandbox({"run"})},
+      {"step", with_sandbox({"name", "run", "shell", "may_fail", "network", "egress", "trace", "reports"})},
+      {"override", with_sandbox({"run", "shell"})},
       {"reports",
        {
 #define PAWL_FORMAT(family, name) #name,
@@ -33,7 +33,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"retry", {"non_retryable", "timeout_retryable", "oom_retryable"}},
       {"tier", {"name", "on_failure", "parallel", "phases"}},
       {"phase", {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume"}},
-      {"agent", with_sandbox({"run", "network", "egress", "trace", "budget", "max_children", "usage"})},
+      {"agent",
+       with_sandbox({"run", "shell", "network", "egress", "trace", "budget", "max_children", "usage"})},
       {"agent_budget", {"usd", "tokens"}},
       {"resume", {"probe"}},
       {"policy", {"file", "blake3"}},
@@ -43,8 +44,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"policy_trace", {"shells", "executables", "endpoints"}},
       {"policy_limits", {"files", "lines", "file_bytes", "bytes"}},
       {"budget", {"usd", "tokens", "sandbox_seconds"}},
-      {"doctor", with_sandbox({"run", "after_failures", "network", "egress", "trace"})},
-      {"replan", with_sandbox({"run", "max_replans", "network", "egress", "trace"})},
+      {"doctor", with_sandbox({"run", "shell", "after_failures", "network", "egress", "trace"})},
+      {"replan", with_sandbox({"run", "shell", "max_replans", "network", "egress", "trace"})},
       {"backoff", {"initial_seconds", "max_seconds"}},
   };
   return keys;

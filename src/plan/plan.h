@@ -53,9 +53,15 @@ struct Reports {
   bool operator==(const Reports&) const = default;
 };
 
+// What runs a `run` that is a string. Each stops at the first command that fails; bash also fails a pipeline
+// of which any part fails. kBest is bash where the sandbox has it, else sh.
+enum class Shell { kBest, kSh, kBash };
+
 struct Step {
   std::string name;
-  std::vector<std::string> argv;  // a string in the plan becomes {"sh", "-c", text}
+  std::vector<std::string> argv;  // of a string in the plan: script_argv() of script.h
+  Shell shell = Shell::kBest;
+  bool may_fail = false;  // of a gate: an exit code from 1 to 125 does not fail it
   Network network = Network::kNone;
   std::vector<std::string> egress;
   bool trace = false;

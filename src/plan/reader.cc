@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "plan/keys.h"
+#include "plan/script.h"
 #include "plan/yaml_guard.h"
 
 namespace pawl::plan {
@@ -142,9 +143,11 @@ std::vector<std::string> read_strings(const YAML::Node& node, const std::string&
   return out;
 }
 
-std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Problems& problems) {
-  const std::string expected = what + ": expected a command (a string for sh, or a list of words), found ";
-  if (node.IsScalar() && !node.Scalar().empty()) return {"sh", "-c", node.Scalar()};
+std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Shell shell,
+                                      Problems& problems) {
+  const std::string expected =
+      what + ": expected a command (a string for a shell, or a list of words), found ";
+  if (node.IsScalar() && !node.Scalar().empty()) return script_argv(shell, node.Scalar());
   std::vector<std::string> out;
   if (!node.IsSequence() || node.size() == 0) {
     problems.add(node, expected + (node.IsScalar() || node.IsSequence() ? "an empty one" : type_of(node)));

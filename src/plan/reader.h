@@ -60,8 +60,9 @@ std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, P
 std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
                                      const std::vector<std::string>& words, Problems& problems);
 std::vector<std::string> read_strings(const YAML::Node& node, const std::string& what, Problems& problems);
-// An argv list, or a string for `sh -c`. Words of a command may be written as numbers or booleans.
-std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Problems& problems);
+// An argument list, or a string for `shell`. Words of a command may be written as numbers or booleans.
+std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Shell shell,
+                                      Problems& problems);
 
 // A mapping whose keys are known. Unknown keys are named with the nearest right one.
 class Mapping {

@@ -41,6 +41,8 @@ void members(Is<Reports> auto& self, auto&& each) {
 void members(Is<Step> auto& self, auto&& each) {
   each("name", self.name);
   each("argv", self.argv);
+  each("shell", self.shell);
+  each("may_fail", self.may_fail);
   each("network", self.network);
   each("egress", self.egress);
   each("trace", self.trace);
@@ -116,6 +118,7 @@ void members(Is<Common> auto& self, auto&& each) {
 
 // In the order of the enumerators: a word holds where a number would move.
 constexpr std::array<std::string_view, 2> words_of(Network) { return {"none", "scoped"}; }
+constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh", "bash"}; }
 constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 4> words_of(ResumePolicy) {

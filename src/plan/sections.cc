@@ -7,6 +7,7 @@
 #include "base/money.h"
 #include "base/nearest.h"
 #include "plan/keys.h"
+#include "plan/script.h"
 
 namespace pawl::plan {
 namespace {
@@ -55,6 +56,30 @@ void read_reports(const Mapping& mapping, Step& step, Problems& problems) {
   if (reports.valid() && node.size() == 0) problems.add(node, "reports: expected a format, such as junit");
 }
 
+void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
+  const auto node = mapping.get("shell");
+  if (!node.IsDefined()) return;
+  const auto word = read_word(node, "shell", {"sh", "bash"}, problems);
+  if (word) step.shell = *word == "bash" ? Shell::kBash : Shell::kSh;
+  if (!mapping.get("run").IsScalar())
+    problems.add(mapping.key_node("shell"),
+                 "shell: needs `run` as a string; a list of words is run without a shell");
+}
+
+// What judges must not pass by a command that failed.
+void warn_of_hidden_failures(const YAML::Node& run, Shell shell, const std::vector<std::string>& argv,
+                             Problems& problems) {
+  const auto reasons = run.IsScalar() ? hidden_failures(shell, run.Scalar()) : hidden_failures(argv);
+  for (const auto& reason : reasons) problems.warn(run, "run: can pass although a command failed: " + reason);
+}
+
+void read_judging_command(const Mapping& mapping, Step& step, Problems& problems) {
+  const auto run = mapping.get("run");
+  if (!run.IsDefined()) return;
+  step.argv = read_command(run, "run", step.shell, problems);
+  if (!step.may_fail) warn_of_hidden_failures(run, step.shell, step.argv, problems);
+}
+
 Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& problems) {
   Step step;
   const Mapping mapping(node, "a step", "step", problems);
@@ -64,8 +89,11 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
       problems.add(name, "name: '" + step.name.substr(0, 80) +
                              "' must be letters, digits, '.', '_' or '-', at most 64");
   }
-  if (const auto run = mapping.require("run", problems); run.IsDefined())
-    step.argv = read_command(run, "run", problems);
+  if (const auto flag = mapping.get("may_fail"); flag.IsDefined())
+    step.may_fail = read_bool(flag, "may_fail", problems).value_or(false);
+  read_shell(mapping, step, problems);
+  mapping.require("run", problems);
+  read_judging_command(mapping, step, problems);
   step.limits = defaults.limits;
   step.limits.time_budget_seconds = std::min(step.limits.time_budget_seconds, kGateSecondsMax);
   read_limits(mapping, kGateSecondsMax, step.limits, problems);
@@ -234,8 +262,9 @@ void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems) {
   Step step;
   step.name = "run";
+  read_shell(mapping, step, problems);
   if (const auto run = mapping.require("run", problems); run.IsDefined())
-    step.argv = read_command(run, "run", problems);
+    step.argv = read_command(run, "run", step.shell, problems);
   step.limits = defaults.limits;
   read_limits(mapping, kAgentSecondsMax, step.limits, problems);
   read_network(mapping, step, problems);
@@ -249,7 +278,7 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
     Resume resume{.policy = ResumePolicy::kProbe, .probe = {}};
     const Mapping probe(node, "resume", "resume", problems);
     if (const auto command = probe.require("probe", problems); command.IsDefined())
-      resume.probe = read_command(command, "probe", problems);
+      resume.probe = read_command(command, "probe", Shell::kBest, problems);
     return resume;
   }
   const auto word = read_word(node, "resume", {"re_execute", "skip", "escalate"}, problems);
@@ -287,8 +316,8 @@ void read_overrides(const YAML::Node& node, Gate& gate, Problems& problems) {
         continue;
       }
       const Mapping mapping(item.second, "an override", "override", problems);
-      if (const auto run = mapping.get("run"); run.IsDefined())
-        step->argv = read_command(run, "run", problems);
+      read_shell(mapping, *step, problems);
+      read_judging_command(mapping, *step, problems);
       read_limits(mapping, kGateSecondsMax, step->limits, problems);
     }
   }

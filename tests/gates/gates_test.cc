@@ -73,6 +73,85 @@ TEST(Evaluate, BuildIsExitZeroOfEveryStepThatRan) {
   EXPECT_TRUE(build({}).missing);
 }
 
+// What `required` of a gate says to two steps of which one failed.
+std::vector<Signal> signals_of(const std::vector<std::string>& required,
+                               const std::vector<StepFacts>& steps) {
+  GateFacts facts{.gate_id = "g", .required = required, .steps = steps};
+  facts.policy_signal =
+      Signal{.kind = "policy", .gate_id = "diff", .passed = true, .details = Json::object()};
+  for (const auto& kind : required) facts.base[kind] = {};
+  auto signals = judged(facts);
+  EXPECT_FALSE(gate_passed(facts, signals));
+  return signals;
+}
+
+TEST(Evaluate, AStepThatFailsFailsItsGateWhateverSignalsAreRequired) {
+  constexpr const char* kNoFindings =
+      R"({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "t"}}, "results": []}]})";
+  for (const auto& kind : signal_kinds()) {
+    if (evidence_of(kind).empty() && kind != "build" && kind != "install") continue;  // of the whole attempt
+    for (const bool fails_first : {true, false}) {
+      StepFacts good = step(std::string(kind)), bad = step("unit", 1);
+      add_report(good, "junit", kTwo);
+      add_report(good, "sarif", kNoFindings);
+      add_report(good, "osv", R"({"results": []})");
+      good.declared.insert("trace");
+      good.trace.emplace();
+      const std::vector<StepFacts> steps =
+          fails_first ? std::vector{bad} : std::vector{good, bad};  // the first that fails ends the gate
+      const auto signals = signals_of({std::string(kind)}, steps);
+      const bool named = std::ranges::any_of(signals, [](const Signal& signal) {
+        return !signal.passed && signal.details.value("step", "") == "unit" &&
+               signal.details.value("exit_code", 0) == 1;
+      });
+      EXPECT_TRUE(named) << kind;
+      AttemptFacts facts{.signals = signals, .steps = steps, .open_gates = {"g"}};
+      EXPECT_EQ(decide(facts).verdict, "failed_retryable") << kind;
+      facts.attempts_used = facts.max_attempts;
+      EXPECT_NE(decide(facts).verdict, "passed") << kind;
+    }
+  }
+}
+
+TEST(Evaluate, AFailedStepIsNamedOnceAndByItsOwnSignalWhereNoOtherOneNamesIt) {
+  EXPECT_EQ(signals_of({"build"}, {step("unit", 1)}).size(), 1U);
+  const auto signals = signals_of({"build"}, {step("build"), step("unit", 3)});
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_TRUE(signals[0].passed) << "the step of its name decides";
+  EXPECT_EQ(key_of(signals[1]), "g.step.unit");
+  EXPECT_EQ(signals[1].details, Json({{"step", "unit"}, {"outcome", "exited"}, {"exit_code", 3}}));
+  AttemptFacts facts{.signals = signals, .non_retryable = {"build"}, .open_gates = {"g"}};
+  EXPECT_EQ(decide(facts).verdict, "escalate") << "it is retried as a build is";
+}
+
+TEST(Evaluate, AStepThatMayFailHoldsWithTheCodesOfAProgramAndNoOthers) {
+  EXPECT_FALSE(step_held("exited", 1, false));
+  for (const std::int64_t code : {0, 1, 125}) EXPECT_TRUE(step_held("exited", code, true)) << code;
+  for (const std::int64_t code : {126, 127, 128 + 9, -1})
+    EXPECT_FALSE(step_held("exited", code, true)) << code;
+  for (const auto* outcome :
+       {"timed_out", "signaled", "oom_killed", "output_limit", "disk_limit", "setup_failed"})
+    EXPECT_FALSE(step_held(outcome, -1, true)) << outcome;
+
+  StepFacts scanner = step("scan", 1);
+  scanner.may_fail = true;
+  GateFacts facts{.gate_id = "g", .required = {"build"}, .steps = {scanner, step("unit")}};
+  EXPECT_TRUE(gate_passed(facts, judged(facts)));
+  StepFacts tests = reporting("<testsuite><testcase name='a'><failure/></testcase></testsuite>", 1);
+  tests.may_fail = true;
+  facts = {.gate_id = "g", .required = {"tests"}, .steps = {tests}};
+  EXPECT_FALSE(gate_passed(facts, judged(facts))) << "its report has a failure";
+}
+
+TEST(Decide, NothingPassesWhileAGateIsOpen) {
+  AttemptFacts facts;
+  facts.signals = {{.kind = "build", .gate_id = "first", .passed = true, .details = Json::object()}};
+  EXPECT_EQ(decide(facts).verdict, "passed");
+  facts.open_gates = {"second"};
+  EXPECT_EQ(decide(facts).verdict, "escalate");
+  EXPECT_EQ(decide(facts).reason, "gate second was not judged");
+}
+
 TEST(Evaluate, TriesThatTheEgressRefusedAreToldAndDecideNothing) {
   StepFacts fetch = step("fetch"), unit = step("unit"), quiet = step("unit");
   fetch.egress_refused = 2;

@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "plan/keys.h"
 #include "plan/parse.h"
+#include "plan/script.h"
 
 namespace pawl::plan {
 namespace {
@@ -53,7 +54,8 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   const Plan& plan = *parsed.plan;
   const Gate& gate = plan.gates.at("g");
   EXPECT_EQ(gate.signals, (std::vector<std::string>{"build"}));
-  EXPECT_EQ(gate.steps[0].argv, (std::vector<std::string>{"sh", "-c", "make test"}));
+  EXPECT_EQ(gate.steps[0].argv, script_argv(Shell::kBest, "make test"));
+  EXPECT_FALSE(gate.steps[0].may_fail);
   EXPECT_EQ(gate.steps[0].limits.memory_limit_mib, 100);
   EXPECT_EQ(gate.steps[1].argv, (std::vector<std::string>{"npm", "test"}));
   EXPECT_EQ(gate.steps[1].limits.memory_limit_mib, 200);
@@ -80,7 +82,7 @@ TEST(Parse, ReadsHooksBackoffAndProbes) {
       "plan.yaml");
   ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
   const Plan& plan = *parsed.plan;
-  EXPECT_EQ(plan.doctor->step.argv, (std::vector<std::string>{"sh", "-c", "ask"}));
+  EXPECT_EQ(plan.doctor->step.argv, script_argv(Shell::kBest, "ask"));
   EXPECT_EQ(plan.doctor->step.limits.memory_limit_mib, 64);
   EXPECT_EQ(plan.doctor->after_failures, 2);
   EXPECT_EQ(plan.replan->max_replans, 3);

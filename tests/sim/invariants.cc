@@ -165,8 +165,13 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
   require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
   const auto episodes = World::must(store_.episodes(run_id_, id));
-  for (const auto& attempt : attempts)
-    if (attempt.finished) check_episodes(id, attempt, episodes);
+  for (const auto& attempt : attempts) {
+    if (attempt.finished) {
+      check_episodes(id, attempt, episodes);
+      if (attempt.verdict == "passed" && passed_.insert(attempt.attempt_id).second)
+        check_passed(attempt, bounds, steps, episodes);
+    }
+  }
   std::map<std::pair<std::string, std::int64_t>, int> executions, results;
   std::map<std::int64_t, int> open;
   std::int64_t asked = 0, planned = 0;
@@ -226,6 +231,31 @@ void Invariants::check_episodes(const std::string& phase_id, const store::Attemp
   require(kept == std::vector{choice.index}, phase_id, "the episode that was kept is not the best");
   require(attempt.verdict != "passed" || results[choice.index].outcome == Outcome::kPassed, phase_id,
           "an attempt passed by an episode that did not");
+}
+
+void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
+                              const std::vector<store::StepRow>& steps,
+                              const std::vector<store::EpisodeRow>& episodes) {
+  std::int64_t kept = 0;
+  for (const auto& row : episodes)
+    if (row.attempt_id == attempt.attempt_id && !row.kept_by.empty()) kept = row.episode;
+  const Json signals = World::must(parse_json(attempt.signals));
+  for (const auto& signal : signals)
+    require(signal.at("passed") == true, attempt.attempt_id, "it passed with a signal that did not");
+  for (const auto& planned : bounds.gate_steps.at(attempt.phase_id)) {
+    const auto held = [&](const store::StepRow& row) {
+      if (row.attempt_id != attempt.attempt_id || row.episode != kept || row.gate_id != planned.gate_id ||
+          row.step_name != planned.name || row.state != store::StepState::kDone)
+        return false;
+      const auto code = number_of(row.run, "exit_code");
+      return value_of(row.run, "outcome") == "exited" && (code == 0 || planned.may_fail);
+    };
+    require(std::ranges::any_of(steps, held), attempt.attempt_id,
+            "it passed without step " + planned.name + " of gate " + planned.gate_id);
+    const auto judged = [&](const Json& signal) { return signal.at("gate_id") == planned.gate_id; };
+    require(std::ranges::any_of(signals, judged), attempt.attempt_id,
+            "it passed without a signal of gate " + planned.gate_id);
+  }
 }
 
 void Invariants::check_usage(const SimEpisodes& episodes) {

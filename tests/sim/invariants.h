@@ -20,6 +20,12 @@ struct Bounds {
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
   std::int64_t best_of = 1;                                     // the most of any phase
 
+  struct GateStep {
+    std::string gate_id, name;
+    bool may_fail = false;
+  };
+  std::map<std::string, std::vector<GateStep>> gate_steps;  // by phase: all that its gates need
+
   std::string forked_from;             // the phase from which this run was forked; its goal may be
   std::int64_t replans_inherited = 0;  // what a replanner said in the other run
 
@@ -59,6 +65,10 @@ class Invariants {
   // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
   void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
                       const std::vector<store::EpisodeRow>& episodes);
+  // An attempt passed only when every step of every gate of its phase ran and held in the episode that was
+  // kept, and every gate has signals, all of which passed.
+  void check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
+                    const std::vector<store::StepRow>& steps, const std::vector<store::EpisodeRow>& episodes);
   // What was accepted hides nothing that was accepted before it and that its attempt did not see.
   void check_accepted(const workspace::ObjectStore& objects);
   // Only the episode that passed loses what it kept.
@@ -70,9 +80,10 @@ class Invariants {
   store::Store& store_;
   const std::string run_id_;
   std::map<std::string, store::PhaseRow> before_;
-  std::map<std::string, Spent> spent_;                                  // by phase
-  std::map<std::string, std::int64_t> duration_ms_;                     // of steps that are done
-  std::map<std::string, std::int64_t> used_before_;                     // of a budget, by unit
+  std::set<std::string> passed_;                     // attempts that check_passed() has seen
+  std::map<std::string, Spent> spent_;               // by phase
+  std::map<std::string, std::int64_t> duration_ms_;  // of steps that are done
+  std::map<std::string, std::int64_t> used_before_;  // of a budget, by unit
   std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and last hash, as last seen
 };
 

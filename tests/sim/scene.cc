@@ -30,7 +30,22 @@ std::string draw_agent_budget(Dice& dice) {
   return fmt::format(", budget: {{usd: \"0.{:06}\"}}", 1 + dice.below(kMicrosMax));
 }
 
-void add_tier(Dice& dice, std::int64_t tier, Scene& to) {
+using GateSteps = std::vector<Bounds::GateStep>;
+
+// Gate `one` has two steps, `two` has one. A step named like the signal decides that signal alone.
+GateSteps draw_gates(Dice& dice, std::string& plan) {
+  const GateSteps steps = {{"one", dice.percent(50) ? "build" : "a", dice.percent(10)},
+                           {"one", "b", dice.percent(10)},
+                           {"two", "c", dice.percent(10)}};
+  const auto text = [](const Bounds::GateStep& step) {
+    return fmt::format("{{name: {}, run: x, may_fail: {}}}", step.name, step.may_fail);
+  };
+  plan += fmt::format("gates:\n  one: {{steps: [{}, {}]}}\n  two: {{steps: [{}]}}\ntiers:\n", text(steps[0]),
+                      text(steps[1]), text(steps[2]));
+  return steps;
+}
+
+void add_tier(Dice& dice, std::int64_t tier, const GateSteps& gates, Scene& to) {
   const bool parallel = dice.percent(50), stop = dice.percent(70);
   to.plan += fmt::format("  - parallel: {}\n    on_failure: {}\n    phases:\n", parallel,
                          stop ? "stop" : "continue");
@@ -39,10 +54,14 @@ void add_tier(Dice& dice, std::int64_t tier, Scene& to) {
     const std::string id = fmt::format("p{}{}", tier, phase);
     const auto budget = draw_agent_budget(dice);
     const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
+    const bool two_gates = dice.percent(50);
     to.bounds.best_of = std::max(to.bounds.best_of, best_of);
     to.plan +=
         fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}}}\n", id,
-                    budget, dice.percent(50) ? ", two" : "", best_of);
+                    budget, two_gates ? ", two" : "", best_of);
+    auto& steps = to.bounds.gate_steps[id];
+    for (const auto& step : gates)
+      if (step.gate_id == "one" || two_gates) steps.push_back(step);
     to.run.phases.push_back(
         {.phase_id = id, .tier_index = tier, .phase_index = phase, .max_attempts = to.bounds.max_attempts});
     to.phase_ids.push_back(id);
@@ -56,10 +75,9 @@ Scene draw_scene(Dice& dice) {
   out.plan = "version: 1\nworkflow: sim\nsource: {path: .}\nmodels: [small, large]\n";
   out.plan += draw_policies(dice, out.bounds);
   out.plan += fmt::format("sandbox: {{time_budget_seconds: {}}}\n", kStepSeconds);
-  out.plan +=
-      "gates:\n  one: {steps: [{name: a, run: x}, {name: b, run: y}]}\n  two: {steps: [{name: c, run: "
-      "z}]}\ntiers:\n";
-  for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier) add_tier(dice, tier, out);
+  const auto gates = draw_gates(dice, out.plan);
+  for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier)
+    add_tier(dice, tier, gates, out);
   out.bounds.steps_of_attempt = 4 * out.bounds.best_of + 2;  // the agent, three steps of gates; two hooks
   auto& run = out.run;
   if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);

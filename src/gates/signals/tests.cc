@@ -54,7 +54,8 @@ Signal judge(const GateFacts& facts, const std::vector<std::string>* base) {
   if (reports.declared && lacks_reports(reports, signal)) return signal;
   if (!failing.empty()) {
     signal.passed = false;
-    signal.details["problem"] = "exit code 0, but the report has failures";
+    const bool zero = signal.details["exit_code"] == 0;
+    signal.details["problem"] = zero ? "exit code 0, but the report has failures" : "the report has failures";
   }
   if (base != nullptr) compare_with_base(reports.all.tests, *base, signal);
   return signal;

@@ -1,0 +1,17 @@
+// A step of a gate that did not hold, where no signal that the gate requires says so.
+#include "gates/common.h"
+#include "gates/signals/kind.h"
+
+namespace pawl::gates::signals {
+
+const Kind& step() {
+  static const Kind kind = {
+      .evidence = "",
+      .details = {{"step", Detail::Type::kText},
+                  {"outcome", Detail::Type::kText},
+                  {"exit_code", Detail::Type::kInteger}},
+  };
+  return kind;
+}
+
+}  // namespace pawl::gates::signals
