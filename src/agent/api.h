@@ -20,6 +20,7 @@
 
 namespace pawl::agent {
 
+constexpr int kNoSuccess = 300;                      // statuses from here on
 constexpr std::size_t kBodyBytesMax = 2 << 20;       // of all but a checkpoint's payload
 constexpr std::size_t kHeaderBytesMax = 128 << 10;   // metadata is 64 KiB before base64
 constexpr std::int64_t kLogLinesMax = 1000;          // a second

@@ -6,7 +6,7 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::size_t kRememberedMax = 10'000;  // begun steps, spawned children
-constexpr int kAccepted = 202, kNoSuccess = 300, kNotSaved = 507;
+constexpr int kAccepted = 202, kNotSaved = 507;
 
 // Whether the agent can go on with what it would have been answered. A question that nobody can find has no
 // answer, and who removes checkpoints wants them gone.

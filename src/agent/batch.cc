@@ -11,7 +11,6 @@ namespace {
 // After so long a group is committed, and the rest waits for another turn: nobody waits longer because others
 // ask for much.
 constexpr std::int64_t kSliceMicros = 5'000;
-constexpr int kNoSuccess = 300;
 
 // Every write of a group that could not be committed. `why`: kDiskFull, kIoError, or another reason: "".
 Answer not_committed(const Error& error, std::string_view why) {

@@ -26,8 +26,6 @@
 
 namespace pawl::agent {
 
-using store::sqlite::Connection;
-
 using ChunkList = std::vector<std::int64_t>;  // the numbers of a payload's chunks, in order
 
 // Differences of neighbours as zigzag LEB128: a byte a chunk, mostly.
@@ -41,7 +39,7 @@ constexpr char kPayload = '\0';
 // All inside of the caller's transaction. After a failure, and when the transaction is taken back: forget().
 class Chunks {
  public:
-  explicit Chunks(Connection& connection) : connection_(connection) {}
+  explicit Chunks(store::sqlite::Connection& connection) : connection_(connection) {}
 
   using Hash = std::array<char, 32>;
   struct Cut {
@@ -91,7 +89,7 @@ class Chunks {
   static Hash key_of(std::string_view hash);
   static Cut first_cut(std::string_view rest);
 
-  Connection& connection_;
+  store::sqlite::Connection& connection_;
   std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written or read whole by this object
   LastPayload last_;                                          // its chunks are known, too
   std::int64_t data_version_ = 0;                             // of the database, when these were right

@@ -20,7 +20,7 @@ using boost::asio::local::stream_protocol;
 using boost::system::error_code;
 
 constexpr int kHttpVersion = 11;
-constexpr std::uint32_t kHeaderBytesMax = 256 << 10;
+constexpr std::uint32_t kAnswerHeaderBytesMax = 256 << 10;
 
 ErrorKind kind_of(int status) {
   switch (status) {
@@ -64,7 +64,7 @@ class BeastClient final : public Client {
     // A refusal may come before all is written: it is read all the same.
     http::write(socket_, request, error);
     http::response_parser<http::string_body> parser;
-    parser.header_limit(kHeaderBytesMax);
+    parser.header_limit(kAnswerHeaderBytesMax);
     parser.body_limit(2 * static_cast<std::uint64_t>(kPayloadBytesMax));
     http::read(socket_, buffer_, parser, error);
     if (error)

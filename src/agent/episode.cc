@@ -39,9 +39,10 @@ Result<std::unique_ptr<Episode>> Episode::open(const std::string& path, Access a
   const bool is_new = !os::exists(path);
   if (reads && is_new) return fail(ErrorKind::kNotFound, "no episode " + path);
   if (is_new) PAWL_OK(make_folders_durably(os::folder_of(path)));
-  PAWL_TRY(auto connection, Connection::open(path, {.statements = &statements(),
-                                                    .configure = reads ? "configure_reader" : "configure",
-                                                    .creates = !reads}));
+  PAWL_TRY(auto connection,
+           store::sqlite::Connection::open(path, {.statements = &statements(),
+                                                  .configure = reads ? "configure_reader" : "configure",
+                                                  .creates = !reads}));
   auto episode = std::make_unique<EpisodeStore>(std::move(connection), access);
   PAWL_OK(episode->prepare());
   return episode;
@@ -88,7 +89,7 @@ EpisodeStore::Snapshot::~Snapshot() {
   if (auto end = connection_->query("rollback")) static_cast<void>(end->run());
 }
 
-Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(Connection& connection) {
+Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(store::sqlite::Connection& connection) {
   if (connection.in_transaction()) return Snapshot(nullptr);
   PAWL_TRY(auto begin, connection.query("begin_read"));
   PAWL_OK(begin.run());

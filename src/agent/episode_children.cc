@@ -9,8 +9,8 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::size_t kRowBytes = 4096;  // of a child besides its result, about
-constexpr std::string_view kDone = "done";
+constexpr std::size_t kChildRowBytes = 4096;  // of a child besides its result, about
+constexpr std::string_view kChildDone = "done";
 
 ChildRow read_child(const Query& query) {
   return {.child_id = query.text(0),
@@ -41,14 +41,14 @@ Result<ChildSpawned> EpisodeStore::spawn(const ChildSpawn& asked, std::int64_t c
   PAWL_OK(check_id("spec_hash", asked.spec_hash));
   ChildSpawned out{.child_id = child_id_of(asked)};
   PAWL_OK(check_id("child_id", out.child_id));
-  PAWL_TRY(auto transaction, begin("agent_spawn", kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_spawn", kChildRowBytes));
   PAWL_TRY(auto known, child(out.child_id));
   if (known) {
     if (known->spec_hash != asked.spec_hash)
       return fail(ErrorKind::kConflict,
                   fmt::format("child {} was spawned to do {}, and is asked for to do {}", out.child_id,
                               known->spec_hash, asked.spec_hash));
-    out.answer = known->state == kDone ? ChildAnswer::kDone : ChildAnswer::kResume;
+    out.answer = known->state == kChildDone ? ChildAnswer::kDone : ChildAnswer::kResume;
     out.result = std::move(known->result);
     return out;
   }
@@ -65,10 +65,10 @@ Result<ChildSpawned> EpisodeStore::spawn(const ChildSpawn& asked, std::int64_t c
 Status EpisodeStore::finish_child(const std::string& child_id, std::string result, WallTime now) {
   PAWL_OK(check_id("child_id", child_id));
   PAWL_OK(check_json("result", result));
-  PAWL_TRY(auto transaction, begin("agent_finish_child", result.size() + kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_finish_child", result.size() + kChildRowBytes));
   PAWL_TRY(const auto known, child(child_id));
   if (!known) return fail(ErrorKind::kNotFound, "child " + child_id + " was never spawned");
-  if (known->state == kDone) {
+  if (known->state == kChildDone) {
     if (known->result == result) return {};
     return fail(ErrorKind::kConflict, "child " + child_id + " has finished with another result");
   }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kAsked = "ask";     // a person, who has not answered
 constexpr std::string_view kGivenUp = "fail";  // for ever: by its policy, or by a person
 constexpr std::string_view kDone = "done", kFailed = "failed";
-constexpr std::size_t kRowBytes = 4096;  // of a step besides its result, with its question, about
+constexpr std::size_t kStepRowBytes = 4096;  // of a step besides its result, with its question, about
 
 std::string_view name(StepKind kind) { return kind == StepKind::kPure ? "pure" : "effect"; }
 
@@ -75,7 +75,7 @@ EpisodeStore::Step EpisodeStore::read_step(const Query& query) {
 
 Result<StepBegun> EpisodeStore::begin_step(const StepBegin& asked, WallTime now) {
   PAWL_OK(check_begin(asked));
-  PAWL_TRY(auto transaction, begin("agent_begin_step", kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_begin_step", kStepRowBytes));
   PAWL_TRY(const auto known, step(asked.key));
   PAWL_TRY(auto begun, known ? begin_known(*known, asked, now) : begin_new(asked, now));
   if (auto done = transaction.commit(); !done) {
@@ -167,7 +167,7 @@ Status EpisodeStore::withdraw_question(const Step& known, std::string_view answe
 Status EpisodeStore::complete_step(const std::string& key, std::string result, WallTime now) {
   PAWL_OK(check_id("key", key));
   PAWL_OK(check_json("result", result));
-  PAWL_TRY(auto transaction, begin("agent_complete_step", result.size() + kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_complete_step", result.size() + kStepRowBytes));
   PAWL_TRY(const auto known, step(key));
   if (!known) return no_step(key);
   if (known->row.state == kDone) {
@@ -186,7 +186,7 @@ Status EpisodeStore::complete_step(const std::string& key, std::string result, W
 Status EpisodeStore::fail_step(const std::string& key, std::string error, WallTime now) {
   PAWL_OK(check_id("key", key));
   PAWL_OK(check_text("error", error, kTextBytesMax));
-  PAWL_TRY(auto transaction, begin("agent_fail_step", error.size() + kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_fail_step", error.size() + kStepRowBytes));
   PAWL_TRY(const auto known, step(key));
   if (!known) return no_step(key);
   if (known->row.state == kDone) return fail(ErrorKind::kConflict, "step " + key + " was completed");

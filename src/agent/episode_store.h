@@ -23,7 +23,7 @@ std::string question_of_step(const std::string& key);
 
 class EpisodeStore final : public Episode {
  public:
-  EpisodeStore(std::unique_ptr<Connection> connection, Access access)
+  EpisodeStore(std::unique_ptr<store::sqlite::Connection> connection, Access access)
       : connection_(std::move(connection)), chunks_(*connection_), access_(access) {}
   // Makes the tables of a new file. kNotFound: it has none, and may not be written.
   Status prepare();
@@ -81,14 +81,14 @@ class EpisodeStore final : public Episode {
   // While it lives, what is read is of one moment.
   class Snapshot {
    public:
-    static Result<Snapshot> begin(Connection& connection);
+    static Result<Snapshot> begin(store::sqlite::Connection& connection);
     Snapshot(Snapshot&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
     Snapshot& operator=(Snapshot&&) = delete;
     ~Snapshot();
 
    private:
-    explicit Snapshot(Connection* connection) : connection_(connection) {}
-    Connection* connection_;  // null: a part of the transaction that was open
+    explicit Snapshot(store::sqlite::Connection* connection) : connection_(connection) {}
+    store::sqlite::Connection* connection_;  // null: a part of the transaction that was open
   };
 
   Status upgrade();  // of a file that an older pawl wrote
@@ -166,15 +166,15 @@ class EpisodeStore final : public Episode {
 
   Result<std::optional<ChildRow>> child(const std::string& child_id);
 
-  const std::unique_ptr<Connection> connection_;
+  const std::unique_ptr<store::sqlite::Connection> connection_;
   Chunks chunks_;
   const Access access_;
   // Of all Receivings; the last of them may go after the episode.
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::int64_t changes_before_group_ = 0;
-  std::optional<Connection::Shared> shared_;  // while group_ is open
-  std::size_t log_bytes_ = 0;                 // that the transaction has written, about
+  std::optional<store::sqlite::Connection::Shared> shared_;  // while group_ is open
+  std::size_t log_bytes_ = 0;                                // that the transaction has written, about
   // Of the file, with what may have been added since it was asked: rather more than there are.
   std::optional<std::int64_t> used_bytes_;
   // What count_runs() has to look at, about: chunks, and so many for each checkpoint.

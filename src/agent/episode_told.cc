@@ -9,8 +9,8 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::size_t kRowBytes = 8192;    // of any of them besides a text, about
-constexpr std::size_t kAnswerTold = 1024;  // bytes of an answer, in its event
+constexpr std::size_t kToldRowBytes = 8192;  // of any of them besides a text, about
+constexpr std::size_t kAnswerTold = 1024;    // bytes of an answer, in its event
 constexpr std::string_view kStepChoices = R"(["run","done","fail"])";
 
 UsageRow read_usage(const Query& query) {
@@ -64,7 +64,7 @@ Status check_question(const std::string& key, const std::string& text,
 
 Status EpisodeStore::add_usage(const Usage& usage, WallTime now) {
   PAWL_OK(check_usage(usage));
-  PAWL_TRY(auto transaction, begin("agent_usage", kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_usage", kToldRowBytes));
   {
     PAWL_TRY(auto query, connection_->query("usage"));
     PAWL_TRY(const bool row, query.bind(usage.id).next());
@@ -130,7 +130,7 @@ Status EpisodeStore::tell(std::string_view event, const Json& details, WallTime 
 Status EpisodeStore::add_event(const std::string& event, const Json& details, WallTime now) {
   PAWL_OK(check_id("event", event));
   PAWL_OK(check_details(details));
-  PAWL_TRY(auto transaction, begin("agent_event", kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_event", kToldRowBytes));
   // The last one is tell()'s.
   PAWL_OK(count("events", kEventsMax - 1, "events"));
   PAWL_OK(insert_event(event, details, now));
@@ -195,7 +195,7 @@ Status EpisodeStore::ask_anew(const std::string& key, const std::string& text, W
 Result<Question> EpisodeStore::ask(const std::string& key, const std::string& text,
                                    const std::vector<std::string>& choices, WallTime now) {
   PAWL_OK(check_question(key, text, choices));
-  PAWL_TRY(auto transaction, begin("agent_ask", text.size() + kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_ask", text.size() + kToldRowBytes));
   PAWL_TRY(auto known, question(key));
   if (known) {
     if (known->text == text && known->choices == choices) return *std::move(known);
@@ -230,7 +230,7 @@ Status EpisodeStore::answer(const std::string& key, const std::string& answer, c
                             WallTime now) {
   PAWL_OK(check_text("answer", answer, kResultBytesMax));
   PAWL_OK(check_id("who", who));
-  PAWL_TRY(auto transaction, begin("agent_answer", answer.size() + kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_answer", answer.size() + kToldRowBytes));
   PAWL_TRY(const auto known, question(key));
   if (!known) return fail(ErrorKind::kNotFound, "there is no question " + key);
   if (known->answer) {
@@ -250,7 +250,7 @@ Status EpisodeStore::answer(const std::string& key, const std::string& answer, c
 
 Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, WallTime now) {
   PAWL_OK(check_id("session", session));
-  PAWL_TRY(auto transaction, begin("agent_session", kRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_session", kToldRowBytes));
   PAWL_OK(look_at_what_was_found());
   {
     PAWL_TRY(auto query, connection_->query("session"));

@@ -48,7 +48,7 @@ constexpr std::array kRoutes = {
 
 const Entry& entry_of(Verb verb) { return *std::ranges::find(kRoutes, verb, &Entry::verb); }
 
-int hex_digit(char c) {
+int path_hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -64,7 +64,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       continue;
     }
     if (text.size() - i < 3) return std::nullopt;
-    const int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+    const int high = path_hex_digit(text[i + 1]), low = path_hex_digit(text[i + 2]);
     if (high < 0 || low < 0) return std::nullopt;
     out += static_cast<char>(high * 16 + low);
     i += 2;

@@ -105,7 +105,7 @@ Status load(const CheckpointOptions& options) {
   return print_out(response.body);
 }
 
-void print(const Json& checkpoint) {
+void print_checkpoint(const Json& checkpoint) {
   std::string changed;
   if (const auto found = checkpoint.find("changed"); found != checkpoint.end())
     for (const auto& what : *found)
@@ -139,7 +139,7 @@ Status list(const CheckpointOptions& options) {
       if (options.json)
         fmt::print("{}\n", checkpoint.dump());
       else
-        print(checkpoint);
+        print_checkpoint(checkpoint);
       before = fmt::format("&before={}", integer_in(checkpoint, "seq"));
     }
     more = json.value("more", false);

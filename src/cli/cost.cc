@@ -11,7 +11,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kRunsMax = 1'000'000;
+constexpr std::size_t kRunsPricedMax = 1'000'000;
 constexpr std::size_t kBarWidth = 40;
 
 // RFC 4180.
@@ -103,7 +103,7 @@ Status cost(const CostOptions& options) {
   }
   Costs out;
   if (options.run.empty()) {
-    PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
+    PAWL_TRY(const auto runs, state.store->runs(kRunsPricedMax));
     for (const auto& run : runs) PAWL_OK(add_run_costs(*state.store, run.run_id, prices, out));
   } else {
     PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));

@@ -131,7 +131,7 @@ void print_differences(const Json& now, const Json& then) {
   }
 }
 
-void print(const Json& out) {
+void print_gate(const Json& out) {
   const Json &signals = out["signals"], &recorded = out["recorded"];
   fmt::print("gate {} of {}, attempt {}\n", text_in(out, "gate_id"), text_in(out, "phase_id"),
              integer_in(out, "attempt"));
@@ -207,7 +207,7 @@ Result<bool> gate(const GateOptions& options) {
   if (options.state.json)
     print_json(out);
   else
-    print(out);
+    print_gate(out);
   return end.passed;
 }
 

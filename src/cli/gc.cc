@@ -158,7 +158,7 @@ Result<Json> gc(const GcOptions& options) {
               {"episodes", found.episodes.size()},   {"temporaries", found.garbage.temporaries.size()}};
 }
 
-void print(const Json& done) {
+void print_collected(const Json& done) {
   const auto count = [&](const char* key) { return integer_in(done, key); };
   fmt::print(
       "{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
@@ -192,7 +192,7 @@ void add_gc(const Command& program) {
     if (options->state.json)
       print_json(*done);
     else
-      print(*done);
+      print_collected(*done);
     return static_cast<int>(kDone);
   });
 }

@@ -17,12 +17,12 @@ namespace pawl::cli {
 namespace {
 
 constexpr auto kDrawEvery = std::chrono::milliseconds(200);
-constexpr std::uint64_t kTailBytesMax = 4096;
+constexpr std::uint64_t kLiveTailBytesMax = 4096;
 
 // The last line that holds something printable, without control characters: it comes from inside a sandbox,
 // and a terminal obeys escape codes.
 std::string last_line(const std::string& path) {
-  auto tail = os::read_tail(path, kTailBytesMax);
+  auto tail = os::read_tail(path, kLiveTailBytesMax);
   if (!tail) return "";
   std::string_view text = *tail;
   while (!text.empty()) {

@@ -14,8 +14,8 @@ namespace pawl::cli {
 namespace {
 
 // A page that a browser opens at once, whatever the run.
-constexpr std::size_t kAttemptsShown = 20;  // of a phase, the newest
-constexpr std::size_t kPhasesShown = 100;
+constexpr std::size_t kAttemptsReported = 20;  // of a phase, the newest
+constexpr std::size_t kPhasesReported = 100;
 constexpr std::uint64_t kTailBytes = 8 << 10;        // of a step's log
 constexpr std::uint64_t kLogsBytesMax = 4ULL << 20;  // of all together
 
@@ -71,7 +71,7 @@ Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
 Result<page::Content> gather(const State& state, const std::string& run_id) {
   page::Content content;
   PAWL_TRY(content.story,
-           story_of(state, run_id, {.attempts_max = kAttemptsShown, .phases_max = kPhasesShown}));
+           story_of(state, run_id, {.attempts_max = kAttemptsReported, .phases_max = kPhasesReported}));
   const auto& run = content.story.run;
   PAWL_TRY(const auto phases, state.store->phases(run_id));
   for (const auto& phase : phases) ++content.counts[std::string(name(phase.state))];
@@ -122,7 +122,7 @@ void add_report(const Command& program) {
                   "{} attempts of "
                   "each of {} phases,\nand says what it leaves out.\n\n"
                   "Example:\n  pawl report last -o run.html",
-                  kAttemptsShown, kPhasesShown));
+                  kAttemptsReported, kPhasesReported));
   command.on_run([=] {
     if (options->output == "-" && options->state.json) {
       fmt::print(stderr,

@@ -13,7 +13,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kRunsMax = 10'000;  // the newest
+constexpr std::size_t kRunsMeasuredMax = 10'000;  // the newest
 
 struct Stats {
   std::int64_t runs = 0, phases = 0, attempts = 0, crash_loops = 0, doctor_calls = 0, replans = 0;
@@ -131,7 +131,7 @@ Status stats(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const State state, open_state(options));
   std::vector<store::RunRow> runs;
   if (text.empty()) {
-    PAWL_TRY(runs, state.store->runs(kRunsMax));
+    PAWL_TRY(runs, state.store->runs(kRunsMeasuredMax));
   } else {
     PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
     PAWL_TRY(auto run, state.store->run(run_id));

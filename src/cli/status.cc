@@ -13,7 +13,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kRunsShown = 50, kRunsMax = 100'000;
+constexpr std::size_t kRunsShown = 50, kRunsListedMax = 100'000;
 constexpr std::int64_t kWatchEveryMs = 1000;
 
 Json phase_json(const store::PhaseRow& phase) {
@@ -43,7 +43,7 @@ struct Shown {
 };
 
 Result<Shown> list_runs(store::Store& store, bool json) {
-  PAWL_TRY(auto runs, store.runs(json ? kRunsMax : kRunsShown + 1));
+  PAWL_TRY(auto runs, store.runs(json ? kRunsListedMax : kRunsShown + 1));
   Shown out;
   if (json) {
     Json list = Json::array();

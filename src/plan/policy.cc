@@ -49,7 +49,7 @@ void read_trace(const Mapping& top, Policy& policy, Problems& problems) {
   read_reaction(trace, "endpoints", policy.trace_endpoints, problems);
 }
 
-Policy read_policy(const YAML::Node& root, Problems& problems) {
+Policy policy_from_yaml(const YAML::Node& root, Problems& problems) {
   Policy policy;
   const Mapping top(root, "the policy", "policy_file", problems);
   if (!top.valid()) return policy;
@@ -73,7 +73,7 @@ Policy read_policy(const YAML::Node& root, Problems& problems) {
 
 ParsedPolicy parse_policy(std::string_view text, const std::string& file) {
   Problems problems(file);
-  auto policy = read_yaml(text, problems, read_policy);
+  auto policy = read_yaml(text, problems, policy_from_yaml);
   ParsedPolicy out{.problems = problems.take_errors()};
   if (out.problems.empty()) out.policy = std::move(policy);
   return out;

@@ -75,7 +75,7 @@ std::string with_beginning(std::string_view pattern) {
   return std::string(kBegins) + "(" + std::string(pattern) + ")";
 }
 
-RE2::Options options() {
+RE2::Options shape_options() {
   RE2::Options out;
   out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: what a program prints need not be UTF-8
   out.set_log_errors(false);
@@ -86,7 +86,7 @@ RE2::Options options() {
 // long as a sandbox, so most programs, whose output has no hint of any, never do.
 class Shapes {
  public:
-  Shapes() : any_(options(), RE2::UNANCHORED) {
+  Shapes() : any_(shape_options(), RE2::UNANCHORED) {
     for (const auto& shape : kShapes) any_.Add(with_beginning(shape.pattern), nullptr);
     any_.Compile();
   }
@@ -117,7 +117,7 @@ class Shapes {
   // Compiled when it is there for the first time: most never are.
   const RE2& pattern(std::size_t at) const {
     std::call_once(once_[at], [&] {
-      patterns_[at] = std::make_unique<RE2>(with_beginning(kShapes[at].pattern), options());
+      patterns_[at] = std::make_unique<RE2>(with_beginning(kShapes[at].pattern), shape_options());
     });
     return *patterns_[at];
   }
@@ -158,7 +158,7 @@ std::string hint_pattern() {
 }
 
 std::vector<Found> find(std::string_view text) {
-  static const RE2 hint(hint_pattern(), options());
+  static const RE2 hint(hint_pattern(), shape_options());
   if (!RE2::PartialMatch({text.data(), text.size()}, hint)) return {};
   static const Shapes shapes;
   return shapes.find(text);
@@ -167,7 +167,7 @@ std::vector<Found> find(std::string_view text) {
 std::vector<Found> find_random(std::string_view text) {
   static const RE2 assignment(
       R"((?i)(?:secret|token|passw(?:or)?d|api_?key|access_?key|auth|credential)[a-z0-9_]{0,32}["']?\s*(?:[:=]|=>|:=)\s*["']([A-Za-z0-9+/=_.~-]{16,512})["'])",
-      options());
+      shape_options());
   std::vector<Found> out;
   re2::StringPiece rest(text.data(), text.size()), value;
   while (RE2::FindAndConsume(&rest, assignment, &value))

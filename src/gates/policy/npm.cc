@@ -62,9 +62,9 @@ const Json* member(const Json& object, const std::string& key) {
   return object.is_object() && at != object.end() ? &*at : nullptr;
 }
 
-class Reader {
+class LockReader {
  public:
-  Reader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {}
+  LockReader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {}
 
   void package(const Json& now) {
     for (const std::string group :
@@ -202,7 +202,7 @@ std::vector<NpmFinding> npm_findings(const FileChange& change) {
   if (!now) return {{.line = 0, .words = "is no JSON object that can be read"}};
   std::optional<Json> before;
   if (change.before) before = parse_as_npm(change.before->content);
-  Reader reader(change.after->content, before ? *std::move(before) : Json::object());
+  LockReader reader(change.after->content, before ? *std::move(before) : Json::object());
   lock ? reader.lockfile(*now) : reader.package(*now);
   return reader.take();
 }

@@ -15,9 +15,9 @@ struct FreeParser {
   void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
 };
 
-class Reader {
+class XmlReader {
  public:
-  explicit Reader(XmlHandler& handler) : handler_(handler), parser_(XML_ParserCreate(nullptr)) {
+  explicit XmlReader(XmlHandler& handler) : handler_(handler), parser_(XML_ParserCreate(nullptr)) {
     XML_SetUserData(parser_.get(), this);
     XML_SetElementHandler(parser_.get(), on_start, on_end);
     XML_SetCharacterDataHandler(parser_.get(), on_text);
@@ -37,7 +37,7 @@ class Reader {
   }
 
  private:
-  static Reader& of(void* self) { return *static_cast<Reader*>(self); }
+  static XmlReader& of(void* self) { return *static_cast<XmlReader*>(self); }
   static void on_start(void* self, const char* name, const char** attributes) {
     of(self).start(name, XmlAttributes(attributes));
   }
@@ -85,6 +85,6 @@ std::string_view XmlAttributes::get(std::string_view name) const {
   return {};
 }
 
-Status read_xml(ByteSource& source, XmlHandler& handler) { return Reader(handler).read(source); }
+Status read_xml(ByteSource& source, XmlHandler& handler) { return XmlReader(handler).read(source); }
 
 }  // namespace pawl::gates

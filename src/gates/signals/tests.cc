@@ -40,7 +40,7 @@ void compare_with_base(const Tests& tests, const std::vector<std::string>& inven
   if (!losses.gone.empty() || !losses.newly_skipped.empty()) signal.passed = false;
 }
 
-Signal judge(const GateFacts& facts, const std::vector<std::string>* base) {
+Signal judge_tests(const GateFacts& facts, const std::vector<std::string>* base) {
   Signal signal = exit_signal(facts, "tests");
   const Reports reports = all_reports(facts.steps, kTestsFamily);
   std::vector<std::string> failing;
@@ -63,7 +63,7 @@ Signal judge(const GateFacts& facts, const std::vector<std::string>* base) {
 
 // What base skips, nobody loses by going on to skip it. On base a broken report takes no name with it; the
 // gate itself will need a good one.
-std::vector<std::string> on_base(const std::vector<StepFacts>& steps) {
+std::vector<std::string> tests_on_base(const std::vector<StepFacts>& steps) {
   std::vector<std::string> names;
   for (const auto& test : all_reports(steps, kTestsFamily).all.tests)
     if (test.status != TestStatus::kSkipped) names.push_back(test.name);
@@ -88,8 +88,8 @@ const Kind& tests() {
                             {"newly_skipped_names", kText},
                             {"new", kInteger},
                             {"new_names", kText}}),
-      .judge = judge,
-      .on_base = on_base,
+      .judge = judge_tests,
+      .on_base = tests_on_base,
   };
   return kind;
 }

@@ -44,7 +44,7 @@ Signal missing(Signal signal, const std::string& why) {
   return signal;
 }
 
-Signal judge(const GateFacts& facts, const std::vector<std::string>* base) {
+Signal judge_trace(const GateFacts& facts, const std::vector<std::string>* base) {
   Signal signal = exit_signal(facts, "trace");
   if (!signal.passed) return signal;
   for (const auto& step : facts.steps)
@@ -64,7 +64,7 @@ Signal judge(const GateFacts& facts, const std::vector<std::string>* base) {
   return signal;
 }
 
-std::vector<std::string> on_base(const std::vector<StepFacts>& steps) {
+std::vector<std::string> trace_on_base(const std::vector<StepFacts>& steps) {
   const TraceFacts now = all_of(steps);
   std::vector<std::string> out;
   for (const auto& path : now.executables) out.push_back(std::string(kRuns) + path);
@@ -89,8 +89,8 @@ const Kind& trace() {
                             {"new_endpoints", kInteger},
                             {"new_endpoints_names", kText},
                             {"problem", kText}}),
-      .judge = judge,
-      .on_base = on_base,
+      .judge = judge_trace,
+      .on_base = trace_on_base,
   };
   return kind;
 }

@@ -15,7 +15,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr mode_t kPermissionBits = 0777;  // never setuid, setgid or sticky
+constexpr mode_t kCopiedBits = 0777;  // never setuid, setgid or sticky
 
 Status copy_link(const std::string& from, const std::string& to) {
   std::array<char, PATH_MAX + 1> target{};
@@ -35,13 +35,13 @@ Status copy_over(const std::string& from, const std::string& to) {
   const bool there = lstat(to.c_str(), &below) == 0;
   if (there && !(is_folder && S_ISDIR(below.st_mode))) PAWL_OK(os::remove_tree(to));
   if (is_whiteout(status)) return {};
-  if (S_ISREG(status.st_mode)) return os::copy_file(from, to, status.st_mode & kPermissionBits);
+  if (S_ISREG(status.st_mode)) return os::copy_file(from, to, status.st_mode & kCopiedBits);
   if (S_ISLNK(status.st_mode)) return copy_link(from, to);
   if (!is_folder) return {};
   if (mkdir(to.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(errno, "copy", to);
   PAWL_TRY(const auto names, os::list_folder(from));
   for (const auto& name : names) PAWL_OK(copy_over(os::join(from, name), os::join(to, name)));
-  if (chmod(to.c_str(), status.st_mode & kPermissionBits) != 0) return fail_errno(errno, "copy", to);
+  if (chmod(to.c_str(), status.st_mode & kCopiedBits) != 0) return fail_errno(errno, "copy", to);
   return {};
 }
 

@@ -21,9 +21,9 @@ std::int64_t count_of(std::string_view totals, std::string_view word) {
   return count;
 }
 
-class Reader {
+class CargoReader {
  public:
-  explicit Reader(ByteSource& report) : lines_(report) {}
+  explicit CargoReader(ByteSource& report) : lines_(report) {}
 
   Result<Tests> read() {
     std::string_view line;
@@ -89,6 +89,6 @@ class Reader {
 
 }  // namespace
 
-Result<Tests> cargo(ByteSource& report) { return Reader(report).read(); }
+Result<Tests> cargo(ByteSource& report) { return CargoReader(report).read(); }
 
 }  // namespace pawl::gates::formats

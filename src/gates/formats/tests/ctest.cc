@@ -6,7 +6,7 @@
 namespace pawl::gates::formats {
 namespace {
 
-class Handler final : public XmlHandler {
+class CtestHandler final : public XmlHandler {
  public:
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     if (name == "Testing") testing_seen_ = true;
@@ -45,7 +45,7 @@ class Handler final : public XmlHandler {
 }  // namespace
 
 Result<Tests> ctest(ByteSource& report) {
-  Handler handler;
+  CtestHandler handler;
   PAWL_OK(read_xml(report, handler));
   return handler.result();
 }

@@ -14,9 +14,9 @@ struct Package {
   std::map<std::string, bool> open;  // tests that began and have not ended
 };
 
-class Reader {
+class GotestReader {
  public:
-  explicit Reader(ByteSource& report) : lines_(report) {}
+  explicit GotestReader(ByteSource& report) : lines_(report) {}
 
   Result<Tests> read() {
     std::string_view line;
@@ -78,6 +78,6 @@ class Reader {
 
 }  // namespace
 
-Result<Tests> gotest(ByteSource& report) { return Reader(report).read(); }
+Result<Tests> gotest(ByteSource& report) { return GotestReader(report).read(); }
 
 }  // namespace pawl::gates::formats

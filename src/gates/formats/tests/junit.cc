@@ -8,7 +8,7 @@
 namespace pawl::gates::formats {
 namespace {
 
-class Handler final : public XmlHandler {
+class JunitHandler final : public XmlHandler {
  public:
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     if (name == "testsuite" || name == "testsuites") suite_seen_ = true;
@@ -48,7 +48,7 @@ class Handler final : public XmlHandler {
 }  // namespace
 
 Result<Tests> junit(ByteSource& report) {
-  Handler handler;
+  JunitHandler handler;
   PAWL_OK(read_xml(report, handler));
   return handler.result();
 }

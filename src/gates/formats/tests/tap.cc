@@ -65,9 +65,9 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
   return {std::move(name), directive};
 }
 
-class Reader {
+class TapReader {
  public:
-  explicit Reader(ByteSource& report) : lines_(report), levels_(1) {}
+  explicit TapReader(ByteSource& report) : lines_(report), levels_(1) {}
 
   Result<Tests> read() {
     std::string_view line;
@@ -166,6 +166,6 @@ class Reader {
 
 }  // namespace
 
-Result<Tests> tap(ByteSource& report) { return Reader(report).read(); }
+Result<Tests> tap(ByteSource& report) { return TapReader(report).read(); }
 
 }  // namespace pawl::gates::formats

@@ -17,7 +17,7 @@ std::string without_version(std::string name) {
   return name.substr(0, name.find_first_of("@?#"));
 }
 
-class Reader {
+class CyclonedxReader {
  public:
   Status take(std::string_view path, const Json& item) {
     if (!item.is_object()) return fail(ErrorKind::kInvalid, "an item that is no object");
@@ -81,7 +81,7 @@ class Reader {
 }  // namespace
 
 Result<Findings> cyclonedx(ByteSource& report) {
-  Reader reader;
+  CyclonedxReader reader;
   PAWL_TRY(const auto found, for_each_json_item(report, {"components", "vulnerabilities"},
                                                 [&](std::string_view path, const Json& item) {
                                                   return reader.take(path, item);
