@@ -3,14 +3,17 @@
     from pawl.langgraph import PawlSaver
     graph = builder.compile(checkpointer=PawlSaver(pawl.connect()))
 
-Needs the package langgraph-checkpoint; nothing else of `pawl` does.
+Needs the package langgraph-checkpoint; nothing else of `pawl` does. Passes langgraph-checkpoint-conformance in full, and
+LangGraph's own tests of its graphs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
-from typing import Any, AsyncIterator, Dict, Iterator, Optional, Sequence, Tuple
+import random
+from typing import Any, AsyncIterator, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 from langgraph.checkpoint.base import (WRITES_IDX_MAP, BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata,
                                        CheckpointTuple, get_checkpoint_id, get_checkpoint_metadata)
@@ -37,10 +40,7 @@ class PawlSaver(BaseCheckpointSaver):
              limit: Optional[int] = None) -> Iterator[CheckpointTuple]:
         asked = config["configurable"] if config else {}
         thread = str(asked["thread_id"]) if config else None
-        until: Optional[Place] = None
-        if before is not None and get_checkpoint_id(before):
-            place = {**asked, **before["configurable"]}
-            until = Place(str(place["thread_id"]), place.get("checkpoint_ns", ""), get_checkpoint_id(before))
+        until = get_checkpoint_id(before) if before is not None else None
         states = self._threads.list(thread, asked.get("checkpoint_ns"), get_checkpoint_id(config) if config else None, until)
         found = (one for one in map(self._tuple, states)
                  if all(one.metadata.get(name) == value for name, value in (filter or {}).items()))
@@ -64,6 +64,33 @@ class PawlSaver(BaseCheckpointSaver):
     def delete_thread(self, thread_id: str) -> None:
         self._threads.delete(str(thread_id))
 
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Looks at the states of all threads. A DeltaChannel loses what these runs wrote to it."""
+        runs = {str(run) for run in _several(run_ids, "run_ids")}
+        for state in self._threads.list(None, None, None, None, writes=False) if runs else ():
+            if str(self.serde.loads_typed(state.metadata).get("run_id")) in runs:
+                self._threads.delete_state(state.place)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        self._threads.copy(str(source_thread_id), str(target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keeps of each namespace the newest state (strategy "keep_latest"; and the older ones that its DeltaChannels are
+        rebuilt from), or nothing ("delete")."""
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f'the strategy is {strategy!r}; give "keep_latest" or "delete"')
+        for thread in map(str, _several(thread_ids, "thread_ids")):
+            if strategy == "delete":
+                self._threads.delete(thread)
+            else:
+                self._threads.keep_newest(thread, self._deltas_of)
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """A thread that another checkpointer began has text as versions, and goes on with them."""
+        if not isinstance(current, str):
+            return 1 if current is None else current + 1
+        return f"{int(current.split('.')[0]) + 1:032}.{random.random():016}"
+
     async def aget_tuple(self, config: Config) -> Optional[CheckpointTuple]:
         return await asyncio.to_thread(self.get_tuple, config)
 
@@ -86,6 +113,32 @@ class PawlSaver(BaseCheckpointSaver):
     async def adelete_thread(self, thread_id: str) -> None:
         await asyncio.to_thread(self.delete_thread, thread_id)
 
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        await asyncio.to_thread(lambda: self.prune(thread_ids, strategy=strategy))
+
+    async def aget_delta_channel_history(self, *, config: Config, channels: Sequence[str]) -> Mapping[str, Any]:
+        ask: Any = functools.partial(self.get_delta_channel_history, config=config, channels=channels)
+        found: Mapping[str, Any] = await asyncio.to_thread(ask)
+        return found
+
+    def _deltas_of(self, state: State) -> Iterator[Place]:
+        """The older states that its DeltaChannels are rebuilt from: back to where each of them has a value."""
+        missing = set(self.serde.loads_typed(state.metadata).get("counters_since_delta_snapshot") or ())
+        older: Optional[State] = state
+        while older is not None:
+            missing -= self.serde.loads_typed(older.checkpoint)["channel_values"].keys()
+            if not missing or older.parent_id is None:
+                return
+            older = self._threads.get(older.place.thread, older.place.namespace, older.parent_id)
+            if older is not None:
+                yield older.place
+
     def _tuple(self, state: State) -> CheckpointTuple:
         parent = state.parent_id
         return CheckpointTuple(
@@ -99,3 +152,10 @@ class PawlSaver(BaseCheckpointSaver):
 def _config(place: Place) -> Config:
     return {"configurable": {"thread_id": place.thread, "checkpoint_ns": place.namespace,
                              "checkpoint_id": place.checkpoint_id}}
+
+
+def _several(ids: Sequence[str], what: str) -> Sequence[str]:
+    """A text is a sequence of texts as well: its letters would be taken for ids."""
+    if isinstance(ids, str):
+        raise TypeError(f"{what} is one text; give a list")
+    return ids
