@@ -1,24 +1,15 @@
 """PawlSaver beside LangGraph's own checkpointer, on the same graph.
 
-A test of its own, and not found by `python3 -m unittest`: where LangGraph is not installed it ends with SKIPPED, so that
-CTest's summary says that it was not run.
+Needs the package langgraph, so `python3 -m unittest` does not look for it: tests/sdk/python/run.py runs it.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import operator
 import unittest
-from typing import Any, Iterator
+from typing import Annotated, Any, Iterator, List, TypedDict
 
 from tests.agentd import AgentdTest
-
-SKIPPED = 77
-
-
-def installed() -> bool:
-    """langgraph-checkpoint alone has the package langgraph, too, but no graph in it."""
-    return importlib.util.find_spec("langgraph") is not None and importlib.util.find_spec("langgraph.graph") is not None
 
 
 class Saver(AgentdTest):
@@ -32,11 +23,14 @@ class Saver(AgentdTest):
         builder.add_edge("two", END)
         return builder.compile(checkpointer=checkpointer, interrupt_before=["two"])
 
+    def saver(self) -> Any:
+        from pawl.langgraph import PawlSaver
+        return PawlSaver(self.connect())
+
     def savers(self) -> Iterator[Any]:
         from langgraph.checkpoint.memory import InMemorySaver
-        from pawl.langgraph import PawlSaver
         yield InMemorySaver()
-        yield PawlSaver(self.connect())
+        yield self.saver()
 
     def test_a_graph_is_interrupted_and_goes_on(self) -> None:
         config = {"configurable": {"thread_id": "t"}}
@@ -67,9 +61,63 @@ class Saver(AgentdTest):
         one, other = (asyncio.run(run(saver)) for saver in self.savers())
         self.assertEqual(one, other)
 
+    def deltas(self, checkpointer: Any, snapshot_frequency: int) -> Any:
+        from langgraph.channels.delta import DeltaChannel
+        from langgraph.graph import START, StateGraph
+
+        def appended(current: List[str], updates: List[List[str]]) -> List[str]:
+            return [*current, *(one for update in updates for one in update)]
+
+        words = DeltaChannel(appended, list, snapshot_frequency=snapshot_frequency)
+        said: Any = TypedDict("said", {"words": Annotated[List[str], words], "count": Annotated[int, operator.add]})
+        builder: Any = StateGraph(said)
+        builder.add_node("echo", lambda state: {"words": [state["words"][-1].upper()], "count": 1})
+        builder.add_edge(START, "echo")
+        return builder.compile(checkpointer=checkpointer)
+
+    def test_a_pruned_thread_has_its_state_and_goes_on(self) -> None:
+        for snapshot_frequency in (3, 1000):
+            saver = self.saver()
+            graph = self.deltas(saver, snapshot_frequency)
+            thread = f"every {snapshot_frequency}"
+            config = {"configurable": {"thread_id": thread}}
+            said: List[str] = []
+            for word in ("a", "b", "c", "d", "e", "f"):
+                said += [word, word.upper()]
+                self.assertEqual(graph.invoke({"words": [word]}, config), {"words": said, "count": len(said) // 2})
+                saver.prune([thread])
+                self.assertEqual(graph.get_state(config).values["words"], said)
+            if snapshot_frequency == 3:
+                self.assertLess(len(list(saver.list(config))), len(said), "older than the snapshot")
+            saver.prune([thread], strategy="delete")
+            self.assertEqual(list(saver.list(config)), [])
+
+    def test_a_copied_thread_goes_on_by_itself(self) -> None:
+        saver = self.saver()
+        graph = self.deltas(saver, 1000)
+        one, other = ({"configurable": {"thread_id": thread}} for thread in ("one", "other"))
+        graph.invoke({"words": ["a"]}, one)
+        saver.copy_thread("one", "other")
+        graph.invoke({"words": ["b"]}, other)
+        graph.invoke({"words": ["c"]}, one)
+        self.assertEqual([graph.get_state(config).values["words"] for config in (one, other)], [["a", "A", "c", "C"], ["a", "A", "b", "B"]])
+        self.assertEqual([state.values["words"] for state in graph.get_state_history(other)][-1:], [[]])
+
+    def test_a_text_is_not_a_list_of_ids(self) -> None:
+        saver = self.saver()
+        for called in (saver.prune, saver.delete_for_runs):
+            with self.assertRaises(TypeError):
+                called("t")
+        with self.assertRaises(ValueError):
+            saver.prune(["t"], strategy="keep_lastest")
+
+    def test_versions_stay_what_they_are(self) -> None:
+        saver = self.saver()
+        self.assertEqual((saver.get_next_version(None, None), saver.get_next_version(1, None)), (1, 2))
+        text = saver.get_next_version("00000000000000000000000000000009.0.5", None)
+        self.assertEqual(int(text.split(".")[0]), 10)
+        self.assertGreater(text, "00000000000000000000000000000009.0.5")
+
 
 if __name__ == "__main__":
-    if not installed():
-        print("not run: the package langgraph is not installed", file=sys.stderr)
-        sys.exit(SKIPPED)
     unittest.main()
