@@ -126,10 +126,9 @@ class Killed(WithRun):
         self.wait_until(all_taken, "taken")
 
 
-
-@unittest.skipIf(os.geteuid() != 0, "only root may make a cgroup for a login")
 class OfAnotherLogin(WithRun):
-    """Its own cgroup is another one, and so is the place where it makes those of its sandboxes."""
+    """Its own cgroup is another one, and so is the place where it makes those of its sandboxes. Who may not make a cgroup for a
+    login has none to take, but the rest holds."""
 
     def setUp(self):
         super().setUp()
@@ -139,14 +138,14 @@ class OfAnotherLogin(WithRun):
             self.addCleanup(login.rmdir)
         self.addCleanup(self.kill_supervisors)  # before that
         self.make_simple(agent="touch up; sleep 300")
-        join = "; ".join(f"echo $$ >{login}/cgroup.procs" for login in self.logins)
+        join = "".join(f"echo $$ >{login}/cgroup.procs; " for login in self.logins)
         with open(self.root / "run.log", "wb") as log:
-            run = subprocess.Popen(["sh", "-c", f"{join}; exec $0 run plan.yaml", os.environ["PAWL"]], cwd=self.root, stdout=log, stderr=log,
+            run = subprocess.Popen(["sh", "-c", f"{join}exec $0 run plan.yaml", os.environ["PAWL"]], cwd=self.root, stdout=log, stderr=log,
                                    env=self.environment({}))
         self.addCleanup(self.stop, run)
         self.wait_until(lambda: any(self.root.glob("*/.pawl/work/*/upper/up")), "at work")
         self.made = self.left()
-        self.assertTrue(self.made)
+        self.assertEqual(bool(self.made), bool(self.logins))
         self.stop(run)
 
     def left(self):
