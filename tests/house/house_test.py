@@ -26,6 +26,12 @@ RULES = {
     "builds SQL from strings": (r"\"(SELECT|INSERT|UPDATE|DELETE) [^\"]*\"\s*\+", []),
 }
 
+# How a test says that it was not run. The brackets are so that this line is none.
+SKIPS = {
+    (".cc", ".h", ".py", ".txt"): r"GTEST[_]SKIP|\bDISABLED[_]|unittest[.](skip|expected)|skip[T]est|Skip[T]est|SKIP[_]RE",
+    (".ts", ".mjs"): r"\b(it|test|describe)[.](skip|todo)\b",
+}
+
 
 def code_of(text):
     """Without comments and string contents, lines kept (SQL and format strings are looked at with them)."""
@@ -70,6 +76,12 @@ def rule_problems(root, rules):
     return out
 
 
+def skip_problems(files):
+    return [f"{path}:{number}: a test that is not run: {line.strip()}" for path in files
+            for endings, pattern in SKIPS.items() if path.suffix in endings
+            for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(pattern, line)]
+
+
 class House(unittest.TestCase):
     def test_rooms_include_only_what_is_below_them(self):
         self.assertEqual(layer_problems(ROOT, layers()), [])
@@ -94,6 +106,10 @@ class House(unittest.TestCase):
             lines = (ROOT / name).read_text().count("\n")
             self.assertLessEqual(lines, LINES_MAX, name)
 
+    def test_no_test_is_skipped(self):
+        files = [path for tests in (ROOT / "tests", *ROOT.glob("sdk/*/tests")) for path in sorted(tests.rglob("*")) if path.is_file()]
+        self.assertEqual(skip_problems(files), [])
+
     def test_headers_compile_alone(self):
         includes = subprocess.run(["pkg-config", "--cflags", "sqlite3", "libgit2"], capture_output=True, text=True,
                                   check=True).stdout.split()
@@ -117,6 +133,9 @@ class House(unittest.TestCase):
             (root / "src/base/bad.cc").write_text('#include "store/store.h"\nint f() { return fork(); }\nint g() { return unshare(0); }\n')
             self.assertEqual(len(layer_problems(root, layers())), 1)
             self.assertEqual(len(rule_problems(root, RULES)), 2)
+            for name, line in (("a.cc", "GTEST" + "_SKIP();"), ("a.py", "@unittest" + ".skipIf(True)"), ("a.ts", 'test.skip("a", f);')):
+                (root / name).write_text(line + "\n")
+            self.assertEqual(len(skip_problems(root.glob("a.*"))), 3)
 
 
 if __name__ == "__main__":
