@@ -1,4 +1,4 @@
-// Puts and getTuples a second, of three savers side by side: savers.mjs SOCKET POSTGRES_URL SQLITE_FILE
+// Puts and getTuples a second, of three savers side by side, a line of JSON each: savers.mjs SOCKET POSTGRES_URL SQLITE_FILE
 //
 // What is put is a conversation: messages of 1 KiB, of which each put has a new last one; `fresh` has new ones
 // only. One checkpoint is in flight at a time, as a graph does it; ATTENDED conversations at once are another figure.
@@ -61,7 +61,6 @@ async function perSecond(conversations, verb) {
   return (count * 1000) / (performance.now() - started);
 }
 
-const rates = {};
 for (const [size, kib, fresh, attended] of [
   ["1kib", 1, false, 1], ["64kib", 64, false, 1], ["1mib", 1024, false, 1], ["1mib_fresh", 1024, true, 1], ["1kib_of_8", 1, false, ATTENDED],
 ]) {
@@ -69,12 +68,12 @@ for (const [size, kib, fresh, attended] of [
     [name, Array.from({ length: attended }, (_, i) => new Conversation(saver, `${size}-${i}`, kib, fresh))]));
   for (const verb of ["put", "get"]) {
     for (const name of Object.keys(savers)) for (const talk of talks[name]) await talk[verb]();
+    const found = { pawl: [], postgres: [], sqlite: [] };
     for (let round = 0; round < ROUNDS; round++) {
-      const found = (rates[`${verb}_${size}`] ??= { pawl: [], postgres: [], sqlite: [] });
       for (const name of Object.keys(savers)) found[name].push(await perSecond(talks[name], verb));
     }
+    console.log(JSON.stringify({ [`${verb}_${size}`]: found }));
   }
   for (const saver of Object.values(savers)) for (let i = 0; i < attended; i++) await saver.deleteThread(`${size}-${i}`);
 }
-console.log(JSON.stringify(rates));
 await savers.postgres.end();

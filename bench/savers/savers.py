@@ -35,43 +35,43 @@ def start_postgres(folder):
     return stop, f"postgresql:///postgres?host={data}&user=bench"
 
 
-def measure(pawl):
-    subprocess.run([HERE.parents[1] / "tests/sdk/typescript/build", PACKAGES], check=True, stdout=sys.stderr)
-    shutil.copy(HERE / "savers.mjs", PACKAGES)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-savers-", dir=HERE.parents[1] / "build"))
-    stop_postgres = agentd = None
-    try:
-        stop_postgres, url = start_postgres(folder)
-        agentd = subprocess.Popen([pawl, "agentd", "--dir", folder / "pawl", "--socket", folder / "agentd.sock"], stdout=subprocess.PIPE)
-        agentd.stdout.readline()
-        done = subprocess.run(["node", "savers.mjs", folder / "agentd.sock", url, folder / "sqlite.db"], cwd=PACKAGES, check=True,
-                              stdout=subprocess.PIPE, text=True)
-        return json.loads(done.stdout)
-    finally:
-        if agentd:
-            agentd.send_signal(signal.SIGTERM)
-            agentd.wait()
-        if stop_postgres:
-            subprocess.run(stop_postgres, stdout=subprocess.DEVNULL, cwd=folder)
-        shutil.rmtree(folder)
-
-
+SIZES = ("1kib", "64kib", "1mib", "1mib_fresh", "1kib_of_8")
 GOALS = {"postgres": dict.fromkeys(("1kib", "64kib", "1mib"), 2), "sqlite": {"1kib": 1, "1mib": 2}}
 
 
-def figures(pawl):
-    out = {}
-    for name, rates in measure(pawl).items():
-        verb, size = name.split("_", 1)
-        out[f"savers.{name}_per_s"] = (statistics.median(rates["pawl"]), "1/s", "", True)
-        for other in ("postgres", "sqlite"):
-            # A ratio a round: the machine is shared, and changes its pace.
-            ratio = statistics.median(ours / theirs for ours, theirs in zip(rates["pawl"], rates[other]))
-            goal = GOALS[other].get(size)
-            out[f"savers.{name}_vs_{other}"] = (ratio, "ratio", f">= {goal}" if goal else "", goal is None or ratio >= goal)
-    return out
+def figures_of(verb, size):
+    yield f"savers.{verb}_{size}_per_s", "1/s"
+    for other in ("postgres", "sqlite"):
+        goal = GOALS[other].get(size)
+        yield f"savers.{verb}_{size}_vs_{other}", "ratio", f">= {goal}" if goal else ""
 
 
-if __name__ == "__main__":
-    for figure, (value, unit, goal, ok) in figures(sys.argv[1]).items():
-        print(f"{figure:36} {value:10.2f} {unit:6} {goal:8} {'' if not goal else 'ok' if ok else 'MISSED'}")
+FIGURES = [each for size in SIZES for verb in ("put", "get") for each in figures_of(verb, size)]
+
+
+def measure(place):
+    place.say("  the packages of sdk/ are built")
+    subprocess.run([HERE.parents[1] / "tests/sdk/typescript/build", PACKAGES], check=True, stdout=sys.stderr)
+    shutil.copy(HERE / "savers.mjs", PACKAGES)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-savers-", dir=HERE.parents[1] / "build"))
+    stop_postgres = agentd = node = None
+    try:
+        stop_postgres, url = start_postgres(folder)
+        agentd = subprocess.Popen([place.pawl, "agentd", "--dir", folder / "pawl", "--socket", folder / "agentd.sock"], stdout=subprocess.PIPE)
+        agentd.stdout.readline()
+        node = subprocess.Popen(["node", "savers.mjs", folder / "agentd.sock", url, folder / "sqlite.db"], cwd=PACKAGES, stdout=subprocess.PIPE, text=True)
+        for line in node.stdout:
+            (name, rates), = json.loads(line).items()
+            yield f"savers.{name}_per_s", statistics.median(rates["pawl"])
+            for other in ("postgres", "sqlite"):
+                # A ratio a round: the machine is shared, and changes its pace.
+                yield f"savers.{name}_vs_{other}", statistics.median(ours / theirs for ours, theirs in zip(rates["pawl"], rates[other]))
+        if node.wait() != 0:
+            raise subprocess.CalledProcessError(node.returncode, node.args)
+    finally:
+        for process in filter(None, (node, agentd)):
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+        if stop_postgres:
+            subprocess.run(stop_postgres, stdout=subprocess.DEVNULL, cwd=folder)
+        shutil.rmtree(folder)

@@ -45,37 +45,30 @@ def start_restate(folder, ingress, admin, node):
             time.sleep(0.1)
 
 
-def measure(pawl):
+FIGURES = [each for in_flight in (1, 64) for each in ((f"sdk.steps_{in_flight}_in_flight_per_s", "1/s"),
+                                                      (f"sdk.steps_{in_flight}_vs_restate", "ratio", ">= 1.3"))]
+
+
+def measure(place):
+    place.say("  the packages of sdk/ are built")
     subprocess.run([HERE.parents[1] / "tests/sdk/typescript/build", PACKAGES], check=True, stdout=sys.stderr)
     shutil.copy(HERE / "steps.mjs", PACKAGES)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-steps-", dir=HERE.parents[1] / "build"))
     ingress, admin, node, service = free_ports(4)
     started = []
     try:
-        agentd = subprocess.Popen([pawl, "agentd", "--dir", folder / "pawl", "--socket", folder / "agentd.sock"], stdout=subprocess.PIPE)
+        agentd = subprocess.Popen([place.pawl, "agentd", "--dir", folder / "pawl", "--socket", folder / "agentd.sock"], stdout=subprocess.PIPE)
         started.append(agentd)
         agentd.stdout.readline()
         started.append(start_restate(folder, ingress, admin, node))
         done = subprocess.run(["node", "steps.mjs", folder / "agentd.sock", f"http://127.0.0.1:{ingress}", f"http://127.0.0.1:{admin}", str(service)],
                               cwd=PACKAGES, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "RESTATE_LOGGING": "ERROR"})
-        return json.loads(done.stdout.strip().splitlines()[-1])
     finally:
         for process in started:
             process.send_signal(signal.SIGTERM)
             process.wait()
         shutil.rmtree(folder)
-
-
-def figures(pawl):
-    out = {}
-    for in_flight, rates in measure(pawl).items():
+    for in_flight, rates in json.loads(done.stdout.strip().splitlines()[-1]).items():
+        yield f"sdk.steps_{in_flight}_in_flight_per_s", statistics.median(rates["pawl"])
         # A ratio a round: the machine is shared, and changes its pace.
-        ratio = statistics.median(ours / theirs for ours, theirs in zip(rates["pawl"], rates["restate"]))
-        out[f"sdk.steps_{in_flight}_in_flight_per_s"] = (statistics.median(rates["pawl"]), "1/s", "", True)
-        out[f"sdk.steps_{in_flight}_vs_restate"] = (ratio, "ratio", ">= 1.3", ratio >= 1.3)
-    return out
-
-
-if __name__ == "__main__":
-    for figure, (value, unit, goal, ok) in figures(sys.argv[1]).items():
-        print(f"{figure:36} {value:10.2f} {unit:6} {goal:8} {'' if not goal else 'ok' if ok else 'MISSED'}")
+        yield f"sdk.steps_{in_flight}_vs_restate", statistics.median(ours / theirs for ours, theirs in zip(rates["pawl"], rates["restate"]))

@@ -1,0 +1,59 @@
+"""How steady the machine is: bare commits of one small row, made durable one by one, counted in short turns."""
+
+import dataclasses
+import pathlib
+import sqlite3
+import statistics
+import tempfile
+import time
+
+TURNS = 10
+TURN_S = 0.2  # a disk that needs 4 ms for a commit still makes 50 of them
+SPREAD_MAX = 0.25  # a quiet machine stays below half of this
+DRIFT_MAX = 0.20
+
+
+@dataclasses.dataclass(frozen=True)
+class Noise:
+    per_s: float
+    spread: float  # the middle eight of ten turns, from the slowest to the fastest, as a part of the median
+
+
+def of_rates(rates):
+    rates = sorted(rates)
+    tenth = len(rates) // 10
+    median = statistics.median(rates)
+    return Noise(median, (rates[-1 - tenth] - rates[tenth]) / median)
+
+
+def measure(folder):
+    with tempfile.TemporaryDirectory(prefix="pawl-noise-", dir=folder) as place:
+        # Not by the library's own transactions: each INSERT is a commit.
+        database = sqlite3.connect(pathlib.Path(place) / "bare.db", isolation_level=None)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT)")
+        rates = []
+        for _ in range(TURNS):
+            commits, started = 0, time.perf_counter()
+            while (took := time.perf_counter() - started) < TURN_S:
+                database.execute("INSERT INTO t (x) VALUES ('one small row of a few dozen bytes')")
+                commits += 1
+            rates.append(commits / took)
+        database.close()
+        return of_rates(rates)
+
+
+def lines(before, after):
+    """What a person is told of the noise; a warning when figures are to be taken with care."""
+    out = [f"noise: bare commits: before {before.per_s:.0f}/s, spread {before.spread:.0%}; after {after.per_s:.0f}/s, spread {after.spread:.0%}"]
+    drift = abs(after.per_s - before.per_s) / before.per_s
+    reasons = []
+    if max(before.spread, after.spread) > SPREAD_MAX:
+        reasons.append(f"equal work differs by {max(before.spread, after.spread):.0%}")
+    if drift > DRIFT_MAX:
+        reasons.append(f"the disk's pace changed by {drift:.0%} from the start to the end")
+    if reasons:
+        out.append(f"warning: this machine is not quiet: {' and '.join(reasons)}. Take the figures with care, most of all those in ms, us and 1/s; "
+                   "ratios are measured side by side and hold better. Close what else runs, and measure again.")
+    return out
