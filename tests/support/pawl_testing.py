@@ -88,39 +88,30 @@ class PawlTest(unittest.TestCase):
     # --- looking from outside
 
     def our_processes(self):
-        """Pids whose command line or working folder names this test's folder: executors, supervisors, sandboxes."""
-        found = []
-        marker = str(self.root).encode()
-        for entry in os.listdir("/proc"):
-            if not entry.isdigit() or int(entry) == os.getpid():
-                continue
-            try:
-                command = pathlib.Path("/proc", entry, "cmdline").read_bytes()
-                state = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
-            except OSError:
-                continue
-            if marker in command and state != "Z":
-                found.append(int(entry))
-        return found
+        """Pids whose command line names this test's folder: executors, supervisors, sandboxes."""
+        return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and int(entry) != os.getpid() and self.is_ours(entry)]
+
+    def is_ours(self, pid, word=b""):
+        """Also whether its command line has `word`. Of most processes that is all that is read: waiting must not be work."""
+        try:
+            command = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
+            if str(self.root).encode() not in command or word not in command:
+                return False
+            return pathlib.Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        except OSError:
+            return False  # it has gone
 
     def supervisors(self):
-        out = []
-        for pid in self.our_processes():
-            try:
-                if b"pawl-supervisor" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes():
-                    out.append(pid)
-            except OSError:
-                pass
-        return out
+        return [pid for pid in self.our_processes() if self.is_ours(pid, b"pawl-supervisor")]
 
     def steps_at_work(self, label=""):
         """Folders of steps whose supervisor lives and has begun. A process of that name may not have the step's lock yet:
         who looks at the step then finds nobody. One that was killed keeps its pid while it goes, but no command line."""
-        out, alive = [], self.supervisors()
+        out = []
         for identity in self.root.glob("*/.pawl/spool/*/supervisor"):
             try:
-                pid = int(identity.read_text().split("/")[-2])  # host/boot/pid/start
-                if pid in alive and label in json.loads((identity.parent / "job.json").read_text())["spec"]["label"]:
+                if self.is_ours(self.supervisor_of(identity.parent), b"pawl-supervisor") and \
+                        label in json.loads((identity.parent / "job.json").read_text())["spec"]["label"]:
                     out.append(identity.parent)
             except OSError:
                 continue  # it has ended
@@ -128,6 +119,43 @@ class PawlTest(unittest.TestCase):
 
     def wait_for_step(self, what, label="", seconds=WAIT_S):
         self.wait_until(lambda: self.steps_at_work(label), what, seconds)
+
+    def wake(self, label="", steps=1):
+        """Ends the `sleep` that a step is in, as if its time had passed: so a step lasts as long as a test needs it, on any machine.
+        It is written `sleep 60 || true`, since the shell of a step ends at what fails. `steps`: so many at once, each of which must sleep by then."""
+        def asleep():
+            found = [[pid for pid in self.below(self.supervisor_of(step)) if self.is_called(pid, b"sleep")] for step in self.steps_at_work(label)]
+            return [pids[0] for pids in found if pids]
+
+        self.wait_until(lambda: len(asleep()) >= steps, f"{steps} steps sleep")
+        for pid in asleep():
+            os.kill(pid, signal.SIGKILL)
+
+    @staticmethod
+    def supervisor_of(step):
+        try:
+            return int((step / "supervisor").read_text().split("/")[-2])  # host/boot/pid/start
+        except FileNotFoundError:
+            return 0  # it has ended
+
+    @classmethod
+    def below(cls, pid):
+        """The processes that a process started, and those that they started."""
+        for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                found = children.read_text().split()
+            except OSError:
+                continue  # it has gone
+            for child in found:
+                yield int(child)
+                yield from cls.below(int(child))
+
+    @staticmethod
+    def is_called(pid, program):
+        try:
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0] == program
+        except OSError:
+            return False
 
     def kill_all(self, process):
         """kill -9 of an executor and of its supervisors; nothing is left when it returns."""
@@ -152,11 +180,11 @@ class PawlTest(unittest.TestCase):
         return left
 
     def wait_until(self, condition, what, seconds=WAIT_S):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        started = time.monotonic()
+        while (waited := time.monotonic() - started) < seconds:
             if condition():
                 return
-            time.sleep(0.01)
+            time.sleep(min(0.01 + waited / 20, 0.05))  # looking takes a processor from what is waited for
         self.fail(f"not within {seconds} s: {what}")
 
     def assert_nothing_left(self):
