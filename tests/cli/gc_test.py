@@ -4,8 +4,8 @@
 import os
 import random
 import time
-import unittest
 
+import at_once
 from pawl_runs import WithRun
 from pawl_testing import TIMEOUT_S
 
@@ -18,14 +18,14 @@ source: {path: source}
 gates:
   check:
     steps:
-      - {name: first, run: "cat /workspace/made-*; [ ! -e /workspace/made-p3 ] || sleep 2; cat made-* >seen", reports: {tap: ["seen"]}}
-      - {name: second, run: "cat made-*; [ ! -e made-p3 ] || sleep 2; cat made-* >again; diff seen again"}
+      - {name: first, run: "cat /workspace/made-*; [ ! -e /workspace/made-p3 ] || sleep 60 || true; cat made-* >seen", reports: {tap: ["seen"]}}
+      - {name: second, run: "cat made-*; [ ! -e made-p3 ] || sleep 60 || true; cat made-* >again; diff seen again"}
     signals: [build]
 tiers:
   - phases:
       - {id: p1, goal: g, agent: {run: "echo 1 >made-p1; echo old >seen"}, gates: [check]}
       - {id: p2, goal: g, agent: {run: "echo 2 >made-p2"}, gates: [check]}
-      - {id: p3, goal: g, agent: {run: "cat made-p1 made-p2; sleep 2; cat made-p1 made-p2 >made-p3"}, gates: [check]}
+      - {id: p3, goal: g, agent: {run: "cat made-p1 made-p2; sleep 60 || true; cat made-p1 made-p2 >made-p3"}, gates: [check]}
 """
 
 
@@ -62,18 +62,20 @@ class Gc(WithRun):
         for step in ("p3.agent.run", "p3.check.first", "p3.check.second"):
             self.wait_until_inside(step)
             self.gc()
+            self.wake(step)
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assert_complete(3)
         diff = self.pawl("diff", "last").stdout
         self.assertIn("+1\n+2\n", diff)
 
     def test_what_ended_and_is_not_recorded_yet_is_kept(self):
-        self.make_simple(agent="sleep 3; echo made >made; echo said", gate="grep made made")
+        self.make_simple(agent="sleep 60 || true; echo made >made; echo said", gate="grep made made")
         run = self.start("run", "plan.yaml")
         self.wait_for_step("the agent runs")
         run.kill()
         run.wait()
         self.gc()
+        self.wake()
         self.wait_until(lambda: not self.supervisors(), "the agent ended, and nobody has recorded it")
         self.gc()
         self.pawl("resume", "last")
@@ -84,11 +86,16 @@ class Gc(WithRun):
     def test_a_killed_run_goes_on_after_gc_where_it_was(self):
         self.make_merged()
         run = self.start("run", "plan.yaml")
+        self.wait_until_inside("p3.agent.run")
+        self.wake("p3.agent.run")
         self.wait_until_inside("p3.check.first")
         run.kill()
         run.wait()
         self.gc()
-        self.pawl("resume", "last")
+        run = self.start("resume", "last")
+        self.wake("p3.check.first")
+        self.wake("p3.check.second")
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assert_complete(3)
 
     def test_what_it_says_it_would_do_is_what_it_does(self):
@@ -129,9 +136,9 @@ class Gc(WithRun):
         rng = random.Random(seed)
         # What both make is the same, and the same as what an old run made: one object, with many who count on it.
         self.write("source/file", "x\n")
-        phases = "".join(f"""      - {{id: p{i}, goal: g, agent: {{run: "cat made-* >all; echo {i} >made-{i}; sleep 0.3; echo said"}}, gates: [check]}}
+        phases = "".join(f"""      - {{id: p{i}, goal: g, agent: {{run: "cat made-* >all || true; echo {i} >made-{i}; sleep 0.3; echo said"}}, gates: [check]}}
 """ for i in range(6))
-        self.write("plan.yaml", MERGED[:MERGED.index("      - {id: p1")].replace("sleep 2", "sleep 0.2") + phases)
+        self.write("plan.yaml", MERGED[:MERGED.index("      - {id: p1")].replace("sleep 60", "sleep 0.2") + phases)
         self.pawl("run", "plan.yaml")
         started = time.monotonic()
         self.gc("--dry-run")
@@ -158,4 +165,4 @@ class Gc(WithRun):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=1)
+    at_once.main()
