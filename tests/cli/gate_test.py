@@ -4,8 +4,9 @@
 import json
 import signal
 import sqlite3
-import unittest
+import time
 
+import at_once
 from pawl_runs import MEND, WithRun
 from pawl_testing import TIMEOUT_S
 
@@ -76,8 +77,8 @@ gates:
   first: {steps: [{name: unit, run: "true"}]}
   check:
     steps:
-      - {name: build, run: "cat made-* >built; sleep 1"}
-      - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 1"}
+      - {name: build, run: "cat made-* >built; sleep 0.5"}
+      - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 0.5"}
     signals: [build]
 tiers:
   - phases:
@@ -100,6 +101,7 @@ tiers:
                 except FileNotFoundError:
                     continue
                 found[spec["label"]] = spec
+            time.sleep(0.01)
         self.assertEqual(process.wait(), 0)
         return found
 
@@ -144,7 +146,7 @@ tiers:
 
     def test_it_works_beside_an_executor_also_on_the_attempt_that_runs(self):
         self.make_simple(phases=2, agent='echo "$PAWL_PHASE_ID" >>file', env="[QUICK]",
-                         gate='grep p1 file; grep -q p2 file && sleep ${QUICK:-10}; true')
+                         gate='grep p1 file; grep -q p2 file && sleep ${QUICK:-60} || true')
         run = self.start("run", "plan.yaml")
         self.wait_for_step("p1 runs")
         self.wait_until(lambda: "p2.check.unit.attempt1" in self.pawl("inspect", "last", "--json", expect=None).stdout, "the gate of p2 runs", 90)
@@ -152,6 +154,7 @@ tiers:
         now = self.pawl_json("gate", "last", "p2", "check", env={"QUICK": "0"})
         self.assertEqual((now["passed"], now["recorded"]), (True, []))
         self.assertIsNone(run.poll(), "the run goes on meanwhile")
+        self.wake()
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assertEqual([p["attempts_total"] for p in self.pawl_json("status", "last")["phases"]], [1, 1])
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
@@ -170,4 +173,4 @@ tiers:
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=1)
+    at_once.main()
