@@ -5,8 +5,8 @@ import os
 import signal
 import sqlite3
 import time
-import unittest
 
+import at_once
 from pawl_runs import WithRun
 from pawl_testing import TIMEOUT_S, plan
 
@@ -490,4 +490,4 @@ class Probe(Policies):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    at_once.main()
