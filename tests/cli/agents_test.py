@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 import sqlite3
-import unittest
 
+import at_once
 from pawl_runs import WithRun
 from pawl_testing import PAWL
 
@@ -353,4 +353,4 @@ echo done >>file
 
 if __name__ == "__main__":
     os.umask(0o022)
-    unittest.main()
+    at_once.main()
