@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """kill -9 at random moments of a plan of 20 phases, `pawl resume` each time: nothing is lost, repeated or left.
 
-PAWL_CRASH_KILLS=N kills N executors (default 200) and N/2 executors together with their supervisors.
+PAWL_CRASH_KILLS=N kills N executors (default 200) and N/2 executors together with their supervisors, in several storms at once: each has a folder
+and a seed of its own.
 """
 
 import os
@@ -10,11 +11,12 @@ import random
 import signal
 import sqlite3
 import time
-import unittest
 
+import at_once
 from pawl_testing import PawlTest
 
 KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "200"))
+STORMS = 3  # of each kind
 PHASES = 20
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
 
@@ -34,7 +36,7 @@ class Storm(PawlTest):
     def start_run(self):
         self.write("source/README", "a source\n")
         # Each phase adds one file, so that a phase which ran twice, or on a lost layer, would show in the workspace.
-        agent = "n=$(ls | grep -c done-); echo x > done-$((n+1)); sleep 0.02"
+        agent = "n=$(ls | grep -c done- || true); echo x > done-$((n+1)); sleep 0.02"
         self.write("plan.yaml", PLAN + "".join(
             f'      - {{id: p{i:02}, goal: g, agent: {{run: "{agent}"}}, gates: [check]}}\n' for i in range(1, PHASES + 1)))
 
@@ -119,8 +121,9 @@ class Storm(PawlTest):
         self.assertEqual(sorted(mine), sorted(ids), "one cost row for each marker")
         self.assertEqual(self.our_cgroups(ids), [])
 
-    def storm(self, total, with_supervisors):
-        rng = random.Random(SEED)
+    def storm(self, number, kills, with_supervisors):
+        total = kills * (number + 1) // STORMS - kills * number // STORMS
+        rng = random.Random(SEED * STORMS + number)
         self.start_run()
         # Kills must be rarer than steps: a step that is killed three times in a row is a crash loop, by design.
         started = time.monotonic()
@@ -134,12 +137,10 @@ class Storm(PawlTest):
             self.check(run_id)
         print(f"{killed} kills{' with supervisors' if with_supervisors else ''} over {runs} runs of {PHASES} phases")
 
-    def test_executor_killed(self):
-        self.storm(KILLS, with_supervisors=False)
 
-    def test_executor_and_supervisor_killed_together(self):
-        self.storm(KILLS // 2, with_supervisors=True)
-
+for storm in range(STORMS):
+    setattr(Storm, f"test_executor_killed_{storm}", lambda self, storm=storm: self.storm(storm, KILLS, with_supervisors=False))
+    setattr(Storm, f"test_executor_and_supervisor_killed_together_{storm}", lambda self, storm=storm: self.storm(storm, KILLS // 2, with_supervisors=True))
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    at_once.main(at_once=3)
