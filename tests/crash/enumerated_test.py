@@ -6,6 +6,7 @@ the ledger, timestamps and ids aside, is that of the run that never crashed.
 """
 
 import collections
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -13,6 +14,8 @@ import sqlite3
 import unittest
 
 from pawl_testing import PawlTest
+
+AT_ONCE = 3  # of runs, each in a folder of its own: one waits for its disk and its supervisors while another works
 
 PLAN = """\
 version: 1
@@ -100,6 +103,20 @@ class Enumerated(PawlTest):
         db.close()
         return chains, crashes
 
+    def wrong_after_a_crash_at(self, role, point, expected):
+        """Nothing, as it should be; else what."""
+        name = f"{role}-{point}"
+        self.fresh(name)
+        count = self.root / f"{name}.count"  # outside of the plan folder, which is content
+        try:
+            got, _ = self.finish(name, {"PAWL_CRASH_ROLE": role, "PAWL_CRASH_AT": str(point), "PAWL_CRASH_COUNT": str(count)})
+            self.assertEqual(essence(got), expected)
+            self.assertGreaterEqual(count.stat().st_size, point, "the point was reached")
+        except AssertionError as error:
+            return f"{name}: {error}"
+        shutil.rmtree(self.root / name)
+        return ""
+
     def test_every_point_recovers_to_the_same_ledger(self):
         self.fresh("clean")
         log = self.root / "points"
@@ -115,16 +132,9 @@ class Enumerated(PawlTest):
         self.assertTrue(any("fsync" in label for label in labels))
         every = int(os.environ.get("PAWL_CRASH_EVERY", "1"))
         chosen = [(role, point) for role in ("executor", "supervisor") for point in range(1, points[role] + 1, every)]
-        for role, point in chosen:
-            with self.subTest(role=role, point=point):
-                name = f"{role}-{point}"
-                self.fresh(name)
-                count = self.root / f"{name}.count"  # outside of the plan folder, which is content
-                got, crashes = self.finish(name, {"PAWL_CRASH_ROLE": role, "PAWL_CRASH_AT": str(point),
-                                                  "PAWL_CRASH_COUNT": str(count)})
-                self.assertEqual(essence(got), expected)
-                self.assertGreaterEqual(count.stat().st_size, point, "the point was reached")
-                shutil.rmtree(self.root / name)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            wrong = [text for text in pool.map(lambda at: self.wrong_after_a_crash_at(*at, expected), chosen) if text]
+        self.assertEqual(wrong, [])
         print(f"crashed at {'each' if every == 1 else f'one in {every}'} of {points['executor']} executor and "
               f"{points['supervisor']} supervisor points")
 
