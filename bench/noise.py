@@ -47,12 +47,12 @@ def measure(folder):
 def lines(before, after):
     """What a person is told of the noise; a warning when figures are to be taken with care."""
     out = [f"noise: bare commits: before {before.per_s:.0f}/s, spread {before.spread:.0%}; after {after.per_s:.0f}/s, spread {after.spread:.0%}"]
-    drift = abs(after.per_s - before.per_s) / before.per_s
+    slower, faster = sorted((before.per_s, after.per_s))
     reasons = []
     if max(before.spread, after.spread) > SPREAD_MAX:
         reasons.append(f"equal work differs by {max(before.spread, after.spread):.0%}")
-    if drift > DRIFT_MAX:
-        reasons.append(f"the disk's pace changed by {drift:.0%} from the start to the end")
+    if faster > (1 + DRIFT_MAX) * slower:
+        reasons.append(f"its pace changed from {before.per_s:.0f}/s to {after.per_s:.0f}/s")
     if reasons:
         out.append(f"warning: this machine is not quiet: {' and '.join(reasons)}. Take the figures with care, most of all those in ms, us and 1/s; "
                    "ratios are measured side by side and hold better. Close what else runs, and measure again.")

@@ -12,7 +12,8 @@ import time
 from commands import BWRAP_FULL, median_ms, seconds
 
 FILES = 50
-ROUNDS_MIN, ROUNDS_MAX = 12, 60
+ROUNDS_MIN = 8
+ROUNDS_S = 100  # a round of five builds is some ten seconds of CPU, and a hundred of them were most of the whole
 SETTLED = 0.004  # a goal of 1.03 is told from 1.02 and 1.04
 
 
@@ -56,16 +57,14 @@ def builds(place):
     # A ratio a round: the machine is shared, and changes its pace.
     ratios = {"build_traced_by_plain": ("traced", "plain"), "build_by_fewer_walls": ("walls", "fewer"), "build_by_bwrap": ("plain", "bwrap")}
     found = {name: [] for name in ratios}
-    for done in range(1, ROUNDS_MAX + 1):
+    started, error = time.monotonic(), math.inf
+    while len(times["plain"]) < ROUNDS_MIN or (error > SETTLED and time.monotonic() - started < ROUNDS_S):
         for name, (argv, env) in ways.items():
             times[name].append(seconds(argv, env=env))
         for name, (over, under) in ratios.items():
             found[name].append(times[over][-1] / times[under][-1])
         error = max(map(error_of_median, found.values()))
-        if done % 5 == 0:
-            place.say(f"  {done} rounds of at most {ROUNDS_MAX}; the ratios are known to {error:.1%}")
-        if done >= ROUNDS_MIN and error <= SETTLED:
-            break
+        place.say(f"  {len(times['plain'])} rounds; the ratios are known to {error:.1%}")
     yield "build_ms", statistics.median(times["plain"]) * 1000
     for name, values in found.items():
         yield name, statistics.median(values)

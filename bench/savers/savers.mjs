@@ -11,7 +11,7 @@ import { PawlSaver } from "@pawl/langgraph";
 import Database from "better-sqlite3";
 
 const ROUNDS = 5;
-const ROUND_MS = 700;
+const ROUND_MS = 400;  // of each of three savers, ten times five rounds: a minute
 const ATTENDED = 8;
 const META = { source: "loop", step: 0, parents: {} };
 const [socket, postgresUrl, sqliteFile] = process.argv.slice(2);

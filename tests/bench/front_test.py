@@ -139,7 +139,7 @@ class Front(unittest.TestCase):
 
     def test_a_machine_that_changes_its_pace_gets_a_warning(self):
         self.bench("rates", noises=(QUIET, noise.Noise(500, 0.01)))
-        self.assertRegex(self.err, "warning: .*50%")
+        self.assertRegex(self.err, "warning: .*1000/s to 500/s")
 
 
 class Noise(unittest.TestCase):
