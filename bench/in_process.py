@@ -6,7 +6,7 @@ import re
 import statistics
 import subprocess
 
-ENGINE_ROUNDS = 3
+ENGINE_ROUNDS = 5
 HISTORIES = 1500
 
 
