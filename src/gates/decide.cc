@@ -54,7 +54,7 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
     return {"failed_unrecoverable",
             fmt::format("the same signals failed {} attempts in a row", kSameFailureMax), true};
   for (const auto& signal : facts.signals) {
-    const std::string_view kind = signal.kind == "step" ? "build" : signal.kind;  // it fails like a build
+    const std::string kind = signal.kind == "step" ? "build" : signal.kind;  // it fails like a build
     const bool final = std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
     if (!signal.passed && final) return {"escalate", key_of(signal) + " is not to be retried"};
   }
