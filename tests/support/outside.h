@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,28 +42,45 @@ struct SeenProcess {
   std::string user_namespace, pid_namespace, mount_namespace;  // "": not readable
 };
 
-// All that have not ended: a zombie has.
+// Command line and environment, NULs for blanks.
+inline std::string words_of(const std::string& pid) {
+  std::string words = proc_text(pid + "/cmdline") + proc_text(pid + "/environ");
+  std::ranges::replace(words, '\0', ' ');
+  return words;
+}
+
+// Without its words and namespaces; nothing of one that has ended: a zombie has.
+inline std::optional<SeenProcess> seen_alive(const std::string& pid) {
+  const std::string stat = proc_text(pid + "/stat");
+  const auto at = stat.rfind(')');
+  SeenProcess seen;
+  char state = 0;
+  if (at == std::string::npos ||
+      std::sscanf(stat.c_str() + at + 1,
+                  " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+                  &seen.parent, &seen.start_ticks) != 3 ||
+      state == 'Z' || state == 'X')
+    return {};
+  return seen;
+}
+
+inline std::vector<std::string> pids() {
+  auto names = *os::list_folder("/proc");
+  std::erase_if(names,
+                [](const auto& name) { return name.find_first_not_of("0123456789") != std::string::npos; });
+  return names;
+}
+
 inline std::map<int, SeenProcess> seen_processes() {
   std::map<int, SeenProcess> out;
-  const auto names = os::list_folder("/proc");
-  for (const auto& pid : *names) {
-    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string stat = proc_text(pid + "/stat");
-    const auto at = stat.rfind(')');
-    SeenProcess seen;
-    char state = 0;
-    if (at == std::string::npos ||
-        std::sscanf(stat.c_str() + at + 1,
-                    " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-                    &seen.parent, &seen.start_ticks) != 3 ||
-        state == 'Z' || state == 'X')
-      continue;
-    seen.words = proc_text(pid + "/cmdline") + proc_text(pid + "/environ");
-    std::ranges::replace(seen.words, '\0', ' ');
-    seen.user_namespace = proc_link(pid + "/ns/user");
-    seen.pid_namespace = proc_link(pid + "/ns/pid");
-    seen.mount_namespace = proc_link(pid + "/ns/mnt");
-    out[std::stoi(pid)] = seen;
+  for (const auto& pid : pids()) {
+    auto seen = seen_alive(pid);
+    if (!seen) continue;
+    seen->words = words_of(pid);
+    seen->user_namespace = proc_link(pid + "/ns/user");
+    seen->pid_namespace = proc_link(pid + "/ns/pid");
+    seen->mount_namespace = proc_link(pid + "/ns/mnt");
+    out[std::stoi(pid)] = *std::move(seen);
   }
   return out;
 }
@@ -71,11 +89,18 @@ inline std::string to_text(int pid, const SeenProcess& seen) {
   return std::to_string(pid) + "@" + std::to_string(seen.start_ticks) + " " + seen.words.substr(0, 160);
 }
 
-// Those whose command line or environment has `word`.
+// Those whose command line or environment has `word`. Asked after each of a thousand steps: of others nothing
+// more is read.
 inline std::vector<std::string> processes_with(std::string_view word) {
   std::vector<std::string> out;
-  for (const auto& [pid, seen] : seen_processes())
-    if (pid != getpid() && seen.words.find(word) != std::string::npos) out.push_back(to_text(pid, seen));
+  for (const auto& pid : pids()) {
+    auto words = words_of(pid);
+    if (std::stoi(pid) == getpid() || words.find(word) == std::string::npos) continue;
+    auto seen = seen_alive(pid);
+    if (!seen) continue;
+    seen->words = std::move(words);
+    out.push_back(to_text(std::stoi(pid), *seen));
+  }
   return out;
 }
 
