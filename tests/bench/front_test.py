@@ -171,6 +171,9 @@ class LeftOver(unittest.TestCase):
         # Given a child in a session of its own, with the mark in its environment.
         mark = f"bench-test-{os.getpid()}-{time.monotonic_ns()}"
         child = subprocess.Popen(["sleep", "60"], env={**os.environ, "BENCH_FOLDER": mark}, start_new_session=True)
+        # execve(2) closes the pipe that Popen waits for before the kernel shows the new environment.
+        while mark.encode() not in pathlib.Path(f"/proc/{child.pid}/environ").read_bytes():
+            time.sleep(0.01)
         build.end_what_is_left(mark)
         self.assertEqual(child.wait(timeout=30), -signal.SIGKILL)
 

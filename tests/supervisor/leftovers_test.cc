@@ -127,8 +127,9 @@ class Leftovers : public ::testing::Test {
   // Of Pawl; folders of other tests come and go.
   static std::vector<std::string> files() {
     auto names = *os::list_folder("/tmp");
-    std::erase_if(
-        names, [](const auto& name) { return !name.starts_with("pawl-") || name.starts_with("pawl-test-"); });
+    std::erase_if(names, [](const auto& name) {
+      return !name.starts_with("pawl-") || name.starts_with("pawl-test-") || name.starts_with("pawl-user-");
+    });
     return names;
   }
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""docs/testing.md against `ctest -N` of a build: each test is in one row, each row has a test, and the build is the one it runs in.
+
+BUILD names the build folder, PRESET its preset. A label of a test is `PRESET/room/...`; the preset is where scripts/test runs it."""
+
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/testing.md"
+
+
+def rows_of(page):
+    """Rows of the table of suites: (pattern, builds)."""
+    table = page.split("## Suites")[1].split("\n## ")[0]
+    return [(cells[0].strip("`"), cells[2].split(", ")) for cells in
+            ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| `"))]
+
+
+def problems(rows, tests, preset):
+    """`tests`: names to builds. What does not fit, in words."""
+    out = []
+    for name, builds in tests.items():
+        fitting = [row for row in rows if fnmatch.fnmatchcase(name, row[0])]
+        if len(fitting) != 1:
+            out.append(f"{name} is in {len(fitting)} rows of docs/testing.md")
+        elif fitting[0][1] != builds:
+            out.append(f"{name} runs in {builds}, and docs/testing.md says {fitting[0][1]}")
+    for pattern, builds in rows:
+        if preset in builds and not any(fnmatch.fnmatchcase(name, pattern) for name in tests):
+            out.append(f"the row {pattern} of docs/testing.md has no test in {preset}")
+    return out
+
+
+def tests_of(build):
+    shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    out = {}
+    for test in json.loads(shown.stdout)["tests"]:
+        labels = [value for item in test.get("properties", []) if item["name"] == "LABELS" for value in item["value"]]
+        words = labels[0].split("/") if labels else []
+        out[test["name"]] = words[:1] + (["tsan"] if "tsan" in words else [])
+    return out
+
+
+class Testing(unittest.TestCase):
+    def test_the_page_and_the_builds_agree(self):
+        tests = tests_of(os.environ["BUILD"])
+        self.assertGreater(len(tests), 100)
+        self.assertEqual(problems(rows_of(PAGE.read_text()), tests, os.environ["PRESET"]), [])
+
+    def test_what_does_not_fit_is_found(self):
+        rows = [("a.*", ["asan", "tsan"]), ("b", ["dev"]), ("c", ["dev"])]
+        good = {"a.one": ["asan", "tsan"], "b": ["dev"], "c": ["dev"]}
+        self.assertEqual(problems(rows, good, "dev"), [])
+        for tests in (good | {"d": ["dev"]}, good | {"b": ["asan"]}, {"a.one": ["asan", "tsan"], "b": ["dev"]},
+                      good | {"a.two": ["asan"]}):
+            self.assertEqual(len(problems(rows, tests, "dev")), 1, tests)
+        self.assertEqual(len(problems([*rows, ("b*", ["dev"])], good, "dev")), 1, "two rows")
+
+    def test_the_page_says_how_to_run_each_alone(self):
+        page = PAGE.read_text()
+        for pattern, builds in rows_of(page):
+            line = next(line for line in page.splitlines() if line.startswith(f"| `{pattern}`"))
+            self.assertEqual(len(line.strip("|").split("|")), 5, line)
+            self.assertRegex(line.strip("|").split("|")[3], r"\d", line)
+            self.assertTrue(re.fullmatch("(asan|dev)(, tsan)?", ", ".join(builds)), line)
+
+
+if __name__ == "__main__":
+    unittest.main()
