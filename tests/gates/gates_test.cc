@@ -8,6 +8,8 @@
 #include <regex>
 #include <set>
 
+#include "support/places.h"
+
 namespace pawl::gates {
 namespace {
 
@@ -345,7 +347,7 @@ TEST(Signals, NoDetailIsAnOpinion) {
 }
 
 TEST(Signals, TheDocsHaveTheCatalogue) {
-  std::ifstream docs(PAWL_SOURCE_DIR "/docs/signals.md");
+  std::ifstream docs(std::string(testing::kSourceFolder) + "/docs/signals.md");
   std::set<std::string> told, known;
   for (std::string line; std::getline(docs, line);) {
     std::smatch row;

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "os/file.h"
 #include "plan/parse.h"
+#include "support/places.h"
 
 namespace pawl::plan {
 namespace {
@@ -72,7 +73,8 @@ TEST(Rows, KeepEveryFeature) {
 
 TEST(Rows, KeepEveryExample) {
   int plans = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(PAWL_SOURCE_DIR "/examples")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(testing::kSourceFolder) / "examples")) {
     if (entry.path().extension() != ".yaml") continue;
     const auto text = os::read_file(entry.path(), kPlanBytesMax);
     ASSERT_TRUE(text);

@@ -9,12 +9,14 @@
 #include "plan/keys.h"
 #include "plan/parse.h"
 #include "plan/script.h"
+#include "support/places.h"
 
 namespace pawl::plan {
 namespace {
 
 Json schema_of(const std::string& name) {
-  const auto text = os::read_file(PAWL_SOURCE_DIR "/docs/" + name + ".schema.json", 1 << 20);
+  const auto text =
+      os::read_file(std::string(testing::kSourceFolder) + "/docs/" + name + ".schema.json", 1 << 20);
   EXPECT_TRUE(text);
   const auto schema = parse_json(*text);
   EXPECT_TRUE(schema) << schema.error().message;

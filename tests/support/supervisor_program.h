@@ -4,11 +4,12 @@
 #include <string>
 
 #include "os/process.h"
+#include "support/places.h"
 
 namespace pawl::testing {
 
 inline std::string supervisor_program() {
-  return os::environment_value("PAWL_SUPERVISOR_COPY").value_or(PAWL_SUPERVISOR);
+  return os::environment_value("PAWL_SUPERVISOR_COPY").value_or(kSupervisorProgram);
 }
 
 }  // namespace pawl::testing
