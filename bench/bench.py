@@ -12,7 +12,7 @@ import front
 
 
 def interrupted_once(*_):
-    # What is cleared up after the first Ctrl-C is not torn by the second.
+    # A second Ctrl-C must not interrupt the clean-up after the first.
     signal.signal(signal.SIGINT, lambda *_: None)
     raise KeyboardInterrupt
 

@@ -17,7 +17,7 @@ RELEASE, DEV = ROOT / "build/release", ROOT / "build/dev"
 LOOKS_MAX = 100
 PROGRAMS = ("pawl", "pawl-engine", "pawl-reader", "pawl-supervisor")
 
-# What a part can need.
+# The targets and services that a part can need.
 PAWL, BENCH, LOAD, HOOKS, SIMULATOR, SAVERS = "pawl", "pawl_bench", "agent_load", "pawl with test hooks", "pawl-sim", "savers"
 RELEASE_TARGETS = (PAWL, BENCH, LOAD)
 DEV_TARGETS = {HOOKS: "pawl", SIMULATOR: "pawl-sim"}  # no release has the one's hooks, nor the other
