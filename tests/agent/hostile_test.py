@@ -11,8 +11,8 @@ import socket
 import subprocess
 import threading
 import time
-import unittest
 
+import at_once
 from agentd import AgentdTest, Connection, connect, memory_kib
 
 # kMemoryBytesMax of src/agent/hub.h; a sanitizer keeps what was freed, and as much again of its own.
@@ -56,21 +56,20 @@ class Hostile(AgentdTest):
         return time.monotonic() - started
 
     @contextlib.contextmanager
-    def an_honest_client(self, new_connections=False):
+    def an_honest_client(self, pause_s=0.002):
         """Works while the block runs, and was never kept waiting for long."""
         slowest, stop, errors = [0.0], threading.Event(), []
 
         def work():
-            client = None if new_connections else Connection(self.socket)
+            client = Connection(self.socket)
             try:
                 while not stop.is_set():
                     slowest[0] = max(slowest[0], self.honest(client))
-                    time.sleep(0.002)
+                    time.sleep(pause_s)
             except BaseException as error:
                 errors.append(error)
             finally:
-                if client:
-                    client.close()
+                client.close()
 
         thread = threading.Thread(target=work)
         thread.start()
@@ -107,6 +106,7 @@ class Hostile(AgentdTest):
         for peer in peers:
             peer.close()
 
+    @at_once.waits
     def test_silence_is_ended(self):
         halves = [b"", b"GET", b"GET /v1/context HTTP/1.1\r\n", HEAD % 1000 + b"x", HEAD % 1_000_000 + b"x"]
         peers = [self.peer() for _ in halves]
@@ -115,19 +115,21 @@ class Hostile(AgentdTest):
         started = time.monotonic()
         idle = self.client()
         idle.ask("GET", "/v1/context")
-        with self.an_honest_client():
+        with self.an_honest_client(pause_s=0.05):
             for peer in peers:
                 self.assertTrue(gone(peer))
         self.assertGreater(time.monotonic() - started, 25)
         self.assertEqual(idle.ask("GET", "/v1/context").status, 200, "between requests silence is fine")
 
+    @at_once.waits
     def test_who_never_reads_is_ended(self):
         self.ask("PUT", "/v1/checkpoint?id=big", os.urandom(20 << 20), expect=201)
-        peers = [self.peer() for _ in range(20)]
+        # Eight of them hold all turns for 5 s, for others wait. Those get theirs then, and nobody waits any more: they have 30 s.
+        peers = [self.peer() for _ in range(12)]
         for peer in peers:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             peer.sendall(b"GET /v1/checkpoint?id=big HTTP/1.1\r\n\r\n" * 20)
-        with self.an_honest_client():
+        with self.an_honest_client(pause_s=0.05):
             deadline = time.monotonic() + 80
             for peer in peers:  # its socket has what fits, and nobody adds to it any more
                 while time.monotonic() < deadline and not self.is_hung_up(peer):
@@ -206,6 +208,7 @@ class Hostile(AgentdTest):
         self.assertEqual(done, [201] * 6)
         self.assert_small()
 
+    @at_once.waits
     def test_who_holds_a_turn_and_sends_nothing_is_ended(self):
         peers = [self.peer() for _ in range(10)]
         for peer in peers:
@@ -430,4 +433,4 @@ class FullDisk(AgentdTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=1)
+    at_once.main(at_once=1)
