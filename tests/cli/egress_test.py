@@ -1,4 +1,4 @@
-"""network: scoped, with real clients and a real TLS server, in a network namespace that this test makes for itself.
+"""network: scoped, with real clients and a real TLS server, in a network namespace that each case makes for itself.
 
 The server has an address of the public internet there, which leads nowhere else; names come from a hosts file that is mounted
 over /etc/hosts in a mount namespace of the test. Nothing leaves the machine.
@@ -16,9 +16,9 @@ import sys
 import tarfile
 import threading
 import time
-import unittest
 import zipfile
 
+import at_once
 from pawl_testing import PawlTest
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07::1"
@@ -32,12 +32,13 @@ HOSTS = f"""127.0.0.1 localhost
 RESOLVER = "1.1.1.1"  # for who asks it and not its own
 
 
-def enter_own_namespaces():
+def enter_own_namespaces(*cases):
+    """Begins this program anew in them, for these cases; returns when it is there."""
     if os.environ.get("PAWL_EGRESS_TEST_INSIDE"):
         return
     flags = ["-mn"] if os.geteuid() == 0 else ["-Urmn"]
     os.environ["PAWL_EGRESS_TEST_INSIDE"] = "1"
-    os.execvp("unshare", ["unshare", *flags, sys.executable, *sys.argv])
+    os.execvp("unshare", ["unshare", *flags, sys.executable, sys.argv[0], *cases])
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -214,10 +215,10 @@ class Egress(PawlTest):
         done = self.inside(f'python3 -c "{script}"', "good.test:80", expect=0)
         refused = done.stderr.count("good.test:80: refused: too many connections in a second")
         let_through = 1000 - refused
-        # 128 in one go, and 100 more for each second that passed, until the last was looked at.
+        # 128 in one go, and 100 more for each second that passed, until the last was looked at: unless a busy machine took
+        # eight seconds for them, most were refused.
         self.assertLessEqual(let_through, 128 + 100 * (float(done.stdout) + 1))
         self.assertGreaterEqual(let_through, 128)
-        self.assertGreater(refused, 0)
 
     def test_private_addresses_only_by_number(self):
         for name in ("private.test", "metadata.test"):
@@ -381,5 +382,6 @@ tiers:
 
 
 if __name__ == "__main__":
-    enter_own_namespaces()
-    unittest.main(verbosity=1)
+    if len(sys.argv) > 1:
+        enter_own_namespaces(*sys.argv[1:])
+    at_once.main(enter=enter_own_namespaces)
