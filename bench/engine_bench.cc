@@ -26,7 +26,8 @@ using namespace pawl;  // NOLINT(google-build-using-namespace)
 
 constexpr int kPhasesOfRun = 200;
 constexpr int kTransitionsOfAttempt = 4;
-// Of one worker: a turn is short also where a commit takes 4 ms, and turns are many (bench/in_process.py).
+// One worker plays few attempts a turn, so that a turn is short even where a commit takes 4 ms. Turns are
+// many (bench/in_process.py).
 constexpr int kRunsOfOne = 2;
 constexpr int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
 

@@ -26,7 +26,7 @@ def status(place):
     subprocess.run([place.pawl, "run", "plan.yaml"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
     yield "status_ms", median_ms(50, [place.pawl, "status"], cwd=folder)
     with sqlite3.connect(folder / "source/.pawl/pawl.db") as database:
-        # Of that run, and of phases that are not on the page: ten rows each, as a phase has them.
+        # The rows belong to that run, and to phases that the page does not show: ten rows a phase, as real phases have.
         database.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) INSERT INTO ledger (run_id, chain, seq,"
                          " hash, line) SELECT run_id, 'later' || (n.i / 10), n.i, hash, line FROM ledger, n WHERE chain = 'p0' AND seq = 1")
     yield "inspect_a_million_rows_ms", median_ms(50, [place.pawl, "inspect", "last"], cwd=folder)

@@ -1,4 +1,4 @@
-# What makes builds cheap: most of a compilation's time goes to headers and to templates that each file asks for anew.
+# Builds are cheap when files share headers: most of a compilation's time goes to headers and templates, once a file.
 # CMake's own UNITY_BUILD names files by absolute paths: a compiler cache would start over in each clone.
 
 # pawl_together(VAR ROOT SOURCES...): in VAR what to compile instead of SOURCES, which lie below the include folder ROOT:

@@ -41,7 +41,8 @@ struct Signal {
   std::string read;       // BLAKE3 of what was read: docs/signals.md says of which bytes
 };
 std::string json_text(const Signal& signal);  // as JSON
-// What failing_signals holds: "validate.tests"; of the kind `step`, "validate.step.lint".
+// The name of a signal in failing_signals: "validate.tests"; a signal of the kind `step` is
+// "validate.step.lint".
 std::string key_of(const Signal& signal);
 
 // The registry. Of a name that is no kind: nothing, "" or false.

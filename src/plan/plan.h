@@ -53,8 +53,8 @@ struct Reports {
   bool operator==(const Reports&) const = default;
 };
 
-// What runs a `run` that is a string. Each stops at the first command that fails; bash also fails a pipeline
-// of which any part fails. kBest is bash where the sandbox has it, else sh.
+// The shell that runs a `run` that is a string. Each stops at the first command that fails; bash also fails a
+// pipeline of which any part fails. kBest is bash where the sandbox has it, else sh.
 enum class Shell { kBest, kSh, kBash };
 
 struct Step {

@@ -1,4 +1,4 @@
-// What a `run` that is a string becomes, and what in it can hide a failure. Pure.
+// The argument list of a `run` that is a string, and the constructs in it that can hide a failure. Pure.
 #pragma once
 
 #include <string>

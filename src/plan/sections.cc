@@ -66,7 +66,7 @@ void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
                  "shell: needs `run` as a string; a list of words is run without a shell");
 }
 
-// What judges must not pass by a command that failed.
+// A gate's script must not pass when a command of it failed.
 void warn_of_hidden_failures(const YAML::Node& run, Shell shell, const std::vector<std::string>& argv,
                              Problems& problems) {
   const auto reasons = run.IsScalar() ? hidden_failures(shell, run.Scalar()) : hidden_failures(argv);

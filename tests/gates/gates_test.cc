@@ -75,7 +75,7 @@ TEST(Evaluate, BuildIsExitZeroOfEveryStepThatRan) {
   EXPECT_TRUE(build({}).missing);
 }
 
-// What `required` of a gate says to two steps of which one failed.
+// The signals of a gate that requires `required`, for `steps` of which one failed.
 std::vector<Signal> signals_of(const std::vector<std::string>& required,
                                const std::vector<StepFacts>& steps) {
   GateFacts facts{.gate_id = "g", .required = required, .steps = steps};

@@ -89,8 +89,8 @@ inline std::string to_text(int pid, const SeenProcess& seen) {
   return std::to_string(pid) + "@" + std::to_string(seen.start_ticks) + " " + seen.words.substr(0, 160);
 }
 
-// Those whose command line or environment has `word`. Asked after each of a thousand steps: of others nothing
-// more is read.
+// Processes whose command line or environment has `word`. It runs after each of a thousand steps, so it reads
+// nothing more of other processes.
 inline std::vector<std::string> processes_with(std::string_view word) {
   std::vector<std::string> out;
   for (const auto& pid : pids()) {

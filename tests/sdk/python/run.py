@@ -11,12 +11,13 @@ import itertools
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
+
+from agentd_process import start_agentd, stop
 
 HERE = pathlib.Path(__file__).resolve().parent
 SDK = HERE.parents[2] / "sdk/python"
@@ -37,24 +38,6 @@ def in_the_venv():
         os.execv(python, [python, *sys.argv])
     os.environ["PYTHONPATH"] = str(SDK)
     sys.path[:0] = [str(SDK)]
-
-
-def start_agentd(folder):
-    socket = folder / "agentd.sock"
-    agentd = subprocess.Popen([os.environ["PAWL"], "agentd", "--dir", folder / "state", "--socket", socket], stdout=subprocess.PIPE)
-    agentd.stdout.readline()  # it says where it listens when it does
-    os.environ["PAWL_SOCKET"] = str(socket)
-    return agentd
-
-
-def stop(agentd):
-    agentd.send_signal(signal.SIGTERM)
-    try:
-        return agentd.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        agentd.kill()
-        agentd.wait()
-        return "nothing: SIGTERM did not end it"
 
 
 def told(what, passed, failed, skipped):
@@ -113,7 +96,8 @@ def main():
     in_the_venv()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-sdk-"))
     wrong = our_tests()
-    agentd = start_agentd(folder)
+    agentd, socket = start_agentd(folder)
+    os.environ["PAWL_SOCKET"] = str(socket)
     try:
         wrong += conformance() + graphs(folder)
     finally:

@@ -9,10 +9,11 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+
+from agentd_process import start_agentd, stop
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -29,23 +30,6 @@ def prepare():
     shutil.copytree(HERE / "tests", PACKAGES / "tests")
     subprocess.run(["node_modules/.bin/tsc", "-p", "tests"], cwd=PACKAGES, check=True)
     shutil.copytree(ROOT / "examples/langgraph-js", PACKAGES / "tests/example", ignore=shutil.ignore_patterns("node_modules"))
-
-
-def start_agentd(folder):
-    socket = folder / "agentd.sock"
-    agentd = subprocess.Popen([os.environ["PAWL"], "agentd", "--dir", folder / "state", "--socket", socket], stdout=subprocess.PIPE)
-    agentd.stdout.readline()  # it says where it listens when it does
-    return agentd, socket
-
-
-def stop(agentd):
-    agentd.send_signal(signal.SIGTERM)
-    try:
-        return agentd.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        agentd.kill()
-        agentd.wait()
-        return "nothing: SIGTERM did not end it"
 
 
 def run_tests(folder, socket):
