@@ -7,6 +7,10 @@
 #include <utility>
 #include <vector>
 
+template class nlohmann::basic_json<>;
+template class std::map<std::string, nlohmann::json, std::less<>>;
+template class std::vector<nlohmann::json>;
+
 namespace pawl {
 namespace {
 
