@@ -105,28 +105,44 @@ Json without_provenance(Json signals) {
   return signals;
 }
 
-std::string word_of(const Json& signal) {
-  if (signal.value("missing", false)) return "missing";
-  return signal.value("passed", false) ? "passed" : "failed";
+std::string word_of(const Json* signal) {
+  if (signal == nullptr) return "-";
+  if (signal->value("missing", false)) return "missing";
+  return signal->value("passed", false) ? "passed" : "failed";
 }
 
-std::string kind_of(const Json& signal) { return text_in(signal, "kind"); }
+// What a signal is called among those of its gate: a step that failed has one of its own.
+std::string name_of(const Json& signal) {
+  const std::string kind = text_in(signal, "kind");
+  return kind == "step" ? kind + "." + text_in(signal.value("details", Json::object()), "step") : kind;
+}
 
-const Json* signal_of(const Json& signals, const std::string& kind) {
-  const auto found = std::ranges::find(signals, kind, kind_of);
+const Json* signal_of(const Json& signals, const std::string& name) {
+  const auto found = std::ranges::find(signals, name, name_of);
   return found == signals.end() ? nullptr : &*found;
 }
 
-// "tests: failures 1, then 0".
-void print_differences(const Json& now, const Json& then) {
-  const Json none = Json::object();
-  const Json &after = now.value("details", none), &before = then.value("details", none);
+// Those of now, then those that are recorded and are not there now.
+std::vector<std::string> names_of_all(const Json& signals, const Json& recorded) {
+  std::vector<std::string> out;
+  for (const auto* some : {&signals, &recorded})
+    for (const auto& signal : *some)
+      if (std::ranges::find(out, name_of(signal)) == out.end()) out.push_back(name_of(signal));
+  return out;
+}
+
+// "tests: failures 1, then 0". A signal that is not there has no details.
+void print_differences(const std::string& name, const Json* now, const Json* then) {
+  const auto details_of = [](const Json* signal) {
+    return signal == nullptr ? Json::object() : signal->value("details", Json::object());
+  };
+  const Json after = details_of(now), before = details_of(then);
   Json keys = after;
   keys.update(before);
   for (const auto& [key, unused] : keys.items()) {
     const Json a = after.value(key, Json()), b = before.value(key, Json());
     if (a != b)
-      fmt::print("  {}: {} {}, then {}\n", kind_of(now), key, a.is_null() ? "-" : canonical(a),
+      fmt::print("  {}: {} {}, then {}\n", name, key, a.is_null() ? "-" : canonical(a),
                  b.is_null() ? "-" : canonical(b));
   }
 }
@@ -135,20 +151,18 @@ void print_gate(const Json& out) {
   const Json &signals = out["signals"], &recorded = out["recorded"];
   fmt::print("gate {} of {}, attempt {}\n", text_in(out, "gate_id"), text_in(out, "phase_id"),
              integer_in(out, "attempt"));
+  const auto names = names_of_all(signals, recorded);
   std::size_t width = 6;
-  for (const auto& signal : signals) width = std::max(width, kind_of(signal).size());
+  for (const auto& name : names) width = std::max(width, name.size());
   fmt::print("{:<{}}  {:<8}{}\n", "signal", width, "now", "then");
-  for (const auto& signal : signals) {
-    const Json* then = signal_of(recorded, kind_of(signal));
-    fmt::print("{:<{}}  {:<8}{}\n", kind_of(signal), width, word_of(signal),
-               then == nullptr ? "-" : word_of(*then));
-  }
+  for (const auto& name : names)
+    fmt::print("{:<{}}  {:<8}{}\n", name, width, word_of(signal_of(signals, name)),
+               word_of(signal_of(recorded, name)));
   if (recorded.empty())
     return fmt::print("nothing is recorded: it did not run in that attempt, or no verdict is there yet\n");
   if (out.value("same", false)) return fmt::print("the same as was recorded then\n");
   fmt::print("DIFFERENT from what was recorded then:\n");
-  for (const auto& signal : signals)
-    if (const Json* then = signal_of(recorded, kind_of(signal))) print_differences(signal, *then);
+  for (const auto& name : names) print_differences(name, signal_of(signals, name), signal_of(recorded, name));
 }
 
 void print_step(const State& state, const std::string& label, const sandbox::SandboxRun& run) {

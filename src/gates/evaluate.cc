@@ -56,11 +56,13 @@ bool names_step(const Signal& signal, const std::string& step) {
 }
 
 Signal step_signal(const std::string& gate_id, const StepFacts& step) {
-  return {.kind = std::string(kStepKind),
-          .gate_id = gate_id,
-          .passed = false,
-          .details = {{"step", step.step_name}, {"outcome", step.outcome}, {"exit_code", step.exit_code}},
-          .collector = "exit code"};
+  Signal out{.kind = std::string(kStepKind),
+             .gate_id = gate_id,
+             .passed = false,
+             .details = {{"step", step.step_name}, {"outcome", step.outcome}, {"exit_code", step.exit_code}},
+             .collector = "exit code"};
+  tell_refusals({step}, out);
+  return out;
 }
 
 }  // namespace
@@ -91,7 +93,10 @@ bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail) 
          (exit_code == 0 || (may_fail && exit_code > 0 && exit_code < kShellCodesFrom));
 }
 
-bool step_held(const StepFacts& step) { return step_held(step.outcome, step.exit_code, step.may_fail); }
+bool step_held(const StepFacts& step) {
+  const bool left_what_may_not_be = step.refused_entries_fail && step.refused_entries_total > 0;
+  return step_held(step.outcome, step.exit_code, step.may_fail) && !left_what_may_not_be;
+}
 
 std::vector<std::string_view> signal_kinds() {
   std::vector<std::string_view> out;

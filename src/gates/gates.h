@@ -78,7 +78,8 @@ struct StepFacts {
 
 // Whether a step did what its gate needs: it exited with 0. A step with `may_fail` may also exit with 1 to
 // 125, as scanners do when they find something. 126, 127 and 128 + N never hold: a shell gives them for a
-// program that could not be started, or that signal N ended.
+// program that could not be started, or that signal N ended. A step whose plan says `refused_entries: fail`
+// does not hold either when it left something that can't be kept.
 bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
 

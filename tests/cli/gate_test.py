@@ -65,6 +65,17 @@ class Gate(WithRun):
         self.assertIn("mood: bad\n", said.stderr, "the end of what a failing step printed")
         self.assertTrue(self.gate("last", "p1", "check")["same"])
 
+    def test_steps_that_failed_then_or_now_are_compared_by_name(self):
+        self.make_simple(gate="true", env="[FAILS]")
+        plan = (self.root / "plan.yaml").read_text()
+        steps = "".join(f', {{name: {name}, may_fail: true, run: \'[ "$FAILS" != {name} ] || exit 127\'}}' for name in ("one", "two"))
+        (self.root / "plan.yaml").write_text(plan.replace('{name: unit, run: "true"}', '{name: build, run: "true"}' + steps))
+        self.pawl("run", "plan.yaml", env={"FAILS": "one"}, expect=11)
+        said = self.pawl("gate", "last", "p1", "check", env={"FAILS": "two"}, expect=1)
+        self.assertIn("build     passed  passed\nstep.two  failed  -\nstep.one  -       failed\nDIFFERENT", said.stdout)
+        self.assertIn("  step.one: exit_code -, then 127\n", said.stdout)
+        self.assertIn("  step.two: exit_code 127, then -\n", said.stdout)
+
     def test_it_judges_the_same_work_with_the_same_steps(self):
         # Later phases see the work of the earlier ones, a gate's later steps what its earlier ones made.
         self.write("source/file", "x\n")

@@ -53,6 +53,15 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: echo y >>answer}}, gates: [fi
             self.assertEqual((code, attempt["verdict"]), (0, "passed"), attempt)
             self.assertEqual([name for name in ran if not name.endswith("@base")], [kind, "unit", "later"])
 
+    def test_a_step_that_leaves_what_it_may_not_fails_its_gate_for_every_signal(self):
+        for kind in ("build", "policy"):
+            for leaves, holds in (("refused_entries: fail", False), ("refused_entries: record", True)):
+                with self.subTest(kind=kind, leaves=leaves):
+                    code, attempt, _ = self.run_steps((("unit", f"{leaves}, run: \"mkfifo pipe\""),), [kind])
+                    self.assertEqual(code == 0, holds)
+                    if not holds:
+                        self.assertIn("pipe", [s["details"].get("refused_names") for s in attempt["signals"] if not s["passed"]])
+
     def test_a_failing_step_is_retried_and_named(self):
         code, attempt, _ = self.run_steps((("build", "run: \"true\""), ("unit", "run: \"exit 7\"")), ["build"])
         self.assertEqual((code, attempt["feedback"]["failing_signals"]), (11, ["first.step.unit"]))

@@ -188,6 +188,24 @@ TEST(Evaluate, EntriesThatWereRefusedAreToldAndFatalOnlyWhenThePlanSaysSo) {
   EXPECT_EQ(failed.details["refused_names"].get<std::string>().find('\n'), std::string::npos);
 }
 
+TEST(Evaluate, AStepThatLeftWhatItMayNotFailsItsGateWhateverTheGateRequires) {
+  StepFacts unit = step("unit");
+  unit.refused_entries = {"pipe"};
+  unit.refused_entries_total = 1;
+  unit.refused_entries_fail = true;
+  for (const bool may_fail : {false, true})
+    for (const std::string kind :
+         {"build", "install", "tests", "trace", "policy", "cve_delta", "sarif_delta"}) {
+      unit.may_fail = may_fail;
+      EXPECT_TRUE(std::ranges::any_of(signals_of({kind}, {unit}), [](const Signal& signal) {
+        return !signal.passed && signal.details.value("refused_names", "") == "pipe";
+      })) << kind;
+    }
+  unit.refused_entries_fail = false;
+  const GateFacts facts{.gate_id = "g", .required = {"build"}, .steps = {unit}};
+  EXPECT_TRUE(gate_passed(facts, judged(facts)));
+}
+
 TEST(Evaluate, TestsNeedAReportThatAgrees) {
   EXPECT_TRUE(tests_of(reporting(kTwo)).passed);
   EXPECT_FALSE(tests_of(reporting(kTwo, 1)).passed);

@@ -39,7 +39,7 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
   run.started_at = rfc3339(world_.clock.wall());
   run.ended_at = run.started_at;
   run.outcome = Outcome::kExited;
-  run.exit_code = dice.percent(55) ? 0 : dice.below(3);
+  run.exit_code = dice.percent(55) ? 0 : dice.one_of<std::int64_t>({0, 1, 2, 127});
   if (dice.percent(6)) {
     run.outcome = dice.one_of<Outcome>({Outcome::kTimedOut, Outcome::kOomKilled, Outcome::kSignaled,
                                         Outcome::kSetupFailed, Outcome::kDiskLimit, Outcome::kOutputLimit});

@@ -7,9 +7,7 @@ namespace pawl::gates::signals {
 const Kind& step() {
   static const Kind kind = {
       .evidence = "",
-      .details = {{"step", Detail::Type::kText},
-                  {"outcome", Detail::Type::kText},
-                  {"exit_code", Detail::Type::kInteger}},
+      .details = with_exit({}),
   };
   return kind;
 }
