@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "os/crash_point.h"
 
@@ -30,6 +31,42 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return {};
+}
+
+struct Part {
+  off_t begin, end;
+};
+
+// The first piece of data at or behind `from`: what is left out is a hole. Where nobody knows of holes all is
+// data.
+std::optional<Part> next_data(int fd, off_t from, off_t size) {
+  if (from >= size) return std::nullopt;
+  const off_t begin = lseek(fd, from, SEEK_DATA);
+  if (begin < 0 && errno == ENXIO) return std::nullopt;
+  if (begin < 0) return Part{from, size};
+  const off_t end = lseek(fd, begin, SEEK_HOLE);
+  return Part{begin, end < 0 ? size : end};
+}
+
+// False with errno. What was cut off meanwhile is no error: the copy is shorter, or has a hole.
+bool copy_part(int in, int out, Part part) {
+  off_t to = part.begin;
+  while (part.begin < part.end) {
+    const auto left =
+        std::min<std::size_t>(static_cast<std::size_t>(part.end - part.begin), kCopyAtOnceBytes);
+    const ssize_t copied = copy_file_range(in, &part.begin, out, &to, left, 0);
+    if (copied == 0) return true;
+    if (copied < 0) break;  // another file system (EXDEV), or one that can't: copy_file_range(2)
+  }
+  std::string buffer(part.begin < part.end ? kBufferBytes : 0, '\0');
+  while (part.begin < part.end) {
+    const auto left = std::min<std::size_t>(static_cast<std::size_t>(part.end - part.begin), buffer.size());
+    const ssize_t got = pread(in, buffer.data(), left, part.begin);
+    if (got == 0) return true;
+    if (got < 0 || pwrite(out, buffer.data(), static_cast<std::size_t>(got), part.begin) != got) return false;
+    part.begin += got;
+  }
+  return true;
 }
 
 std::string label_of(std::string_view label, std::string_view suffix) {
@@ -221,16 +258,24 @@ Status copy_file(const std::string& from, const std::string& to, unsigned mode) 
   if (!in) return fail_errno(errno, "copy", from);
   const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out) return fail_errno(errno, "copy", to);
-  ssize_t copied = 0;
-  do copied = copy_file_range(in.get(), nullptr, out.get(), nullptr, kCopyAtOnceBytes, 0);
-  while (copied > 0);
-  if (copied < 0) {  // another file system (EXDEV), or one that can't: copy_file_range(2)
-    std::string buffer(kBufferBytes, '\0');
-    while ((copied = read(in.get(), buffer.data(), buffer.size())) > 0)
-      PAWL_OK(write_all(out.get(), {buffer.data(), static_cast<std::size_t>(copied)}, to));
-    if (copied < 0) return fail_errno(errno, "copy", from);
-  }
-  if (fchmod(out.get(), mode) != 0) return fail_errno(errno, "copy", to);
+  struct stat status {};
+  if (fstat(in.get(), &status) != 0) return fail_errno(errno, "copy", from);
+  for (auto part = next_data(in.get(), 0, status.st_size); part;
+       part = next_data(in.get(), part->end, status.st_size))
+    if (!copy_part(in.get(), out.get(), *part)) return fail_errno(errno, "copy", to);
+  const timespec times[2] = {status.st_atim, status.st_mtim};
+  if (ftruncate(out.get(), status.st_size) != 0 || fchmod(out.get(), mode) != 0 ||
+      futimens(out.get(), times) != 0)
+    return fail_errno(errno, "copy", to);
+  return {};
+}
+
+Status copy_times(const std::string& from, const std::string& to) {
+  struct stat status {};
+  if (lstat(from.c_str(), &status) != 0) return fail_errno(errno, "copy times of", from);
+  const timespec times[2] = {status.st_atim, status.st_mtim};
+  if (utimensat(AT_FDCWD, to.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail_errno(errno, "copy times to", to);
   return {};
 }
 

@@ -52,8 +52,11 @@ Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max);
 Status write_atomically(const std::string& path, std::string_view bytes, unsigned mode = 0644);
 // Not durable: for projections.
 Status append_to_file(const std::string& path, std::string_view bytes);
-// The bytes of a regular file, never through a symlink, to a new file. Not durable.
+// The bytes of a regular file, never through a symlink, to a new file, with its times and its holes. Not
+// durable.
 Status copy_file(const std::string& from, const std::string& to, unsigned mode);
+// `to` gets the times of `from`, both as they are: of a symlink, not of what it leads to.
+Status copy_times(const std::string& from, const std::string& to);
 // Durable when it returns: temporary, fsync, rename, fsync of the folder. `label` prefixes the crash points
 // "<label>.fsync", "<label>.rename", "<label>.fsync_dir". On failure the old content is untouched.
 Status write_durably(std::string_view label, const std::string& path, std::string_view bytes,

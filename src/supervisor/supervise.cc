@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -163,6 +164,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
 int supervise(const std::string& spool_folder) {
   os::refuse_to_be_looked_into();
   os::set_crash_role("supervisor");
+  umask(022);  // whatever the caller's is: a step sees the folders that are made here
   const Spool spool(spool_folder);
   // Waits: whoever looks at this step holds the lock for a moment only.
   auto lock = os::FileLock::lock(spool.path("lock"));

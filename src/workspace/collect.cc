@@ -97,7 +97,7 @@ class Collector {
     return {};
   }
 
-  // `hides`: what the lower trees have in it and this folder does not is gone.
+  // `hides`: what the lower trees have in it and this folder does not is gone, in its folders, too.
   Status folder(const std::string& path, bool hides) {
     PAWL_TRY(const auto names, names_in(tree_, path));
     for (const auto& name : names) {
@@ -105,7 +105,7 @@ class Collector {
       if (checks_ && (!is_kept_name(name) || below.size() > kPathBytesMax))
         PAWL_OK(refuse(below));
       else
-        PAWL_OK(visit(below));
+        PAWL_OK(visit(below, hides));
     }
     if (!hides) return {};
     for (const auto& name : view_.names(path)) {
@@ -119,7 +119,8 @@ class Collector {
     return {};
   }
 
-  Status visit(const std::string& path) {
+  // `hides`: the folder that it is in does.
+  Status visit(const std::string& path, bool hides) {
     PAWL_TRY(auto here, tree_.find(path));
     PAWL_TRY(const auto status, status_of(here));
     const auto below = view_.find(path);
@@ -127,20 +128,21 @@ class Collector {
       if (below) return add({.path = path, .type = EntryType::kDeleted});
       return remove(path);
     }
-    if (S_ISDIR(status.st_mode)) return visit_folder(path, std::move(here), status, below);
+    if (S_ISDIR(status.st_mode)) return visit_folder(path, std::move(here), status, below, hides);
     if (S_ISLNK(status.st_mode)) return visit_link(path, here, below);
     if (S_ISREG(status.st_mode)) return visit_file(path, here, status, below);
     return refuse(path);
   }
 
   Status visit_folder(const std::string& path, HeldTree::Place here, const struct stat& status,
-                      const std::optional<std::string>& below) {
+                      const std::optional<std::string>& below, bool parent_hides) {
     // Its owner must be able to read and remove it; more bits than permissions it never needs.
     const mode_t mode = (status.st_mode & 0777U) | 0700U;
     PAWL_OK(set_mode(here, mode));
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
-    const bool hides = (take_attributes(here.path()) || copied_) && was_folder;
+    // overlayfs marks the top of what is new only: below an opaque folder nothing shows through.
+    const bool hides = take_attributes(here.path()) || parent_hides;
     here.folder.reset();  // a tree may be deeper than we have descriptors
     const bool is_entry = !was_folder || (before.st_mode & 0777U) != mode;
     if (is_entry && is_full()) return refuse(path);  // with all that is in it
@@ -154,8 +156,7 @@ class Collector {
                     const std::optional<std::string>& below) {
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (is_same(entry, below)) return remove(path);
-    if (!link_stays_inside(path, entry.content) || valid_utf8(entry.content) != entry.content)
-      return refuse(path);
+    if (valid_utf8(entry.content) != entry.content) return refuse(path);  // no manifest can say it
     return add(std::move(entry));
   }
 

@@ -59,8 +59,8 @@ struct Base {
 
 struct Collected {
   std::string layer_id;              // "" when nothing changed
-  std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, links that lead
-                                     // outside, what is beyond the caps; the first hundred
+  std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, targets of links
+                                     // that are not UTF-8, what is beyond the caps; the first hundred
   std::int64_t refused_total = 0;    // how many there were
 };
 

@@ -52,6 +52,46 @@ TEST_F(Folder, ReadFileKeepsItsLimit) {
   EXPECT_EQ(read_file(at("none"), 10).error().kind, ErrorKind::kNotFound);
 }
 
+TEST_F(Folder, ACopyHasTheTimesAndTheHoles) {
+  constexpr off_t kSize = 1 << 30, kAt = 512 << 20;
+  const std::string from = at("from"), to = at("to");
+  for (const bool ends_with_data : {false, true}) {
+    UniqueFd file(open(from.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    ASSERT_EQ(pwrite(file.get(), "middle", 6, kAt), 6);
+    if (ends_with_data)
+      ASSERT_EQ(pwrite(file.get(), "end", 3, kSize - 3), 3);
+    else
+      ASSERT_EQ(ftruncate(file.get(), kSize), 0);
+    const timespec times[2] = {{.tv_sec = 1000, .tv_nsec = 5}, {.tv_sec = 2000, .tv_nsec = 7}};
+    ASSERT_EQ(futimens(file.get(), times), 0);
+    ASSERT_TRUE(copy_file(from, to, 0755));
+    struct stat made {};
+    ASSERT_EQ(stat(to.c_str(), &made), 0);
+    EXPECT_EQ(made.st_size, kSize);
+    EXPECT_LT(made.st_blocks, 1000) << "of 512 bytes";
+    EXPECT_EQ(made.st_mtim.tv_sec, 2000);
+    EXPECT_EQ(made.st_mtim.tv_nsec, 7);
+    EXPECT_EQ(made.st_mode & 07777U, 0755U);
+    char bytes[7] = {};
+    const UniqueFd copy(open(to.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(pread(copy.get(), bytes, 6, kAt), 6);
+    EXPECT_EQ(std::string(bytes), "middle");
+    ASSERT_EQ(pread(copy.get(), bytes, 3, kSize - 3), 3);
+    EXPECT_EQ(std::string(bytes, 3), ends_with_data ? "end" : std::string(3, '\0'));
+    ASSERT_EQ(unlink(to.c_str()), 0);
+  }
+}
+
+TEST_F(Folder, ACopyOfLittleIsTheSameByteForByte) {
+  for (const std::string& text :
+       {std::string(), std::string("x"), std::string(70'000, 'y'), std::string(9000, '\0') + "z"}) {
+    ASSERT_TRUE(write_atomically(at("from"), text));
+    ASSERT_TRUE(copy_file(at("from"), at("to"), 0644));
+    EXPECT_EQ(*read_file(at("to"), 1 << 20), text);
+    ASSERT_EQ(unlink(at("to").c_str()), 0);
+  }
+}
+
 TEST_F(Folder, RemoveTreeDoesNotFollowSymlinksAndOpensLockedFolders) {
   ASSERT_TRUE(make_folders(at("outside")));
   ASSERT_TRUE(write_atomically(at("outside/kept"), "x"));

@@ -132,6 +132,20 @@ TEST_F(WorkspaceTest, AStateFolderInsideTheSourceIsNoPartOfIt) {
   }
 }
 
+// Or a build would take an old program for a new one.
+TEST_F(WorkspaceTest, AFoldersTimesAreThoseOfTheSource) {
+  sh("cd " + source_ +
+     " && mkdir made && echo p > made/program && ln -s program made/link && "
+     "touch -d '2020-01-01 00:00:00.5' made/program && touch -hd 2019-01-01 made/link && touch -d 2018-01-01 "
+     "made");
+  const auto base = workspaces_->snapshot_directory(source_);
+  ASSERT_TRUE(base) << base.error().message;
+  const auto times = [&](const std::string& root) {
+    return sh("cd " + root + "/made && stat -c '%n %y' program link .");
+  };
+  EXPECT_EQ(times(workspaces_->base_tree(base->base_id)), times(source_));
+}
+
 TEST_F(WorkspaceTest, WrongSourcesAreNamed) {
   auto found = workspaces_->snapshot_git(source_, "no-such-branch");
   ASSERT_FALSE(found);
@@ -181,14 +195,16 @@ TEST_F(WorkspaceTest, LayersAddUp) {
   EXPECT_EQ(*workspaces_->diff(base_.base_id, {}, {undone, second, first}), "") << "everything is as it was";
 }
 
-TEST_F(WorkspaceTest, OnlyFilesFoldersAndInnerLinksAreKept) {
+TEST_F(WorkspaceTest, OnlyFilesFoldersAndLinksAreKept) {
   const auto id = layer(
       "mkfifo pipe; ln -s /etc/passwd absolute; ln -s ../../etc/passwd up; ln -s dir/../text inside; "
+      "ln -s \"$(printf 'bad\\377')\" latin; "
       "mkdir .git sub sub/.GIT; echo x > .git/config; echo y > sub/.GIT/config; echo s > setuid; chmod 6755 "
       "setuid;"
       "touch \"$(printf 'bad\\001name')\"; mkdir no; chmod 000 no; echo secret > dark; chmod 000 dark");
-  EXPECT_EQ(paths_of(id), (std::vector<std::string>{"dark", "inside", "no", "setuid", "sub"}));
-  for (const char* path : {"pipe", "absolute", "up", ".git", "sub/.GIT"})
+  EXPECT_EQ(paths_of(id),
+            (std::vector<std::string>{"absolute", "dark", "inside", "no", "setuid", "sub", "up"}));
+  for (const char* path : {"pipe", "latin", ".git", "sub/.GIT"})
     EXPECT_TRUE(std::ranges::find(refused_, path) != refused_.end()) << path;
   struct stat status {};
   ASSERT_EQ(stat((workspaces_->layer_tree(id) + "/setuid").c_str(), &status), 0);

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ class Init {
     if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_);
     need(unshare(namespaces_of_init(job_.walls)) == 0, kNoNamespaces);
+    umask(022);                  // whatever the caller's is
     need(chdir("/") == 0, "/");  // pivot_root moves those who are at the old root
     // A session without a terminal: nobody can push characters into ours (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");

@@ -30,7 +30,7 @@ class GitSnapshot {
       : repository_(repository), root_(std::move(root)) {}
 
   Status take(const git_tree& tree, const std::string& folder) {
-    PAWL_OK(os::make_folders(os::join(root_, folder)));
+    PAWL_OK(make_folder(folder));
     for (std::size_t i = 0; i < git_tree_entrycount(&tree); ++i) {
       const git_tree_entry* entry = git_tree_entry_byindex(&tree, i);
       const std::string path = child(folder, git_tree_entry_name(entry));
@@ -45,6 +45,13 @@ class GitSnapshot {
   std::vector<Entry> entries() { return std::move(entries_); }
 
  private:
+  // Whatever the caller's umask is.
+  Status make_folder(const std::string& path) const {
+    const std::string full = os::join(root_, path);
+    if (mkdir(full.c_str(), 0755) == 0 && chmod(full.c_str(), 0755) == 0) return {};
+    return fail_errno(errno, "create folder", full);
+  }
+
   Status take_entry(const git_tree_entry& entry, const std::string& path) {
     switch (git_tree_entry_filemode(&entry)) {
       case GIT_FILEMODE_TREE: {
@@ -57,7 +64,7 @@ class GitSnapshot {
       }
       case GIT_FILEMODE_COMMIT:  // a submodule: an empty folder, as a clone without submodules has it
         entries_.push_back({.path = path, .type = EntryType::kFolder, .mode = 0755});
-        return os::make_folders(os::join(root_, path));
+        return make_folder(path);
       default:
         return take_blob(entry, path);
     }
@@ -133,8 +140,10 @@ Status scan(const std::string& full, const std::string& path, FolderScan& out) {
   if (!to.empty()) {
     if (entry.type == EntryType::kFolder) PAWL_OK(os::make_folders(to));
     if (entry.type == EntryType::kFile) PAWL_OK(os::copy_file(full, to, entry.mode));
-    if (entry.type == EntryType::kSymlink && symlink(entry.content.c_str(), to.c_str()) != 0)
-      return fail_errno(errno, "make link", to);
+    if (entry.type == EntryType::kSymlink) {
+      if (symlink(entry.content.c_str(), to.c_str()) != 0) return fail_errno(errno, "make link", to);
+      PAWL_OK(os::copy_times(full, to));
+    }
   }
   const bool is_folder = entry.type == EntryType::kFolder;
   const unsigned mode = entry.mode;
@@ -152,9 +161,9 @@ Status scan(const std::string& full, const std::string& path, FolderScan& out) {
                                            "characters, and not .git in other letters)");
     PAWL_OK(scan(below, child(path, name), out));
   }
-  if (!to.empty() && chmod(to.c_str(), path.empty() ? 0755 : mode) != 0)
-    return fail_errno(errno, "chmod", to);
-  return {};
+  if (to.empty()) return {};
+  if (chmod(to.c_str(), path.empty() ? 0755 : mode) != 0) return fail_errno(errno, "chmod", to);
+  return os::copy_times(full, to);
 }
 
 bool is_file_or_link(const Entry& entry) {

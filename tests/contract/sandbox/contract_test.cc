@@ -99,6 +99,14 @@ TEST_P(Sandbox, HidesTheHost) {
   EXPECT_NE(run.exit_code, 0) << "/proc/sys is read-only";
 }
 
+TEST_P(Sandbox, HasTheSameUmaskForEveryCaller) {
+  const mode_t before = umask(077);
+  SandboxBox box(GetParam());
+  box.sh("umask; touch /tmp/new; mkdir /tmp/folder; stat -c %a /tmp/new /tmp/folder /tmp /run");
+  umask(before);
+  EXPECT_EQ(box.out, "0022\n644\n755\n1777\n1777\n") << box.err;
+}
+
 TEST_P(Sandbox, ShowsNothingOfOpt) {
   SandboxBox box(GetParam());
   const auto run = box.sh("ls -d /opt");

@@ -1,0 +1,154 @@
+// What agents and their tools do to a tree of files, at random, often to the same few paths.
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "os/file.h"
+
+namespace pawl::testing {
+
+namespace fs = std::filesystem;
+
+// A tree as its user sees it: a line for each path, with type, permissions, and content or target.
+inline std::map<std::string, std::string> listing_of(const std::string& tree) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+    struct stat status {};
+    PAWL_CHECK(lstat(entry.path().c_str(), &status) == 0);
+    std::string line = S_ISDIR(status.st_mode) ? "folder" : S_ISLNK(status.st_mode) ? "link" : "file";
+    if (S_ISLNK(status.st_mode)) line += " " + fs::read_symlink(entry.path()).string();
+    if (!S_ISLNK(status.st_mode)) line += " " + std::to_string(status.st_mode & 07777U);
+    if (S_ISREG(status.st_mode)) line += " " + *os::read_file(entry.path(), 1 << 20);
+    out[fs::relative(entry.path(), tree)] = line;
+  }
+  return out;
+}
+
+class RandomWork {
+ public:
+  RandomWork(std::string tree, unsigned seed) : tree_(std::move(tree)), random_(seed) {}
+
+  // A few changes, one after the other.
+  void work() {
+    for (auto left = below(4) + 1; left > 0; --left) act();
+  }
+
+ private:
+  unsigned below(unsigned bound) { return static_cast<unsigned>(random_() % bound); }
+
+  std::string path() {
+    static const std::vector<std::string> kNames = {"top", "a", "b", "c", "one", "two", "four", "d"};
+    std::string out = tree_;
+    for (auto left = below(3) + 1; left > 0; --left) out += "/" + kNames[below(kNames.size())];
+    return out;
+  }
+
+  // Leaves no file on the way to `path`, which itself is not there.
+  void make_room(const std::string& path) {
+    remove(path);
+    for (fs::path on = tree_; const auto& part : fs::relative(path, tree_).parent_path()) {
+      on /= part;
+      if (fs::exists(fs::symlink_status(on)) && !fs::is_directory(fs::symlink_status(on))) fs::remove(on);
+    }
+    fs::create_directories(fs::path(path).parent_path());
+  }
+
+  static void remove(const std::string& path) {
+    std::error_code ignored;  // a file may lie on the way to it
+    fs::remove_all(path, ignored);
+  }
+
+  void write(const std::string& path) const {
+    PAWL_CHECK(os::write_atomically(path, std::to_string(random_text_)).has_value());
+  }
+
+  // mv(1) copies what rename(2) can't move.
+  static void move(const std::string& from, const std::string& to) {
+    std::error_code error;
+    fs::rename(from, to, error);
+    if (!error) return;
+    PAWL_CHECK(error == std::errc::cross_device_link);
+    fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    for (const auto& entry : fs::recursive_directory_iterator(from))
+      if (entry.is_directory() && !entry.is_symlink())
+        fs::permissions(fs::path(to) / fs::relative(entry.path(), from), entry.status().permissions());
+    fs::permissions(to, fs::status(from).permissions());
+    fs::remove_all(from);
+  }
+
+  bool is_apart(const std::string& a, const std::string& b) const {
+    return a != b && !b.starts_with(a + "/") && !a.starts_with(b + "/");
+  }
+
+  void act() {
+    const std::string at = path(), to = path();
+    const auto status = fs::symlink_status(at);
+    random_text_ = below(3);
+    switch (below(9)) {
+      case 0:
+        return remove(at);
+      case 1:
+        return make_again(at);
+      case 2:
+        if (fs::exists(status) && !fs::is_symlink(status))
+          fs::permissions(at, fs::perms(below(2) == 0 ? 0700 : 0755));
+        return;
+      case 3:
+        if (!fs::exists(status) || !is_apart(at, to)) return;
+        make_room(to);
+        if (fs::exists(fs::symlink_status(at))) move(at, to);
+        return;
+      case 4:
+        make_room(at);
+        return fs::create_symlink("elsewhere", at);
+      case 5:  // a second name of a file
+        if (!fs::is_regular_file(status) || !is_apart(at, to)) return;
+        make_room(to);
+        if (fs::is_regular_file(fs::symlink_status(at))) fs::create_hard_link(at, to);
+        return;
+      case 6:  // aside and back, as an installer does
+        if (!fs::is_directory(status)) return;
+        move(at, tree_ + "/aside");
+        make_again(at);
+        return remove(tree_ + "/aside");
+      case 7:  // in place
+        if (!fs::is_regular_file(status)) return;
+        PAWL_CHECK(truncate(at.c_str(), 0) == 0);
+        return;
+      default:
+        make_room(at);
+        write(at);
+    }
+  }
+
+  // A folder that was there or not, with other content, also in folders that it had: an overlay marks only
+  // the first.
+  void make_again(const std::string& at) {
+    make_room(at);
+    fs::create_directory(at);
+    if (below(2) == 0) write(at + "/fresh");
+    for (auto left = below(3); left > 0; --left) {
+      const std::string inner = at + path().substr(tree_.size());
+      make_room(inner);
+      if (below(2) == 0)
+        fs::create_directory(inner);
+      else
+        write(inner);
+    }
+  }
+
+  const std::string tree_;
+  std::mt19937 random_;
+  unsigned random_text_ = 0;
+};
+
+}  // namespace pawl::testing
