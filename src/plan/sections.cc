@@ -61,10 +61,7 @@ void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
   if (!node.IsDefined()) return;
   const auto word = read_word(node, "shell", {"sh", "bash"}, problems);
   if (word) step.shell = *word == "bash" ? Shell::kBash : Shell::kSh;
-  const auto run = mapping.get("run");
-  if (!run.IsDefined())
-    problems.add(mapping.key_node("shell"), "shell: says what runs `run`, which is not here");
-  else if (!run.IsScalar())
+  if (const auto run = mapping.get("run"); !run.IsDefined() || !run.IsScalar())
     problems.add(mapping.key_node("shell"),
                  "shell: needs `run` as a string; a list of words is run without a shell");
 }
