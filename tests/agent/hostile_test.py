@@ -125,7 +125,7 @@ class Hostile(AgentdTest):
     def test_who_never_reads_is_ended(self):
         self.ask("PUT", "/v1/checkpoint?id=big", os.urandom(20 << 20), expect=201)
         # Eight of them hold all turns for 5 s, for others wait. Those get theirs then, and nobody waits any more: they have 30 s.
-        peers = [self.peer() for _ in range(12)]
+        peers = [self.peer() for _ in range(20)]
         for peer in peers:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             peer.sendall(b"GET /v1/checkpoint?id=big HTTP/1.1\r\n\r\n" * 20)

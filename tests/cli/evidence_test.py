@@ -61,7 +61,7 @@ class Evidence(PawlTest):
 
     def test_pawl_finds_every_single_byte_change(self):
         # Every byte of every file: tests/ledger does it with several values a byte in one process; here the real
-        # program on real files, at every 7th byte (sanitizers are slow to start: every 49th).
+        # program on real files, at every 7th byte (sanitizers are slow to start: every 49th there).
         rng = random.Random(7)
         every = int(os.environ.get("PAWL_BYTES_EVERY", "7"))
         for name, data in self.files().items():
