@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Tools that decide what is checked must not let anything through: at_once.py, scripts/test --changed and scripts/tidy."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import changed
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="pawl-tools-"))
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, name, text, mode=0o644):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+
+class AtOnce(InAFolder):
+    def status(self, body):
+        script = self.write("cases.py", f"import unittest, at_once\nclass Case(unittest.TestCase):\n    {body}\nat_once.main()\n")
+        return subprocess.run([sys.executable, script], capture_output=True).returncode
+
+    def test_only_cases_that_ran_and_held_pass(self):
+        self.assertEqual(self.status("def test_it(self): pass"), 0)
+        self.assertEqual(self.status("def test_it(self): self.fail()"), 1)
+        self.assertEqual(self.status("def tset_it(self): pass"), 1, "no case")
+        self.assertEqual(self.status("def test_it(self): self.skip" + "Test('no')"), 1)
+
+
+class Changed(unittest.TestCase):
+    LINES = changed.lines_of("# a comment\n\nsrc/a/: a.* b\ntests/x/: x.*\ntests/%/%_test.py: %.%.*\ntests/%/: %.*\nempty/:\n")
+
+    def test_the_first_line_that_fits_says_what_runs(self):
+        for path, tests in (("src/a/b/c.cc", {"a.*", "b"}), ("tests/x/y_test.py", {"x.*"}), ("tests/cli/gate_test.py", {"cli.gate.*"}),
+                            ("tests/cli/CMakeLists.txt", {"cli.*"}), ("empty/file", set()), ("other", set())):
+            self.assertEqual(changed.tests_for(path, self.LINES), tests, path)
+
+    def test_the_house_rules_run_whatever_differs(self):
+        self.assertEqual(changed.regex_for(["other", "src/a/x"], self.LINES), "^(a.*|b|house.rules)$")
+        self.assertEqual(changed.regex_for(["other"], self.LINES), "^(house.rules)$")
+        self.assertEqual(changed.regex_for([], self.LINES), "")
+
+
+class Tidy(InAFolder):
+    def setUp(self):
+        super().setUp()
+        self.clone = self.a_clone("one")
+
+    def a_clone(self, name, flags="-O1"):
+        """A tree with one source, where cmake and clang-tidy are scripts; clang-tidy finds nothing, and does what `meanwhile` says."""
+        for path, text in (("src/a.cc", '#include "a.h"\n'), ("src/a.h", ""), (".clang-tidy", ""), ("build/tidy/dev/generated/x.inc", "1"), ("meanwhile", "")):
+            self.write(f"{name}/{path}", text)
+        clone = self.root / name
+        self.write(f"{name}/build/tidy/dev/compile_commands.json",
+                   json.dumps([{"file": f"{clone}/src/a.cc", "command": f"c++ -I{clone}/src {flags} -c {clone}/src/a.cc"}]))
+        self.write("bin/cmake", "#!/bin/sh\n", 0o755)
+        self.write("bin/clang-tidy-16", "#!/bin/sh\n[ $1 = --version ] || . ./meanwhile\n", 0o755)
+        (clone / "scripts").mkdir()
+        shutil.copy(ROOT / "scripts/tidy", clone / "scripts")
+        subprocess.run(["git", "init", "-q", clone], check=True)
+        return clone
+
+    def checked(self, clone=None):
+        """How many sources it looked at."""
+        environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "PAWL_TIDY_CACHE": str(self.root / "cache")}
+        done = subprocess.run([(clone or self.clone) / "scripts/tidy"], env=environment, capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        return int(done.stdout.split()[1])
+
+    def records(self):
+        return sorted((self.root / "cache").iterdir())
+
+    def test_what_a_finding_depends_on_is_checked_again(self):
+        self.assertEqual((self.checked(), self.checked()), (1, 0))
+        for path in ("src/a.cc", "src/a.h", ".clang-tidy", "build/tidy/dev/generated/x.inc"):
+            with open(self.clone / path, "a") as file:
+                file.write("// more\n")
+            self.assertEqual((self.checked(), self.checked()), (1, 0), path)
+
+    def test_another_clone_has_the_same_record_and_other_flags_have_not(self):
+        self.assertEqual(self.checked(), 1)
+        self.assertEqual(self.checked(self.a_clone("two")), 0)
+        self.assertEqual(self.checked(self.a_clone("three", flags="-O2")), 1)
+
+    def test_a_source_that_was_edited_meanwhile_has_no_record(self):
+        self.write("one/meanwhile", "echo '// edited' >>src/a.h\n")
+        self.assertEqual((self.checked(), self.records()), (1, []))
+        self.write("one/meanwhile", "")
+        self.assertEqual((self.checked(), self.checked()), (1, 0))
+
+    def test_findings_have_no_record(self):
+        self.write("one/meanwhile", "exit 1\n")
+        self.assertEqual((self.checked(), self.checked()), (1, 1))
+
+    def test_a_record_that_nobody_used_for_a_month_is_removed(self):
+        self.checked()
+        mine, = self.records()
+        other = self.write("cache/other", "")
+        long_ago = time.time() - 31 * 24 * 3600
+        for record in (mine, other):
+            os.utime(record, (long_ago, long_ago))
+        self.assertEqual(self.checked(), 0)
+        self.assertEqual(self.records(), [mine])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Prints what `scripts/test --changed` runs, as one regular expression for ctest: the tests that tests/changed.txt names for the files that
+differ from the upstream branch (without one: from HEAD). The house rules are in it whatever differs. Nothing, when no file differs."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def lines_of(text):
+    """(beginning of a path, tests) in order."""
+    lines = [line.partition(":") for line in text.splitlines() if line and not line.startswith("#")]
+    return [(beginning, tests.split()) for beginning, _, tests in lines]
+
+
+def tests_for(path, lines):
+    for beginning, tests in lines:
+        fits = re.match("([^/]+)".join(map(re.escape, beginning.split("%"))), path)
+        if fits:
+            return {filled(test, fits.groups()) for test in tests}
+    return set()
+
+
+def filled(test, names):
+    left = iter(names)
+    return re.sub("%", lambda _: re.escape(next(left)), test)
+
+
+def regex_for(paths, lines):
+    tests = {"house.rules"}.union(*(tests_for(path, lines) for path in paths))
+    return f"^({'|'.join(sorted(tests))})$" if paths else ""
+
+
+def git(*words):
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+
+
+def changed():
+    base = git("merge-base", "HEAD", "@{upstream}").stdout.strip() or "HEAD"
+    done = [git("diff", "--name-only", base), git("ls-files", "-o", "--exclude-standard")]
+    if any(one.returncode for one in done):
+        sys.exit("".join(one.stderr for one in done))
+    return [path for one in done for path in one.stdout.splitlines()]
+
+
+if __name__ == "__main__":
+    print(regex_for(changed(), lines_of((ROOT / "tests/changed.txt").read_text())))
