@@ -188,7 +188,7 @@ std::string traced_step(const Plan& plan) {
   return "";
 }
 
-Plan read_plan(const YAML::Node& root, Problems& problems) {
+Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& problems) {
   Plan plan;
   const Mapping top(root, "the plan", "plan", problems);
   if (!top.valid()) return plan;
@@ -203,6 +203,7 @@ Plan read_plan(const YAML::Node& root, Problems& problems) {
   read_source(top, plan, problems);
   read_env(top, plan, problems);
   Defaults defaults;
+  defaults.host_has_bash = around.host_has_bash;
   if (const auto node = top.get("sandbox"); node.IsDefined())
     read_limits(Mapping(node, "sandbox", "sandbox", problems), kAgentSecondsMax, defaults.limits, problems);
   if (const auto node = top.get("max_attempts"); node.IsDefined())
@@ -229,9 +230,11 @@ std::string to_text(const Problem& problem) {
          problem.message;
 }
 
-Parsed parse(std::string_view text, const std::string& file) {
+Parsed parse(std::string_view text, const std::string& file, const Surroundings& around) {
   Problems problems(file);
-  Plan plan = read_yaml(text, problems, read_plan);
+  Plan plan = read_yaml(text, problems, [&](const YAML::Node& root, Problems& found) {
+    return read_plan(root, around, found);
+  });
   Parsed out{.problems = problems.take_errors(), .warnings = problems.take_warnings()};
   if (out.problems.empty()) out.plan = std::move(plan);
   return out;

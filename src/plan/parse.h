@@ -35,7 +35,12 @@ struct Parsed {
   std::vector<Problem> warnings;
 };
 
+// What some warnings depend on, and a plan does not say.
+struct Surroundings {
+  bool host_has_bash = true;
+};
+
 // Pure: `file` is used in messages only.
-Parsed parse(std::string_view text, const std::string& file);
+Parsed parse(std::string_view text, const std::string& file, const Surroundings& around = {});
 
 }  // namespace pawl::plan

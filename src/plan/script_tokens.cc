@@ -1,166 +1,266 @@
 #include "plan/script_tokens.h"
 
 #include <algorithm>
-#include <string>
+#include <utility>
 
 namespace pawl::plan {
 namespace {
 
-class Tokens {
- public:
-  explicit Tokens(std::string_view text) : text_(text) {}
+constexpr std::size_t kArithmeticMax =
+    256;  // `((` is looked at this far for its `))`: else it is two subshells
 
-  std::vector<ScriptToken> take() {
-    while (at_ < text_.size()) step();
-    return std::move(out_);
-  }
-
- private:
-  bool sees(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-
-  void step() {
-    const char c = text_[at_];
-    if (c == ' ' || c == '\t' || c == '\r' || sees("\\\n")) {
-      at_ += c == '\\' ? 2 : 1;
-    } else if (c == '#') {
-      at_ = std::min(text_.find('\n', at_), text_.size());
-    } else if (c == '<' || c == '>' || sees("&>")) {
-      redirection();
-    } else if (c == '\n') {
-      add_operator(1);
-      skip_documents();
-    } else if (const auto size = operator_size(); size > 0) {
-      add_operator(size);
-    } else {
-      word();
-    }
-  }
-
-  std::size_t operator_size() const {
-    for (const std::string_view two : {"&&", "||", "|&", ";;"})
-      if (sees(two)) return 2;
-    return std::string_view(";&|()").find(text_[at_]) == std::string_view::npos ? 0 : 1;
-  }
-
-  void add_operator(std::size_t size) {
-    const auto text = text_.substr(at_, size);
-    at_ += size;
-    if (in_pattern_) {  // `a | b)` and `(a)` of case
-      in_pattern_ = text != ")";
-      return;
-    }
-    if (text == ";;") in_pattern_ = cases_ > 0;
-    out_.push_back({.text = text, .is_operator = true});
-  }
-
-  // `>`, `2>&1`, `<<END`, `<(...)`: the last is a word.
-  void redirection() {
-    if (sees("<(") || sees(">(")) return word();
-    const bool document = sees("<<") && !sees("<<<");
-    while (at_ < text_.size() && std::string_view("<>&|").find(text_[at_]) != std::string_view::npos) ++at_;
-    if (!document) return;
-    const bool indented = sees("-");
-    at_ += indented ? 1 : 0;
-    while (sees(" ")) ++at_;
-    const auto begin = at_;
-    skip_word();
-    std::string end(text_.substr(begin, at_ - begin));
-    std::erase_if(end, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
-    documents_.push_back({.end = std::move(end), .indented = indented});
-  }
-
-  void skip_documents() {
-    for (const auto& document : documents_) {
-      while (at_ < text_.size()) {
-        const auto stop = std::min(text_.find('\n', at_), text_.size());
-        auto line = text_.substr(at_, stop - at_);
-        at_ = std::min(stop + 1, text_.size());
-        if (document.indented) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
-        if (line == document.end) break;
-      }
-    }
-    documents_.clear();
-  }
-
-  void word() {
-    const auto begin = at_;
-    skip_word();
-    const auto text = text_.substr(begin, at_ - begin);
-    // A number right before a redirection is a part of it.
-    const bool descriptor = text.size() == 1 && text[0] >= '0' && text[0] <= '9' && (sees(">") || sees("<"));
-    if (text == "esac" && cases_ > 0) {
-      --cases_;
-      in_pattern_ = false;
-    }
-    if (in_pattern_ || descriptor) return;
-    if (text == "case") ++cases_;
-    if (text == "in" && cases_ > 0 && out_.size() >= 2 && out_[out_.size() - 2].text == "case")
-      in_pattern_ = true;
-    out_.push_back({.text = text});
-  }
-
-  // Leaves at_ behind the word; it moves by one at least.
-  void skip_word() {
-    const auto begin = at_;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '\\') {
-        at_ = std::min(at_ + 2, text_.size());
-      } else if (c == '\'' || c == '"' || c == '`') {
-        skip_quoted(c);
-      } else if (sees("$(") || ((c == '<' || c == '>') && at_ == begin && at_ + 1 < text_.size())) {
-        at_ += 2;
-        skip_nested();
-      } else if (at_ > begin && std::string_view(" \t\r\n;&|()<>").find(c) != std::string_view::npos) {
-        return;
-      } else {
-        ++at_;
-      }
-    }
-  }
-
-  void skip_quoted(char quote) {
-    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      if (quote == '\'') continue;
-      if (text_[at_] == '\\') ++at_;
-      if (quote == '"' && sees("$(")) {
-        at_ += 2;
-        skip_nested();
-        --at_;
-      }
-    }
-    at_ = std::min(at_ + 1, text_.size());
-  }
-
-  // Behind the parenthesis that closes the one that at_ is behind.
-  void skip_nested() {
-    for (int depth = 1; at_ < text_.size() && depth > 0;) {
-      const char c = text_[at_];
-      if (c == '\'' || c == '"' || c == '`') {
-        skip_quoted(c);
-        continue;
-      }
-      at_ += c == '\\' ? 2 : 1;
-      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    }
-    at_ = std::min(at_, text_.size());
-  }
-
-  struct Document {
-    std::string end;
-    bool indented = false;
-  };
-
-  const std::string_view text_;
-  std::size_t at_ = 0;
-  std::vector<ScriptToken> out_;
-  std::vector<Document> documents_;  // of this line
-  int cases_ = 0;
-  bool in_pattern_ = false;
-};
+bool is_one_of(char c, std::string_view set) { return set.find(c) != set.npos; }
 
 }  // namespace
 
-std::vector<ScriptToken> script_tokens(std::string_view script) { return Tokens(script).take(); }
+bool ScriptTokens::enter() {
+  if (++depth_ <= kScriptDepthMax) return true;
+  tree_.too_deep = true;
+  at_ = text_.size();
+  return false;
+}
+
+void ScriptTokens::skip_blanks() {
+  for (;;) {
+    if (sees("\\\n")) {
+      at_ += 2;
+    } else if (!at_end() && is_one_of(text_[at_], " \t\r")) {
+      ++at_;
+    } else if (!at_end() && text_[at_] == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else {
+      return;
+    }
+  }
+}
+
+std::size_t ScriptTokens::operator_size() const {
+  if (sees(";;&")) return 3;
+  for (const std::string_view two : {"&&", "||", "|&", ";;", ";&"})
+    if (sees(two)) return 2;
+  return is_one_of(text_[at_], ";&|()\n") ? 1 : 0;
+}
+
+// The size of `((...))`; 0: it is none.
+std::size_t ScriptTokens::arithmetic_size() const {
+  if (!sees("((")) return 0;
+  const auto text = text_.substr(at_, kArithmeticMax);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size() && text[i] != '\n'; ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 1 && i > 1 && text.substr(i).starts_with("))")) return i + 2;
+    if (depth == 0) return 0;
+  }
+  return 0;
+}
+
+ScriptToken ScriptTokens::next() {
+  ScriptToken out;
+  skip_blanks();
+  if (at_end()) return out;
+  const char c = text_[at_];
+  if ((c == '<' || c == '>' || sees("&>")) && !sees("<(") && !sees(">(")) return redirection();
+  const auto arithmetic = arithmetic_size();
+  if (const auto size = arithmetic > 0 ? 0 : operator_size(); size > 0) {
+    out.kind = ScriptToken::Kind::kOperator;
+    out.word.text = text_.substr(at_, size);
+    at_ += size;
+    if (c == '\n') read_documents();
+    return out;
+  }
+  out.kind = ScriptToken::Kind::kWord;
+  if (arithmetic > 0) {
+    out.word.text = text_.substr(at_, arithmetic);
+    at_ += arithmetic;
+    return out;
+  }
+  const auto begin = at_;
+  word(out.word);
+  out.word.text = text_.substr(begin, std::min(at_, text_.size()) - begin);
+  // A number right before a redirection is a part of it.
+  const bool number =
+      std::ranges::all_of(out.word.text, [](char digit) { return digit >= '0' && digit <= '9'; });
+  return number && !at_end() && is_one_of(text_[at_], "<>") ? redirection() : out;
+}
+
+// `>f`, `2>&1`, `<<END`, `<<<word`.
+ScriptToken ScriptTokens::redirection() {
+  ScriptToken out;
+  out.kind = ScriptToken::Kind::kTarget;
+  if (sees("<<") && !sees("<<<")) return document();
+  if (sees("<<<")) {
+    at_ += 3;
+  } else {
+    at_ += sees("&>") ? 2 : 1;
+    if (!at_end() && is_one_of(text_[at_], ">&|") && !sees(">(")) ++at_;
+  }
+  skip_blanks();
+  const auto begin = at_;
+  if (!at_end() && operator_size() == 0) word(out.word);
+  out.word.text = text_.substr(begin, std::min(at_, text_.size()) - begin);
+  return out;
+}
+
+ScriptToken ScriptTokens::document() {
+  ScriptToken out;
+  out.kind = ScriptToken::Kind::kDocument;
+  at_ += 2;
+  Pending pending{.place = tree_.documents.size(), .indented = sees("-")};
+  at_ += pending.indented ? 1 : 0;
+  while (!at_end() && is_one_of(text_[at_], " \t")) ++at_;
+  for (; !at_end() && !is_one_of(text_[at_], " \t\r\n;&|()<>"); ++at_) {
+    const bool quote = is_one_of(text_[at_], "'\"\\");
+    pending.quoted = pending.quoted || quote;
+    if (!quote) pending.end += text_[at_];
+  }
+  out.document = pending.place;
+  tree_.documents.emplace_back();
+  pending_.push_back(std::move(pending));
+  return out;
+}
+
+void ScriptTokens::read_documents() {
+  for (const auto& pending : std::exchange(pending_, {})) {
+    const auto begin = at_;
+    auto end = at_;
+    while (!at_end()) {
+      end = at_;
+      const auto stop = std::min(text_.find('\n', at_), text_.size());
+      auto line = text_.substr(at_, stop - at_);
+      at_ = std::min(stop + 1, text_.size());
+      if (pending.indented) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+      if (line == pending.end) break;
+      end = at_;
+    }
+    auto& body = tree_.documents[pending.place].body;
+    body.text = text_.substr(begin, end - begin);
+    if (pending.quoted || body.text.find_first_of("$`") == body.text.npos) continue;
+    // Read where it stands: the cursor is put back, and the text ends with the body.
+    const auto after = std::exchange(at_, begin);
+    const auto whole = std::exchange(text_, text_.substr(0, end));
+    if (enter()) expansions_of_rest(body);
+    leave();
+    text_ = whole;
+    at_ = tree_.too_deep ? text_.size() : after;
+  }
+}
+
+void ScriptTokens::expansions_of_rest(ScriptWord& out) {
+  while (!at_end())
+    if (!expansion(out, false)) ++at_;
+}
+
+void ScriptTokens::word(ScriptWord& out) {
+  const auto begin = at_;
+  while (!at_end()) {
+    const char c = text_[at_];
+    if (at_ == begin && (sees("<(") || sees(">("))) {
+      at_ += 2;
+      nested(out.processes);
+    } else if (c == '(' && at_ > begin && text_[at_ - 1] == '=') {
+      array(out);
+    } else if (!expansion(out, true)) {
+      if (at_ > begin && is_one_of(c, " \t\r\n;&|()<>")) return;
+      ++at_;
+    }
+  }
+}
+
+bool ScriptTokens::expansion(ScriptWord& out, bool quotes) {
+  const char c = text_[at_];
+  if (c == '\\') {
+    at_ = std::min(at_ + 2, text_.size());
+  } else if (c == '\'' && quotes) {
+    at_ = std::min(text_.find('\'', at_ + 1), text_.size() - 1) + 1;
+  } else if (sees("$'") && quotes) {
+    for (at_ += 2; !at_end() && text_[at_] != '\''; ++at_) at_ += text_[at_] == '\\' ? 1 : 0;
+    at_ = std::min(at_ + 1, text_.size());
+  } else if (c == '"' && quotes) {
+    ++at_;
+    double_quoted(out);
+  } else if (c == '`') {
+    backtick(out);
+  } else if (sees("$((")) {
+    at_ += 3;
+    arithmetic(out);
+  } else if (sees("$(")) {
+    at_ += 2;
+    nested(out.commands);
+  } else if (sees("${")) {
+    at_ += 2;
+    braced(out, quotes);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ScriptTokens::double_quoted(ScriptWord& out) {
+  while (!at_end()) {
+    if (text_[at_] == '"') {
+      ++at_;
+      return;
+    }
+    if (!expansion(out, false)) ++at_;
+  }
+}
+
+// `$((...))`: its substitutions are those of the word, its parentheses are plain text.
+void ScriptTokens::arithmetic(ScriptWord& out) {
+  int open = 2;
+  for (bool fits = enter(); fits && !at_end() && open > 0;) {
+    const char c = text_[at_];
+    if (expansion(out, false)) continue;
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    ++at_;
+  }
+  leave();
+}
+
+void ScriptTokens::braced(ScriptWord& out, bool quotes) {
+  if (enter()) {
+    while (!at_end() && text_[at_] != '}')
+      if (!expansion(out, quotes)) ++at_;
+    at_ = std::min(at_ + 1, text_.size());
+  }
+  leave();
+}
+
+// Its text is another one: a backslash in it quotes a backtick.
+void ScriptTokens::backtick(ScriptWord& out) {
+  std::string inner;
+  for (++at_; !at_end() && text_[at_] != '`'; ++at_) {
+    if (text_[at_] == '\\' && at_ + 1 < text_.size() && is_one_of(text_[at_ + 1], "`\\$")) ++at_;
+    inner += text_[at_];
+  }
+  at_ = std::min(at_ + 1, text_.size());
+  if (enter()) {
+    const auto outer = std::exchange(text_, tree_.texts.emplace_back(std::move(inner)));
+    const auto after = std::exchange(at_, 0);
+    auto pending = std::exchange(pending_, {});
+    out.commands.push_back(read_nested_());
+    text_ = outer;
+    at_ = tree_.too_deep ? text_.size() : after;
+    pending_ = std::move(pending);
+  }
+  leave();
+}
+
+void ScriptTokens::nested(std::vector<ScriptNode>& out) {
+  if (enter()) out.push_back(read_nested_());
+  leave();
+}
+
+// `name=(word word)` of bash.
+void ScriptTokens::array(ScriptWord& out) {
+  ++at_;
+  while (!at_end()) {
+    if (text_[at_] == ')') {
+      ++at_;
+      return;
+    }
+    if (!expansion(out, true)) ++at_;
+  }
+}
 
 }  // namespace pawl::plan

@@ -66,18 +66,15 @@ void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
                  "shell: needs `run` as a string; a list of words is run without a shell");
 }
 
-// A gate's script must not pass when a command of it failed.
-void warn_of_hidden_failures(const YAML::Node& run, Shell shell, const std::vector<std::string>& argv,
-                             Problems& problems) {
-  const auto reasons = run.IsScalar() ? hidden_failures(shell, run.Scalar()) : hidden_failures(argv);
-  for (const auto& reason : reasons) problems.warn(run, "run: can pass although a command failed: " + reason);
-}
-
-void read_judging_command(const Mapping& mapping, Step& step, Problems& problems) {
+// A gate's script must not pass when a command of it failed. `may_fail` changes nothing about that: it allows
+// an exit code, and a failure that is hidden has none, whether a finding or a program that is not there.
+void read_judging_command(const Mapping& mapping, const Defaults& defaults, Step& step, Problems& problems) {
   const auto run = mapping.get("run");
   if (!run.IsDefined()) return;
   step.argv = read_command(run, "run", step.shell, problems);
-  if (!step.may_fail) warn_of_hidden_failures(run, step.shell, step.argv, problems);
+  const auto reasons = run.IsScalar() ? hidden_failures(step.shell, run.Scalar(), defaults.host_has_bash)
+                                      : hidden_failures(step.argv);
+  for (const auto& reason : reasons) problems.warn(run, "run: can pass although a command failed: " + reason);
 }
 
 Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& problems) {
@@ -93,7 +90,7 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
     step.may_fail = read_bool(flag, "may_fail", problems).value_or(false);
   read_shell(mapping, step, problems);
   mapping.require("run", problems);
-  read_judging_command(mapping, step, problems);
+  read_judging_command(mapping, defaults, step, problems);
   step.limits = defaults.limits;
   step.limits.time_budget_seconds = std::min(step.limits.time_budget_seconds, kGateSecondsMax);
   read_limits(mapping, kGateSecondsMax, step.limits, problems);
@@ -289,7 +286,7 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
 }
 
 // {2: {unit: {run: ..., time_budget_seconds: ...}}}: the step `unit` of attempt 2.
-void read_overrides(const YAML::Node& node, Gate& gate, Problems& problems) {
+void read_overrides(const YAML::Node& node, const Defaults& defaults, Gate& gate, Problems& problems) {
   if (!node.IsMap())
     return problems.add(node, "attempt_overrides: expected a mapping, found " + type_of(node));
   for (const auto& attempt : node) {
@@ -317,7 +314,7 @@ void read_overrides(const YAML::Node& node, Gate& gate, Problems& problems) {
       }
       const Mapping mapping(item.second, "an override", "override", problems);
       read_shell(mapping, *step, problems);
-      read_judging_command(mapping, *step, problems);
+      read_judging_command(mapping, defaults, *step, problems);
       read_limits(mapping, kGateSecondsMax, step->limits, problems);
     }
   }
@@ -347,7 +344,7 @@ Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& 
   if (mapping.valid()) read_signals(mapping, gate, problems);
   read_retry(mapping, gate.retry, problems);
   if (const auto overrides = mapping.get("attempt_overrides"); overrides.IsDefined())
-    read_overrides(overrides, gate, problems);
+    read_overrides(overrides, defaults, gate, problems);
   return gate;
 }
 

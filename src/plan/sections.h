@@ -19,6 +19,7 @@ struct Defaults {  // from the top of the plan, for every phase
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;
+  bool host_has_bash = true;  // not of the plan: Surroundings of parse.h
 };
 
 // The keys of `mapping` that a sandbox has, over `limits`. `seconds_max` bounds time_budget_seconds.

@@ -2,10 +2,13 @@
 // is said.
 #include "plan/script.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <ctime>
 
 namespace pawl::plan {
 namespace {
@@ -15,9 +18,15 @@ int exit_code_of(Shell shell, const std::string& script) {
   std::vector<char*> words;
   for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
   int status = -1;
-  if (posix_spawnp(&child, words[0], nullptr, nullptr, words.data(), environ) != 0) return -1;
+  const int failed = posix_spawnp(&child, words[0], &quiet, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&quiet);
+  if (failed != 0) return -1;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -55,45 +64,195 @@ TEST(Script, WithoutBashItIsRunBySh) {
   EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
-// Each of these ends with 0 although `fails` did: so the sentence is true, and each has one.
+constexpr const char* kFails = "fails() { return 3; }\n";
+
+std::string all(const std::vector<std::string>& sentences) {
+  std::string out;
+  for (const auto& sentence : sentences) out += "\n  " + sentence;
+  return out;
+}
+
+// Each of these ends with 0 although `fails`, or a program that is not there, did: so the sentence is true.
+const std::vector<std::string> kHiding = {
+    // what is right of `||` can succeed
+    "fails || true", "fails || :", "fails || echo no", "fails || exit 0", "fails || cat /dev/null",
+    "fails || { echo no; }", "fails || (echo no)", "fails || rc=$?", "fails ||\n  true",
+    "fails || { echo no; exit 0; }", "fails || { echo no; exit; }", "fails || { echo no; exit $?; }",
+    "fails || sleep 0", "fails || false || true", "fails && true || true", "[ -e / ] && fails || echo no",
+    "test -e /nowhere || echo missing", "fails || if false; then exit 1; fi",
+    "fails || { false && exit 1; true; }", "note() { echo \"$1\"; }; fails || note no",
+    "for i in 1 2; do fails || continue; done", "for i in 1 2; do fails || break; done",
+    "case x in x | y) fails || true ;; esac", "x=$(fails || true); test -z \"$x\"", "x=`fails || true`",
+    // -e is off in what is tested
+    "{ fails; true; } || exit 1", "(fails; true) || exit 1", "f() { fails; true; }; f || exit 1",
+    "f() { fails; true; }; f && echo ok", "f() { fails; true; }\ng() { f; }\ng || exit 1",
+    "f() { fails; true; }; if f; then echo yes; else exit 1; fi", "{ fails\ntrue\n} && echo ok",
+    "{ test -e /nowhere; true; } || exit 1", "for i in 1 2; do test $i = 2; done || exit 1",
+    "(fails; true) | cat || exit 1", "if { fails; true; }; then echo yes; else exit 1; fi",
+    "if fails; true; then echo yes; fi", "while { fails; false; }; do true; done", "! { fails; false; }",
+    "(cd /nowhere; true) 2>/dev/null && true", "eval 'fails; true' || exit 1",
+    "f() { x=$(fails; true); echo; }; f || exit 1", "{ (fails || exit 1); true; } || exit 2",
+    "{ if true; then fails; fi; true; } || exit 1",
+    // lists, and each command of one
+    "fails && echo yes; true", "fails && echo yes\ntrue", "fails && fails && echo yes\ntrue",
+    "[ -e / ] && fails && true\ntrue", "true && fails && true\ntrue", "x=$(fails) && true\ntrue",
+    "cd /nowhere 2>/dev/null && true; true", "for i in 1 2; do fails && fails; test $i; done",
+    "{ fails && true; }; true", "if true; then fails && true; fi; true", "fails || false && true\ntrue",
+    "f() { fails && true; echo; }; f",
+    // conditions
+    "! true; true", "! grep -q root /etc/passwd\ntrue", "! fails && true; true", "! fails || exit 1",
+    "if ! fails; then echo no; fi", "if fails; then echo yes; elif fails; then true; fi",
+    "if [ -e / ] && fails; then echo yes; fi", "if (fails); then echo yes; fi",
+    "if fails | grep -q x; then echo yes; fi", "if ! fails; then echo no; exit; fi",
+    "if fails; then true; else echo no; fi", "while fails; do true; done", "until ! fails; do true; done",
+    "until fails; do break; done", "while [ -e / ] && fails; do true; done",
+    // options, traps, the background
+    "fails & wait", "fails & true & wait $!", "set +e; fails; true", "set +o errexit; fails; true",
+    "set +eu\nfails\ntrue", "trap 'exit 0' EXIT; fails", "trap 'rm -f /nowhere; exit 0' EXIT; fails",
+    "end() { exit 0; }; trap end EXIT; fails", "{ fails; true; } & wait",
+    // substitutions
+    "echo $(fails)", "echo \"of $(fails) it\"", "export X=$(fails)", "echo `fails`",
+    "test -z \"$(no-such-program -l . 2>/dev/null)\"",
+    "[ -z \"$(cd / && git status --porcelain 2>/dev/null)\" ]", "[ \"$(fails)\" = \"\" ]",
+    "if [ -z \"$(fails)\" ]; then echo clean; fi", "x=$(fails) y=$(true)", "x=$(fails)$(true)",
+    "for i in $(fails); do true; done", "case $(fails) in *) true ;; esac", "echo \"${x:-$(fails)}\"",
+    "echo $(($(fails) + 1))", "cat <<END\n$(fails)\nEND", "echo x >/dev/null$(fails)", "x=1 y=$(fails) true",
+    "echo \"$(echo $(fails))\"", "echo $(case x in x) fails ;; esac)",
+    // shells in it
+    "sh -c 'false; true'", "/bin/sh -c 'false | cat'", "env A=1 sh -c \"false; true\"",
+    "timeout 60 sh -c 'false; true'", "X=1 sh -c 'false; true'", "exec sh -c 'false; true'",
+    "nice -n 1 sh -c 'false; true'", "sh -e -c 'false || true'", "sh -ec 'false | cat'",
+    "sh -c 'cd / && false; true'", "sh -c 'false; true' || exit 1", "sh <<END\nfalse\ntrue\nEND",
+    "eval 'fails || true'", "echo x | xargs sh -c 'false; true'", "sh -e -c \"sh -c 'false; true'\"",
+    "sh -c 'set -e; false || true'", "sh -c 'false; true; set -e'", "find / -maxdepth 0 -exec false \\;",
+    "timeout 5 env -i PATH=\"$PATH\" sh -c 'false\ntrue'"};
+
+const std::vector<std::string> kHidingInBash = {  // dash has no such thing
+    "bash -c 'false\ntrue'",
+    "cat <(false) >/dev/null",
+    "bash -o pipefail -c 'false; true'",
+    "bash -ec 'false | cat'",
+    "bash -e -c 'x=$(false; true)'",
+    "[[ -z $(fails) ]]",
+    "cat <<<\"$(fails)\"",
+    "if [[ -e / && -e /tmp ]] && fails; then true; fi",
+    "function f { fails; true; }; f || exit 1",
+    "(( 1 < 2 )) && fails && true\ntrue",
+    "a=($(fails) $(true))",
+    "true > >(fails)",
+    "time { fails || true; }",
+    "bash <<'END'\nfalse\ntrue\nEND",
+    "x=$(fails; true) || exit 1"};
+
 TEST(HiddenFailures, AreSaid) {
-  const std::string fails = "fails() { return 3; }\n";
-  for (const std::string hides : {
-           "fails || true",
-           "fails || :",
-           "fails || echo no",
-           "fails || exit 0",
-           "fails & wait",
-           "fails && echo yes; true",
-           "fails && echo yes\ntrue",
-           "fails && fails && echo yes\ntrue",
-           "for i in 1 2; do fails && fails; test $i; done",
-           "! true; true",
-           "if ! fails; then echo no; fi",
-           "if fails; then echo yes; elif fails; then true; fi",
-           "while fails; do true; done",
-           "until ! fails; do true; done",
-           "set +e; fails; true",
-           "set +o errexit; fails; true",
-           "trap 'exit 0' EXIT; fails",
-           "echo $(fails)",
-           "echo \"of $(fails) it\"",
-           "export X=$(fails)",
-           "echo `fails`",
-           "sh -c 'false; true'",
-           "bash -c 'false\ntrue'",
-           "/bin/sh -c 'false | cat'",
-           "cat <(false) >/dev/null",
-           "find . -maxdepth 0 -exec false \\;",
-           "case x in x | y) fails || true ;; esac",
-       }) {
-    EXPECT_EQ(exit_code_of(Shell::kBash, fails + hides), 0) << hides;
-    EXPECT_FALSE(hidden_failures(Shell::kBash, hides).empty()) << hides;
+  for (const auto& hides : kHiding) {
+    for (const auto shell : {Shell::kBash, Shell::kSh}) {
+      EXPECT_EQ(exit_code_of(shell, kFails + hides), 0) << hides;
+      EXPECT_FALSE(hidden_failures(shell, kFails + hides).empty()) << hides;
+    }
   }
-  EXPECT_EQ(hidden_failures(Shell::kSh, "make test | tee log").size(), 1U);
-  EXPECT_EQ(exit_code_of(Shell::kSh, "false | cat"), 0);
-  EXPECT_EQ(hidden_failures({"sh", "-c", "make; make test"}).size(), 1U);
-  EXPECT_EQ(hidden_failures({"bash", "-lc", "make | tee log"}).size(), 1U);
+  for (const auto& hides : kHidingInBash) {
+    EXPECT_EQ(exit_code_of(Shell::kBash, kFails + hides), 0) << hides;
+    EXPECT_FALSE(hidden_failures(Shell::kBash, kFails + hides).empty()) << hides;
+  }
+}
+
+TEST(HiddenFailures, OfPipelinesDependOnTheShell) {
+  for (const std::string hides : {"fails | cat", "{ fails; } | cat", "fails | cat | cat", "fails |\n  cat"}) {
+    EXPECT_EQ(exit_code_of(Shell::kSh, kFails + hides), 0);
+    EXPECT_EQ(exit_code_of(Shell::kBash, kFails + hides), 3);
+    EXPECT_EQ(hidden_failures(Shell::kSh, kFails + hides).size(), 1U) << hides;
+    EXPECT_EQ(hidden_failures(Shell::kBash, kFails + hides).size(), 0U) << hides;
+    EXPECT_EQ(hidden_failures(Shell::kBest, kFails + hides, true).size(), 0U) << hides;
+    const auto without_bash = hidden_failures(Shell::kBest, kFails + hides, false);
+    ASSERT_EQ(without_bash.size(), 1U) << hides;
+    EXPECT_NE(without_bash.front().find("no bash"), std::string::npos);
+  }
+  EXPECT_TRUE(hidden_failures(Shell::kSh, "echo y | make config").empty());
+}
+
+TEST(HiddenFailures, AreSaidOfArgumentLists) {
+  using Words = std::vector<std::string>;
+  for (const auto& hides :
+       {Words{"sh", "-c", "make; make test"}, Words{"bash", "-lc", "make | tee log"},
+        Words{"env", "A=1", "sh", "-c", "make; make test"}, Words{"sh", "-ec", "make || true"},
+        Words{"timeout", "60", "bash", "-o", "pipefail", "-c", "make; make test"},
+        Words{"find", ".", "-exec", "sh", "-c", "make; make test", "{}", "+"},
+        Words{"su", "-c", "make; make test", "nobody"}})
+    EXPECT_EQ(hidden_failures(hides).size(), 1U) << hides.back();
+  for (const auto& fine :
+       {Words{"make", "test"}, Words{"sh", "-c", "make"}, Words{"sh", "-ec", "make; make test"},
+        Words{"sh", "-c", "cd app && npm test"}, Words{"sh", "-c", "make test 2>&1"},
+        Words{"sh", "-c", "set -e; make; make test"}, Words{"env", "A=1", "sh", "-e", "-c", "a; b"},
+        Words{"bash", "-c", "-e", "a; b"}, Words{"sh", "test.sh", "-c", "a; b"}, Words{"sh", "-c"},
+        Words{"echo", "sh", "-c", "a; b"}, Words{}})
+    EXPECT_TRUE(hidden_failures(fine).empty()) << all(hidden_failures(fine));
+}
+
+// A failure in these ends them, and none is warned of.
+const std::vector<std::string> kFailing = {"fails || exit 1",
+                                           "fails || { echo no; exit 1; }",
+                                           "fails || exit",
+                                           "fails || exit $?",
+                                           "fails || false",
+                                           "fails || { rc=$?; echo no; exit $rc; }",
+                                           "fails || (echo no; exit 1)",
+                                           "f() { fails || return 1; true; }; f; true",
+                                           "die() { echo \"$1\"; exit 1; }; fails || die no; true",
+                                           "fails || { echo no && exit 1; }",
+                                           "fails || if true; then exit 1; else exit 2; fi",
+                                           "[ -e /nowhere ] || fails",
+                                           "[ -e / ] && fails",
+                                           "[ -e / ] && fails && true || exit 1; true",
+                                           "fails && true",
+                                           "(fails && true); true",
+                                           "(fails && true)\necho ok",
+                                           "f() { fails && true; }; f; true",
+                                           "{ fails && true; } | cat; true",
+                                           "{ fails || exit 1; true; } || exit 2",
+                                           "{ echo begin; fails; } || exit 1",
+                                           "(x=1; fails) || exit 1",
+                                           "if fails; then true; else exit 1; fi; true",
+                                           "if ! fails; then exit 1; fi; true",
+                                           "if ! fails; then false; fi; true",
+                                           "if true; then fails; fi; true",
+                                           "if ! true || ! fails; then exit 1; fi; true",
+                                           "for i in 1 2; do fails; done; true",
+                                           "for i in 1 2; do fails || exit 1; done",
+                                           "while true; do fails; done",
+                                           "x=$(fails; true); true",
+                                           "x=$(fails)\ntrue",
+                                           "x=$(fails && true); true",
+                                           "eval 'fails; true'; true",
+                                           "fails & wait $!; true",
+                                           "a=1 b=$(fails); true",
+                                           "x=`fails`; true",
+                                           "trap 'true; exit' EXIT; fails",
+                                           "trap 'rm -f /nowhere' EXIT; fails; true",
+                                           "sh -e -c 'false; true'; true",
+                                           "sh -ec 'false; true' || exit 1",
+                                           "sh -c 'cd / && false'; true",
+                                           "sh -c 'set -e; false; true'",
+                                           "sh -c 'false 2>&1'; true",
+                                           "env A=1 sh -e -c 'false; true'",
+                                           "sh -c 'false || exit 1; true'",
+                                           "sh -c 'f() { false; true; }; set -e; f'",
+                                           "case x in x) fails ;; esac; true",
+                                           "sh -e <<'END'\nfalse\ntrue\nEND",
+                                           "! true",
+                                           "until fails || exit 1; do true; done",
+                                           "case x in (x) (fails) ;; esac\ntrue",
+                                           "echo \"$(dirname \"$0\")\"; fails; true"};
+
+TEST(HiddenFailures, AreNotSaidOfScriptsThatFail) {
+  for (const auto& script : kFailing) {
+    for (const auto shell : {Shell::kBash, Shell::kSh}) {
+      if (shell == Shell::kSh && script.find(" | ") != script.npos) continue;
+      const auto said = hidden_failures(shell, kFails + script);
+      EXPECT_GT(exit_code_of(shell, kFails + script), 0) << script;
+      EXPECT_TRUE(said.empty()) << script << all(said);
+    }
+  }
 }
 
 TEST(HiddenFailures, AreNotSeenWhereThereAreNone) {
@@ -109,31 +268,124 @@ TEST(HiddenFailures, AreNotSeenWhereThereAreNone) {
            "# fails || true\nmake",
            "echo 'a || true; b & c'",
            "echo \"a && b; c\"",
-           "cat >f <<'END'\nx || true\ny & z\nEND\nmake",
+           "cat >f <<'END'\nx || true\ny & z\n$(make)\nEND\nmake",
            "cat >f <<-END\n\tx || true\n\tEND\nmake",
            "[ -e f ] && rm f\nmake",
            "test -e f || make f",
+           "[ -e f ] || exit 0\nmake",
+           "[ -n \"$V\" ] && echo verbose; make",
            "if [ -e f ]; then make; fi",
            "if grep -q x f; then make; fi",
+           "if [[ -e f && -e g || $x =~ ^(a|b)$ ]]; then make; fi",
+           "if command -v ninja >/dev/null && [ -e f ]; then make; fi",
+           "has() { command -v \"$1\" >/dev/null; }\nif has ninja; then ninja; else make; fi",
+           "if git status | grep -q x; then make; fi",
            "x=$(make version)\ntest \"$x\" = 1",
+           "n=$(grep -c x f) || n=0\nmake",
            "cd \"$(dirname \"$0\")\"",
+           "cd \"$(cd \"$(dirname \"$0\")\" && pwd)\"",
+           "echo \"$(date) $(git rev-parse HEAD)\"",
            "case $x in a | b) make ;; *) exit 1 ;; esac",
            "for i in a b; do make $i; done",
+           "for ((i = 0; i < 3; i++)); do make; done",
+           "while read -r line; do make $line; done <f",
+           "until curl -sf localhost; do sleep 1; done\nmake",
+           "set -euo pipefail\nmake",
            "sh -e -c 'make; make test'",
            "sh -ec 'make; make test'",
+           "sh -c \"cd app && npm test\"",
+           "sh -c \"make test 2>&1\"",
            "sh test.sh",
+           "echo run sh -c 'a; b'",
            "bash -euo pipefail -c 'make | tee log'",
+           "bash -c 'set -eo pipefail; make | tee log; make test'",
            "find . -name x -exec rm {} +",
+           "a=(x y 'z w')\nmake \"${a[@]}\"",
            "",
            "'",
+           "\"",
+           "`",
+           "$(",
+           "${",
+           "((",
            "<<",
+           "<<<",
+           ">",
+           "&&",
+           ")",
+           "}",
+           "{",
+           "f()",
+           "if",
+           "for",
+           "[[",
+           "!",
+           "case",
            "case x in",
+           "case x in a",
+           "case x in a) b )",
        })
-    EXPECT_TRUE(hidden_failures(Shell::kBash, fine).empty())
-        << fine << ": " << hidden_failures(Shell::kBash, fine).front();
-  EXPECT_TRUE(hidden_failures({"make", "test"}).empty());
-  EXPECT_TRUE(hidden_failures({"sh", "-c", "make"}).empty());
-  EXPECT_TRUE(hidden_failures({"sh", "-ec", "make; make test"}).empty());
+    for (const auto shell : {Shell::kBash, Shell::kBest})
+      EXPECT_TRUE(hidden_failures(shell, fine).empty()) << fine << all(hidden_failures(shell, fine));
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+double seconds_of(const std::string& script) {
+  const auto begin = std::clock();
+  hidden_failures(Shell::kBash, script);
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+// A plan is hostile input: 20,000 times anything is read at once.
+TEST(HiddenFailures, AreLookedForInTimeInProportion) {
+  for (const std::string part : {"a && ",
+                                 "a || ",
+                                 "a | ",
+                                 "a; ",
+                                 "a & ",
+                                 "! ",
+                                 "(",
+                                 "((",
+                                 "{ ",
+                                 "$(",
+                                 "\"$(",
+                                 "`",
+                                 "${x:-",
+                                 "$((",
+                                 "<(",
+                                 "if ",
+                                 "if a; then b; el",
+                                 "while ",
+                                 "case x in a) ",
+                                 "f() { ",
+                                 "f() { f; }; f; ",
+                                 "x=",
+                                 "x=(",
+                                 "<<E ",
+                                 "[[ ",
+                                 ") ",
+                                 "sh -c '",
+                                 "sh -c \"",
+                                 "eval ",
+                                 "eval \\",
+                                 "wait 1\n",
+                                 "\\\n",
+                                 "a\n",
+                                 "if f; then f; fi\n",
+                                 "time "})
+    EXPECT_LT(seconds_of(repeated(part, 20'000)), 1) << part;
+  std::string calls = "f() { g; }\n";
+  for (int i = 0; i < 5'000; ++i)
+    calls += "f" + std::to_string(i) + "() { f" + std::to_string(i + 1) + " || f" + std::to_string(i + 1) +
+             "; }\n";
+  EXPECT_LT(seconds_of(calls + "f0 || exit 1"), 1);
+  EXPECT_FALSE(hidden_failures(Shell::kBash, repeated("(", 1000) + "make" + repeated(")", 1000)).empty());
+  EXPECT_TRUE(hidden_failures(Shell::kBash, repeated("(", 20) + "make" + repeated(")", 20)).empty());
 }
 
 }  // namespace

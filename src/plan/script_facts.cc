@@ -1,0 +1,161 @@
+#include "plan/script_facts.h"
+
+#include <algorithm>
+
+#include "plan/script_words.h"
+
+namespace pawl::plan {
+namespace {
+
+using Kind = ScriptNode::Kind;
+using End = ScriptFacts::End;
+
+bool only_assigns(const ScriptNode& node) {
+  return std::ranges::all_of(node.words, [](const auto& word) { return is_assignment(word.text); });
+}
+
+End end_of_exit(const PlainWords& command, bool first, End end) {
+  if (command.size() < 2 || command[1] == "$?") return first ? end : End::kAny;
+  return command[1] == "0" ? End::kAny : end;
+}
+
+}  // namespace
+
+void ScriptFacts::collect(const ScriptNode& node) {
+  if (node.kind == Kind::kFunction && !node.children.empty())
+    functions_[plain(node.words.front().text)] = &node.children.front();
+  if (node.kind == Kind::kList) started_ += static_cast<int>(std::ranges::count(node.marks, '&'));
+  if (node.kind == Kind::kSimple && node.words.size() > 1 && node.words[0].text == "wait") ++waits_;
+  for (const auto& child : node.children) collect(child);
+}
+
+const ScriptNode* ScriptFacts::called(const PlainWords& command) const {
+  if (command.empty()) return nullptr;
+  const auto found = functions_.find(command.front());
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+const ScriptFacts::Known* ScriptFacts::known(const PlainWords& command) const {
+  const auto* body = called(command);
+  if (body == nullptr) return nullptr;
+  auto& out = known_[body];
+  if (out.known || calls_ >= kScriptDepthMax) return &out;
+  out.known = true;  // before it is looked at: it may call itself
+  ++calls_;
+  const auto end = end_of(*body, false);
+  const bool question = asks(*body), sayer = only_says(*body);
+  out.end = end == End::kReturns ? End::kFails : end;
+  out.asks = question;
+  out.only_says = sayer;
+  --calls_;
+  return &out;
+}
+
+End ScriptFacts::end_of(const ScriptNode& node, bool first) const {
+  switch (node.kind) {
+    case Kind::kSimple: {
+      const auto command = command_words(node.words);
+      if (command.empty()) return End::kAny;
+      if (const auto* function = known(command)) return function->end;
+      if (command[0] == "false") return End::kFails;
+      if (command[0] == "exit") return end_of_exit(command, first, End::kExits);
+      return command[0] == "return" ? end_of_exit(command, first, End::kReturns) : End::kAny;
+    }
+    case Kind::kList: {
+      End end = End::kAny;
+      for (std::size_t i = 0; i < node.children.size(); ++i) {
+        end = node.marks[i] == '&' ? End::kAny : end_of(node.children[i], first && i == 0);
+        if (end == End::kExits || end == End::kReturns) break;
+      }
+      return end;
+    }
+    case Kind::kAndOr:  // `echo no && exit 1`
+      for (std::size_t i = 0; i + 1 < node.children.size(); ++i)
+        if (node.marks[i + 1] != '&' || !only_says(node.children[i])) return End::kAny;
+      return end_of(node.children.back(), false);
+    case Kind::kGroup:
+      return end_of(node.children.front(), first);
+    case Kind::kSubshell:
+      return end_of(node.children.front(), first) == End::kAny ? End::kAny : End::kFails;
+    case Kind::kPipeline:
+      return node.negated || end_of(node.children.back(), first) == End::kAny ? End::kAny : End::kFails;
+    case Kind::kIf: {
+      if (node.children.size() % 2 == 0) return End::kAny;  // no `else`
+      End end = end_of(node.children.back(), false);
+      for (std::size_t i = 1; i < node.children.size(); i += 2)
+        end = std::min(end, end_of(node.children[i], false));
+      return end;
+    }
+    case Kind::kWhile:
+    case Kind::kUntil:
+    case Kind::kFor:
+    case Kind::kCase:
+    case Kind::kFunction:
+      break;
+  }
+  return End::kAny;
+}
+
+bool ScriptFacts::asks(const ScriptNode& node) const {
+  const auto one = [&](const ScriptNode& child) { return asks(child) || only_says(child); };
+  switch (node.kind) {
+    case Kind::kSimple: {
+      const auto command = command_words(node.words);
+      if (const auto* function = known(command)) return function->asks;
+      if (!command.empty()) return plan::asks(command);
+      // `x=$(grep -c y f)` answers as grep does.
+      const auto last = std::ranges::find_if(node.words.rbegin(), node.words.rend(),
+                                             [](const auto& word) { return !word.commands.empty(); });
+      return last != node.words.rend() && asks(last->commands.back());
+    }
+    case Kind::kPipeline:
+      return asks(node.children.back()) && std::ranges::all_of(node.children, [&](const ScriptNode& child) {
+               return one(child) ||
+                      (child.kind == Kind::kSimple && shows_failure(command_words(child.words), false));
+             });
+    case Kind::kList:
+    case Kind::kAndOr:
+    case Kind::kGroup:
+    case Kind::kSubshell:
+      return !node.children.empty() && std::ranges::all_of(node.children, one);
+    case Kind::kIf:
+    case Kind::kWhile:
+    case Kind::kUntil:
+    case Kind::kFor:
+    case Kind::kCase:
+    case Kind::kFunction:
+      break;
+  }
+  return false;
+}
+
+bool ScriptFacts::only_says(const ScriptNode& node) const {
+  if (node.kind == Kind::kFunction) return true;
+  if (node.negated) return false;  // `! true`
+  if (node.kind != Kind::kSimple)
+    return std::ranges::all_of(node.children, [&](const ScriptNode& child) { return only_says(child); });
+  const auto command = command_words(node.words);
+  if (const auto* function = known(command)) return function->only_says;
+  const bool assigns_output = only_assigns(node) && std::ranges::any_of(node.words, [](const auto& word) {
+                                return !word.commands.empty();
+                              });
+  return !assigns_output && plan::only_says(command);
+}
+
+bool ScriptFacts::is_negated(const ScriptNode& node) const {
+  if (node.kind == Kind::kPipeline) return node.negated;
+  if (node.kind != Kind::kAndOr || node.marks.find('&') != node.marks.npos) return false;
+  return std::ranges::any_of(node.children, [&](const auto& child) { return is_negated(child); }) &&
+         std::ranges::all_of(node.children,
+                             [&](const auto& child) { return is_negated(child) || asks(child); });
+}
+
+bool ScriptFacts::breaks(const ScriptNode& node) const {
+  if (node.kind == Kind::kSimple) return !node.words.empty() && node.words.front().text == "break";
+  if (node.kind == Kind::kWhile || node.kind == Kind::kUntil || node.kind == Kind::kFor ||
+      node.kind == Kind::kFunction)
+    return false;
+  return std::ranges::any_of(node.children, [&](const auto& child) { return breaks(child); });
+}
+
+}  // namespace pawl::plan
