@@ -47,15 +47,17 @@ std::vector<plan::Problem> read_policy(const std::string& shown, PlanFile& out) 
   return plan::parse_policy(out.policy_text, policy.file).problems;
 }
 
+bool step_gives(const plan::Step& step, std::string_view evidence) {
+  if (evidence == "trace") return step.trace;
+  return std::ranges::any_of(
+      step.reports, [&](const auto& declared) { return gates::family_of(declared.format) == evidence; });
+}
+
 // Whether a step of the gate gives what a kind of signal is read from.
 bool gives(const plan::Plan& plan, const plan::Gate& gate, std::string_view evidence) {
   if (evidence.empty()) return true;
   if (evidence == "policy") return plan.policy.has_value();
-  return std::ranges::any_of(gate.steps, [&](const plan::Step& step) {
-    if (evidence == "trace") return step.trace;
-    return std::ranges::any_of(
-        step.reports, [&](const auto& declared) { return gates::family_of(declared.format) == evidence; });
-  });
+  return std::ranges::any_of(gate.steps, [&](const plan::Step& step) { return step_gives(step, evidence); });
 }
 
 std::string formats_of(std::string_view family) {
@@ -88,6 +90,26 @@ void check_evidence(const std::string& shown, plan::Parsed& parsed) {
     }
 }
 
+// A step that may fail judges by its reports: where no signal of the gate reads them, nothing judges it.
+void check_may_fail(const std::string& shown, plan::Parsed& parsed) {
+  for (const auto& [name, gate] : parsed.plan->gates)
+    for (const auto& step : gate.steps) {
+      const bool is_read = std::ranges::any_of(gate.signals, [&](const auto& kind) {
+        const auto evidence = gates::evidence_of(kind);
+        return !evidence.empty() && evidence != "policy" && step_gives(step, evidence);
+      });
+      if (!step.may_fail || is_read) continue;
+      parsed.warnings.push_back(
+          {.file = shown,
+           .line = gate.signals_at.line,
+           .column = gate.signals_at.column,
+           .message =
+               "gate " + name + ": step " + step.name +
+               " has `may_fail`, and no signal of the gate reads a report of it, so nothing that it finds "
+               "fails the gate: add `reports` and a signal such as `sarif_delta`, or leave out `may_fail`"});
+    }
+}
+
 }  // namespace
 
 Result<PlanFile> read_plan(const std::string& path, bool silent) {
@@ -101,10 +123,13 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
     return out;
   }
   PAWL_TRY(out.text, std::move(text));
-  out.parsed = plan::parse(out.text, path);
+  // The sandbox shows the host's /usr, where a script's shell comes from.
+  const bool bash = os::exists("/usr/bin/bash") || os::exists("/bin/bash");
+  out.parsed = plan::parse(out.text, path, {.host_has_bash = bash});
   if (!out.parsed.plan) return out;
   if (out.parsed.plan->policy) out.parsed.problems = read_policy(path, out);
   check_evidence(path, out.parsed);
+  check_may_fail(path, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

@@ -170,6 +170,39 @@ class BadPlans(PawlTest):
         self.assertIn("no.yaml", self.pawl("run", "no.yaml", expect=2).stderr)
 
 
+class Warnings(PawlTest):
+    """What can hide a failure is said where it stands; the plan is good all the same."""
+
+    def warnings_of(self, step):
+        self.write("plan.yaml", change("{name: unit, run: make test}", step))
+        said = self.pawl_json("check", "plan.yaml")
+        self.assertTrue(said["ok"], said)
+        return [(w["line"], w["column"], w["message"]) for w in said["warnings"]]
+
+    def test_a_script_that_can_hide_a_failure_is_named_where_it_stands(self):
+        for run, words in (("make || cat log", "`|| cat` hides"), ("{ a; b; } || exit 1", "-e is off in what"),
+                           ('test -z \\"$(gofmt -l .)\\"', "`$(...)` among a command's words is lost"),
+                           ("X=1 sh -c 'a; b'", "without -e ends with its last command's exit code")):
+            for keys in ("", ", may_fail: true"):
+                with self.subTest(run + keys):
+                    found = [w for w in self.warnings_of(f'{{name: unit, run: "{run}"{keys}}}') if "hide" in w[2] or "run:" in w[2]]
+                    self.assertEqual([w[:2] for w in found], [(6, 31)], found)
+                    self.assertIn("run: can pass although a command failed: ", found[0][2])
+                    self.assertIn(words, found[0][2])
+        self.assertEqual(len(self.warnings_of('{name: unit, run: [env, A=1, sh, -c, "a; b"]}')), 1)
+        for run in ("make && make test", "make || exit 1", "sh -c 'cd app && make'", "[ -e f ] || make", "make test | tee log"):
+            with self.subTest(run):
+                self.assertEqual(self.warnings_of(f'{{name: unit, run: "{run}"}}'), [])
+
+    def test_a_step_that_may_fail_needs_a_signal_that_reads_it(self):
+        scanner = "{name: unit, run: make test, may_fail: true, reports: {sarif: [a.sarif]}}"
+        said = self.warnings_of(scanner)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("gate tests: step unit has `may_fail`, and no signal of the gate reads a report of it", said[0][2])
+        (self.root / "plan.yaml").write_text((self.root / "plan.yaml").read_text().replace("signals: [build]", "signals: [sarif_delta]"))
+        self.assertEqual(self.pawl_json("check", "plan.yaml")["warnings"], [])
+
+
 class Schema(PawlTest):
     """docs/plan.schema.json is for editors; the parser is the truth."""
 
