@@ -27,6 +27,8 @@ void ScriptFacts::collect(const ScriptNode& node) {
   if (node.kind == Kind::kList) started_ += static_cast<int>(std::ranges::count(node.marks, '&'));
   if (node.kind == Kind::kSimple && node.words.size() > 1 && node.words[0].text == "wait") ++waits_;
   for (const auto& child : node.children) collect(child);
+  for (const auto& word : node.words)
+    for (const auto& command : word.commands) collect(command);
 }
 
 const ScriptNode* ScriptFacts::called(const PlainWords& command) const {
@@ -110,8 +112,7 @@ bool ScriptFacts::asks(const ScriptNode& node) const {
     }
     case Kind::kPipeline:
       return asks(node.children.back()) && std::ranges::all_of(node.children, [&](const ScriptNode& child) {
-               return one(child) ||
-                      (child.kind == Kind::kSimple && shows_failure(command_words(child.words), false));
+               return one(child) || only_passes_on(child);
              });
     case Kind::kList:
     case Kind::kAndOr:
@@ -129,9 +130,18 @@ bool ScriptFacts::asks(const ScriptNode& node) const {
   return false;
 }
 
+// `cat` in `echo x | cat`.
+bool ScriptFacts::only_passes_on(const ScriptNode& part) const {
+  return only_says(part) || (part.kind == Kind::kSimple && called(command_words(part.words)) == nullptr &&
+                             shows_failure(command_words(part.words), false) && !asks(part));
+}
+
 bool ScriptFacts::only_says(const ScriptNode& node) const {
   if (node.kind == Kind::kFunction) return true;
   if (node.negated) return false;  // `! true`
+  if (node.kind == Kind::kPipeline)
+    return only_says(node.children.front()) &&
+           std::ranges::all_of(node.children, [&](const ScriptNode& part) { return only_passes_on(part); });
   if (node.kind != Kind::kSimple)
     return std::ranges::all_of(node.children, [&](const ScriptNode& child) { return only_says(child); });
   const auto command = command_words(node.words);

@@ -43,6 +43,7 @@ class ScriptFacts {
     End end = End::kAny;
   };
   void collect(const ScriptNode& node);
+  bool only_passes_on(const ScriptNode& part) const;
   const Known* known(const std::vector<std::string>& command) const;
 
   std::map<std::string, const ScriptNode*, std::less<>> functions_;

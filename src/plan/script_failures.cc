@@ -85,7 +85,7 @@ class Failures {
       case Kind::kUntil:
         return look_at_loop(node, at);
       case Kind::kFor:
-        look_at_words(node.words, false);
+        look_at_words(node.words, true);  // no turn at all looks like success
         return visit(node.children.back(), in_loop(at));
       case Kind::kCase:
         look_at_words(node.words, false);
@@ -202,7 +202,10 @@ class Failures {
       const auto& operand = node.children[i];
       const auto fate = fates[i];
       const bool question = facts_.asks(operand);
-      if (facts_.is_negated(operand) && !question && !is_told_by_next(node, i)) {
+      const auto end = facts_.end_of(operand, false);
+      if (end == End::kExits || end == End::kReturns) {
+        visit(operand, {.tested = true});
+      } else if (facts_.is_negated(operand) && !question && !is_told_by_next(node, i)) {
         say("`!` before `&&` or `||` makes a failure a success; write `COMMAND || exit 1`");
       } else if (question || facts_.only_says(operand) || facts_.is_negated(operand) || fate == kTold) {
         if (question && fate >= 0 && says_no_more(node.children[static_cast<std::size_t>(fate)]))
@@ -362,8 +365,15 @@ class Failures {
 
   bool shows_failure(const ScriptNode& node, bool emptiness) const {
     if (node.kind == Kind::kSimple) return plan::shows_failure(command_words(node.words), emptiness);
+    if (node.kind == Kind::kPipeline && counts_lines(node.children.back())) emptiness = true;
     return std::ranges::all_of(node.children,
                                [&](const auto& child) { return shows_failure(child, emptiness); });
+  }
+
+  // `git diff | wc -l` prints 0 when git fails.
+  static bool counts_lines(const ScriptNode& part) {
+    const auto command = command_words(part.words);
+    return !command.empty() && (command[0] == "wc" || command[0] == "grep");
   }
 
   void look_at_process(const ScriptNode& list) {

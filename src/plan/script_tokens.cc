@@ -41,17 +41,17 @@ std::size_t ScriptTokens::operator_size() const {
   return is_one_of(text_[at_], ";&|()\n") ? 1 : 0;
 }
 
-// The size of `((...))`; 0: it is none.
-std::size_t ScriptTokens::arithmetic_size() const {
-  if (!sees("((")) return 0;
+// Whether `((...))` begins here.
+bool ScriptTokens::sees_arithmetic() const {
+  if (!sees("((")) return false;
   const auto text = text_.substr(at_, kArithmeticMax);
   int depth = 0;
   for (std::size_t i = 0; i < text.size() && text[i] != '\n'; ++i) {
     depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-    if (depth == 1 && i > 1 && text.substr(i).starts_with("))")) return i + 2;
-    if (depth == 0) return 0;
+    if (depth == 1 && i > 1 && text.substr(i).starts_with("))")) return true;
+    if (depth == 0) return false;
   }
-  return 0;
+  return false;
 }
 
 ScriptToken ScriptTokens::next() {
@@ -60,8 +60,8 @@ ScriptToken ScriptTokens::next() {
   if (at_end()) return out;
   const char c = text_[at_];
   if ((c == '<' || c == '>' || sees("&>")) && !sees("<(") && !sees(">(")) return redirection();
-  const auto arithmetic = arithmetic_size();
-  if (const auto size = arithmetic > 0 ? 0 : operator_size(); size > 0) {
+  const bool is_arithmetic = sees_arithmetic();
+  if (const auto size = is_arithmetic ? 0 : operator_size(); size > 0) {
     out.kind = ScriptToken::Kind::kOperator;
     out.word.text = text_.substr(at_, size);
     at_ += size;
@@ -69,13 +69,13 @@ ScriptToken ScriptTokens::next() {
     return out;
   }
   out.kind = ScriptToken::Kind::kWord;
-  if (arithmetic > 0) {
-    out.word.text = text_.substr(at_, arithmetic);
-    at_ += arithmetic;
-    return out;
-  }
   const auto begin = at_;
-  word(out.word);
+  if (is_arithmetic) {
+    at_ += 2;
+    arithmetic(out.word);
+  } else {
+    word(out.word);
+  }
   out.word.text = text_.substr(begin, std::min(at_, text_.size()) - begin);
   // A number right before a redirection is a part of it.
   const bool number =

@@ -46,7 +46,7 @@ class ScriptTokens {
   bool at_end() const { return at_ >= text_.size(); }
   void skip_blanks();
   std::size_t operator_size() const;
-  std::size_t arithmetic_size() const;
+  bool sees_arithmetic() const;
   ScriptToken redirection();
   ScriptToken document();
   void read_documents();

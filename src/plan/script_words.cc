@@ -25,7 +25,10 @@ constexpr std::array<std::string_view, 27> kPrinters = {
     "basename", "cat",  "cd",     "cut",   "date", "dirname",  "git",      "head", "hostname",
     "id",       "jq",   "mktemp", "nproc", "pwd",  "readlink", "realpath", "sed",  "seq",
     "sort",     "tail", "tr",     "uname", "uniq", "wc",       "whoami",   "awk",  "expr"};
-constexpr std::array<std::string_view, 5> kPrintAlways = {"basename", "dirname", "pwd", "cd", "wc"};
+// Of those, what prints something whatever happens, or nothing only when it got nothing.
+constexpr std::array<std::string_view, 16> kPrintAlways = {
+    "basename", "dirname",  "pwd", "cd",     "wc",   "seq",    "expr", "nproc",
+    "uname",    "hostname", "id",  "whoami", "date", "mktemp", "tr",   "cut"};
 constexpr std::array<std::string_view, 12> kTalkOfPrograms = {
     "echo", "printf", "grep", "test", "[", "[[", "which", "type", "man", "hash", "apt-get", "apk"};
 
