@@ -348,7 +348,7 @@ class Failures {
   void look_at_targets(const ScriptNode& node) {
     look_at_words(node.targets, false);
     for (const auto place : node.documents)
-      for (const auto& command : tree_.documents[place].body.commands)
+      for (const auto& command : tree_.documents[place].commands)
         look_at_lost(command, "in a here-document", false);
   }
 
@@ -430,7 +430,7 @@ class Failures {
     auto shell = nested_shell(words);
     if (!shell || shells_ >= kShellsMax) return;
     if (!shell->script && node.documents.empty()) return;
-    if (!shell->script) shell->script = tree_.documents[node.documents.back()].body.text;
+    if (!shell->script) shell->script = tree_.documents[node.documents.back()].text;
     look_into(*shell, found_, shells_ + 1);
   }
 

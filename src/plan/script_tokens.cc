@@ -132,7 +132,7 @@ void ScriptTokens::read_documents() {
       if (line == pending.end) break;
       end = at_;
     }
-    auto& body = tree_.documents[pending.place].body;
+    auto& body = tree_.documents[pending.place];
     body.text = text_.substr(begin, end - begin);
     if (pending.quoted || body.text.find_first_of("$`") == body.text.npos) continue;
     // Read where it stands: the cursor is put back, and the text ends with the body.

@@ -42,15 +42,11 @@ struct ScriptNode {
   std::vector<std::size_t> documents;  // here-documents: places in ScriptTree::documents
 };
 
-struct ScriptDocument {
-  ScriptWord body;
-};
-
 struct ScriptTree {
-  ScriptNode root;  // a list
-  std::deque<ScriptDocument> documents;
-  std::deque<std::string> texts;  // what texts of words view, besides the script
-  bool too_deep = false;          // then what lies behind that place is not in it
+  ScriptNode root;                   // a list
+  std::deque<ScriptWord> documents;  // their bodies
+  std::deque<std::string> texts;     // what texts of words view, besides the script
+  bool too_deep = false;             // then what lies behind that place is not in it
 };
 
 constexpr int kScriptDepthMax = 50;  // the stack of a thread bears it; scripts of people nest a handful

@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 27> kPrinters = {
 constexpr std::array<std::string_view, 16> kPrintAlways = {
     "basename", "dirname",  "pwd", "cd",     "wc",   "seq",    "expr", "nproc",
     "uname",    "hostname", "id",  "whoami", "date", "mktemp", "tr",   "cut"};
-constexpr std::array<std::string_view, 12> kTalkOfPrograms = {
-    "echo", "printf", "grep", "test", "[", "[[", "which", "type", "man", "hash", "apt-get", "apk"};
+// A shell's name among their words is only a word.
+constexpr std::array<std::string_view, 6> kTalkOfPrograms = {"echo", "printf", "grep", "test", "[", "[["};
 
 // Reads the options behind a shell's name, as POSIX.1-2017 has them and bash adds.
 std::optional<NestedShell> shell_at(const PlainWords& words, std::size_t at) {

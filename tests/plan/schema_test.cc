@@ -74,6 +74,20 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   EXPECT_EQ(plan.model_of_attempt(9), "large");
 }
 
+// Whoever calls says what the host has: the plan's room looks at no file.
+TEST(Parse, WarnsOfPipelinesWhereTheHostHasNoBash) {
+  const std::string text =
+      "version: 1\nworkflow: w\nsource: {path: .}\n"
+      "gates:\n  g:\n    steps: [{name: s, run: make | tee log, may_fail: true}]\n"
+      "    attempt_overrides: {2: {s: {run: make all | tee log}}}\n"
+      "tiers: [{phases: [{id: p, goal: g, agent: {run: a | b}, gates: [g]}]}]\n";
+  EXPECT_TRUE(parse(text, "plan.yaml").warnings.empty());
+  const auto warnings = parse(text, "plan.yaml", {.host_has_bash = false}).warnings;
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[0].line, 6);
+  EXPECT_EQ(warnings[1].line, 7);
+}
+
 TEST(Parse, ReadsHooksBackoffAndProbes) {
   const auto parsed = parse(
       "version: 1\nworkflow: w\nsource: {path: .}\nresume: {probe: [test, -e, done]}\ndurable: best_effort\n"
