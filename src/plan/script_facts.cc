@@ -14,6 +14,13 @@ bool only_assigns(const ScriptNode& node) {
   return std::ranges::all_of(node.words, [](const auto& word) { return is_assignment(word.text); });
 }
 
+// Of `$x`, `"$x"`, `${x}`.
+std::string variable_of(std::string_view word) {
+  std::string out = plain(word);
+  std::erase_if(out, [](char c) { return c == '$' || c == '{' || c == '}'; });
+  return out.size() == plain(word).size() ? "" : out;
+}
+
 End end_of_exit(const PlainWords& command, bool first, End end) {
   if (command.size() < 2 || command[1] == "$?") return first ? end : End::kAny;
   return command[1] == "0" ? End::kAny : end;
@@ -26,9 +33,26 @@ void ScriptFacts::collect(const ScriptNode& node) {
     functions_[plain(node.words.front().text)] = &node.children.front();
   if (node.kind == Kind::kList) started_ += static_cast<int>(std::ranges::count(node.marks, '&'));
   if (node.kind == Kind::kSimple && node.words.size() > 1 && node.words[0].text == "wait") ++waits_;
+  if (node.kind == Kind::kSimple && !node.words.empty()) {
+    const auto command = node.words.front().text;
+    if (command == "exit" || command == "return" || command == "[" || command == "test" || command == "[[")
+      for (const auto& word : node.words) asked_.insert(variable_of(word.text));
+  }
   for (const auto& child : node.children) collect(child);
   for (const auto& word : node.words)
     for (const auto& command : word.commands) collect(command);
+}
+
+// `rc=$?`, `failed=1`
+bool ScriptFacts::remembers(const ScriptNode& node) const {
+  if (node.words.size() != 1 || !only_assigns(node)) return false;
+  const std::string word = plain(node.words.front().text);
+  const auto equals = word.find('=');
+  const auto value = word.substr(equals + 1);
+  const bool failure =
+      value == "$?" || (!value.empty() && value.find_first_not_of("0123456789") == value.npos &&
+                        value.find_first_not_of('0') != value.npos);
+  return failure && asked_.contains(word.substr(0, equals));
 }
 
 const ScriptNode* ScriptFacts::called(const PlainWords& command) const {
@@ -57,7 +81,7 @@ End ScriptFacts::end_of(const ScriptNode& node, bool first) const {
   switch (node.kind) {
     case Kind::kSimple: {
       const auto command = command_words(node.words);
-      if (command.empty()) return End::kAny;
+      if (command.empty()) return remembers(node) ? End::kRemembers : End::kAny;
       if (const auto* function = known(command)) return function->end;
       if (command[0] == "false") return End::kFails;
       if (command[0] == "exit") return end_of_exit(command, first, End::kExits);
@@ -65,11 +89,13 @@ End ScriptFacts::end_of(const ScriptNode& node, bool first) const {
     }
     case Kind::kList: {
       End end = End::kAny;
+      bool remembered = false;
       for (std::size_t i = 0; i < node.children.size(); ++i) {
         end = node.marks[i] == '&' ? End::kAny : end_of(node.children[i], first && i == 0);
         if (end == End::kExits || end == End::kReturns) break;
+        remembered = remembered || end == End::kRemembers;
       }
-      return end;
+      return end == End::kAny && remembered ? End::kRemembers : end;
     }
     case Kind::kAndOr:  // `echo no && exit 1`
       for (std::size_t i = 0; i + 1 < node.children.size(); ++i)
@@ -78,9 +104,9 @@ End ScriptFacts::end_of(const ScriptNode& node, bool first) const {
     case Kind::kGroup:
       return end_of(node.children.front(), first);
     case Kind::kSubshell:
-      return end_of(node.children.front(), first) == End::kAny ? End::kAny : End::kFails;
+      return end_of(node.children.front(), first) < End::kFails ? End::kAny : End::kFails;
     case Kind::kPipeline:
-      return node.negated || end_of(node.children.back(), first) == End::kAny ? End::kAny : End::kFails;
+      return node.negated || end_of(node.children.back(), first) < End::kFails ? End::kAny : End::kFails;
     case Kind::kIf: {
       if (node.children.size() % 2 == 0) return End::kAny;  // no `else`
       End end = end_of(node.children.back(), false);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "plan/script_tree.h"
@@ -15,10 +16,11 @@ class ScriptFacts {
 
   // How a part ends that runs after a failure.
   enum class End {
-    kAny,      // it can end with 0
-    kFails,    // with another exit code
-    kReturns,  // it leaves the function with one
-    kExits,    // it leaves the shell with one
+    kAny,        // it can end with 0
+    kRemembers,  // the same, but it sets a variable that the script asks about: `rc=$?`, and then `exit $rc`
+    kFails,      // with another exit code
+    kReturns,    // it leaves the function with one
+    kExits,      // it leaves the shell with one
   };
   // `first`: `$?` is still that of the failure.
   End end_of(const ScriptNode& node, bool first) const;
@@ -43,10 +45,12 @@ class ScriptFacts {
     End end = End::kAny;
   };
   void collect(const ScriptNode& node);
+  bool remembers(const ScriptNode& node) const;
   bool only_passes_on(const ScriptNode& part) const;
   const Known* known(const std::vector<std::string>& command) const;
 
   std::map<std::string, const ScriptNode*, std::less<>> functions_;
+  std::set<std::string, std::less<>> asked_;          // variables of `exit`, `return` and tests
   mutable std::map<const ScriptNode*, Known> known_;  // of functions, so that each is looked at once
   mutable int calls_ = 0;                             // of functions that call one another
   int started_ = 0, waits_ = 0;

@@ -20,6 +20,7 @@ struct Context {
   bool tested = false;  // the shell leaves out -e: `||`, `&&`, `!`, `if` or a loop looks at the exit code
   bool counts = true;   // else than by -e, too: it is the exit code of what runs the command
   bool loop = false;    // the command stands in a loop that is tested
+  bool apart = false;   // it runs in a process of its own: a variable that it sets is not set behind it
 };
 
 class Failures {
@@ -30,8 +31,8 @@ class Failures {
   void look() {
     if (tree_.too_deep) say("it is nested too deep to be read to its end");
     visit(tree_.root, {});
-    for (const auto* body : defined_)
-      if (!called_.contains(body)) look_at_function(*body, {});
+    for (std::size_t i = 0; i < defined_.size(); ++i)  // it grows: a function can define others
+      if (!called_.contains(defined_[i])) look_at_function(*defined_[i], {});
   }
 
  private:
@@ -44,7 +45,12 @@ class Failures {
   bool is_lost(const Context& at) const { return !ends_script(at) && !at.counts; }
   // What runs in a process of its own, or as a function: its exit code is that of one command.
   Context inside(const Context& at) const {
-    return {.tested = at.tested, .counts = at.counts || ends_script(at), .loop = at.loop};
+    return {.tested = at.tested, .counts = at.counts || ends_script(at), .loop = at.loop, .apart = at.apart};
+  }
+  Context apart(const Context& at) const {
+    auto out = inside(at);
+    out.apart = true;
+    return out;
   }
 
   void say_lost(const Context& at) {
@@ -97,7 +103,7 @@ class Failures {
   }
 
   static Context in_loop(const Context& at) {
-    return {.tested = at.tested, .counts = false, .loop = at.tested};
+    return {.tested = at.tested, .counts = false, .loop = at.tested, .apart = at.apart};
   }
 
   void look_at_list(const ScriptNode& node, const Context& at) {
@@ -109,7 +115,8 @@ class Failures {
       } else if (node.marks[i] == '&') {
         look_at_subshell(node.children[i], {.tested = at.tested});
       } else {
-        visit(node.children[i], {.tested = at.tested, .counts = last && at.counts, .loop = at.loop});
+        visit(node.children[i],
+              {.tested = at.tested, .counts = last && at.counts, .loop = at.loop, .apart = at.apart});
       }
     }
   }
@@ -118,14 +125,14 @@ class Failures {
   void look_at_subshell(const ScriptNode& list, const Context& at) {
     if (is_lost(at) && !facts_.only_says(list)) return say_lost(at);
     const auto outer = shell_;
-    visit(list, inside(at));
+    visit(list, apart(at));
     shell_ = outer;
   }
 
   void look_at_function(const ScriptNode& body, const Context& at) {
     called_.insert(&body);
-    const int place =
-        (at.tested ? 1 : 0) + (at.counts ? 2 : 0) + (at.loop ? 4 : 0) + (shell_.errexit ? 8 : 0);
+    const int place = (at.tested ? 1 : 0) + (at.counts ? 2 : 0) + (at.loop ? 4 : 0) +
+                      (shell_.errexit ? 8 : 0) + (at.apart ? 16 : 0);
     if (calls_ >= kScriptDepthMax || !seen_.emplace(&body, place).second) return;
     ++calls_;
     visit(body, at);
@@ -137,10 +144,10 @@ class Failures {
       if (!at.counts && !facts_.only_says(node))
         say("`!` before a command keeps its exit code from ending the script; write `if COMMAND; then exit "
             "1; fi`");
-      return look_at_parts(node, {.tested = true});
+      return look_at_parts(node, {.tested = true, .apart = at.apart});
     }
     if (is_lost(at) && !facts_.only_says(node)) return say_lost(at);
-    look_at_parts(node, inside(at));
+    look_at_parts(node, node.children.size() > 1 ? apart(at) : inside(at));
   }
 
   void look_at_parts(const ScriptNode& node, const Context& at) {
@@ -186,11 +193,17 @@ class Failures {
     return out;
   }
 
+  // What runs because of a failure ends in this way.
+  bool is_told(End end, const Context& at) const {
+    if (end == End::kRemembers) return !at.apart;
+    return end == End::kFails ? !is_lost(at) : end != End::kAny;
+  }
+
   // The operand runs because the one before it failed.
   std::ptrdiff_t fate_of_running(const ScriptNode& node, std::size_t number,
                                  const std::vector<std::ptrdiff_t>& fates, const Context& at) const {
     const auto end = facts_.end_of(node.children[number], true);
-    if (end == End::kAny) return static_cast<std::ptrdiff_t>(number);
+    if (end < End::kFails) return is_told(end, at) ? kTold : static_cast<std::ptrdiff_t>(number);
     if (end != End::kFails) return kTold;
     if (number + 1 < node.children.size()) return fates[number];
     return is_lost(at) ? kLost : kTold;
@@ -204,13 +217,13 @@ class Failures {
       const bool question = facts_.asks(operand);
       const auto end = facts_.end_of(operand, false);
       if (end == End::kExits || end == End::kReturns) {
-        visit(operand, {.tested = true});
+        visit(operand, {.tested = true, .apart = at.apart});
       } else if (facts_.is_negated(operand) && !question && !is_told_by_next(node, i)) {
         say("`!` before `&&` or `||` makes a failure a success; write `COMMAND || exit 1`");
       } else if (question || facts_.only_says(operand) || facts_.is_negated(operand) || fate == kTold) {
         if (question && fate >= 0 && says_no_more(node.children[static_cast<std::size_t>(fate)]))
           say_or(node.children[static_cast<std::size_t>(fate)]);
-        visit(operand, {.tested = true});
+        visit(operand, {.tested = true, .apart = at.apart});
       } else if (fate >= 0) {
         say_or(node.children[static_cast<std::size_t>(fate)]);
       } else {
@@ -222,7 +235,7 @@ class Failures {
 
   // `! make && exit 1`
   bool is_told_by_next(const ScriptNode& node, std::size_t number) const {
-    return node.marks[number + 1] == '&' && facts_.end_of(node.children[number + 1], false) != End::kAny;
+    return node.marks[number + 1] == '&' && facts_.end_of(node.children[number + 1], false) >= End::kFails;
   }
 
   // `echo no`, `true`: nobody learns the answer from its exit code.
@@ -266,8 +279,7 @@ class Failures {
       } else if (i + 1 == branches && node.children.size() % 2 == 1) {
         end = facts_.end_of(node.children.back(), true);
       }
-      look_at_condition(condition, i == 0 ? "if" : "elif",
-                        end == End::kFails ? !is_lost(at) : end != End::kAny);
+      look_at_condition(condition, i == 0 ? "if" : "elif", is_told(end, at), at);
       visit(node.children[2 * i + 1], at);
     }
     if (node.children.size() % 2 == 1) visit(node.children.back(), at);
@@ -278,12 +290,12 @@ class Failures {
     const bool negated = !condition.children.empty() && facts_.is_negated(condition.children.back());
     // `until curl ...`: the loop ends when it no longer fails.
     const bool again = (node.kind == Kind::kUntil) != negated && !facts_.breaks(node.children.back());
-    look_at_condition(condition, node.kind == Kind::kUntil ? "until" : "while", again);
+    look_at_condition(condition, node.kind == Kind::kUntil ? "until" : "while", again, at);
     visit(node.children.back(), in_loop(at));
   }
 
   // Its last command is the one that is asked.
-  void look_at_condition(const ScriptNode& list, const std::string& word, bool told) {
+  void look_at_condition(const ScriptNode& list, const std::string& word, bool told, const Context& at) {
     for (std::size_t i = 0; i < list.children.size(); ++i) {
       const auto& command = list.children[i];
       const bool last = i + 1 == list.children.size();
@@ -291,7 +303,7 @@ class Failures {
         say("a command after `" + word +
             "` never ends the script: its failure is a branch; write it on a line of its own");
       } else {
-        visit(command, {.tested = true, .counts = last});
+        visit(command, {.tested = true, .counts = last, .apart = at.apart});
       }
     }
   }
@@ -333,7 +345,7 @@ class Failures {
     const auto outer = shell_;
     const bool was_in = std::exchange(in_substitution_, true);
     shell_.errexit = shell_.errexit && shell_.inherits;
-    visit(*last, inside(at));
+    visit(*last, apart(at));
     shell_ = outer;
     in_substitution_ = was_in;
   }
