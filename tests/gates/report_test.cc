@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 
 namespace pawl::gates {
@@ -51,11 +53,31 @@ TEST(Junit, ReadsWhatToolsWrite) {
   ASSERT_TRUE(tests);
   ASSERT_EQ(tests->size(), 5U);
   EXPECT_EQ((*tests)[0].name, "c::a");
-  EXPECT_EQ((*tests)[1].status, TestStatus::kFailed);
-  EXPECT_EQ((*tests)[1].message, "m & n");
+  EXPECT_EQ((*tests)[1].status, TestStatus::kPassed);
   EXPECT_EQ((*tests)[2].status, TestStatus::kSkipped);
   EXPECT_EQ((*tests)[3].status, TestStatus::kFailed);
   EXPECT_EQ((*tests)[4].name, "b#2") << "a repeated name is another test";
+  EXPECT_EQ((*tests)[4].status, TestStatus::kFailed) << "whatever ran first";
+  EXPECT_EQ((*tests)[4].message, "m & n");
+}
+
+TEST(Junit, SkippedIsSkippedInEveryDialect) {
+  const auto one = [](const std::string& attributes, const std::string& inside) {
+    return shown("junit",
+                 "<testsuite><testcase name='a' " + attributes + ">" + inside + "</testcase></testsuite>");
+  };
+  for (const auto* skipped :
+       {"status='run' result='skipped'", "status='notrun' result='suppressed'", "status='disabled'",
+        "status='Skipped'", "result='Ignored'", "status='pending'"})
+    EXPECT_EQ(one(skipped, ""), "~a") << skipped;
+  for (const auto* element :
+       {"<skipped/>", "<skipped message='m'>why</skipped>", "<skip/>", "<ignored/>", "<disabled/>"})
+    EXPECT_EQ(one("", element), "~a") << element;
+  for (const auto* failed : {"status='failed'", "status='Error'", "result='failure'"})
+    EXPECT_EQ(one(failed, ""), "-a") << failed;
+  EXPECT_EQ(one("status='failed'", "<skipped/>"), "-a") << "what failed is not skipped";
+  for (const auto* passed : {"status='run' result='completed'", "status='passed'", ""})
+    EXPECT_EQ(one(passed, ""), "+a") << passed;
 }
 
 TEST(Junit, RefusesWhatAnAttackerWrites) {
@@ -92,6 +114,47 @@ TEST(Collector, ANameIsOneTest) {
   ASSERT_TRUE(tests);
   EXPECT_EQ(tests->at(2).name, "a#3") << "a#2 is taken";
   EXPECT_EQ(tests->at(3).name, "a#4");
+}
+
+TEST(Collector, OfEqualNamesTheStatusesAreInOrderWhateverRanFirst) {
+  const auto suite = [](const std::vector<std::string>& cases) {
+    std::string out = "<testsuite><testcase name='b'/>";
+    for (const auto& inside : cases) out += "<testcase name='a'>" + inside + "</testcase>";
+    return shown("junit", out + "</testsuite>");
+  };
+  std::vector<std::string> cases = {"", "<failure/>", "<skipped/>"};
+  std::ranges::sort(cases);
+  do EXPECT_EQ(suite(cases), "+b | +a | -a#2 | ~a#3");
+  while (std::ranges::next_permutation(cases).found);
+}
+
+TEST(Tap, ADurationIsNoPartOfAName) {
+  EXPECT_EQ(
+      shown("tap",
+            "ok 1         - test_setup                354 ms\nok 2         + boolean          98 ms\n1..2\n"),
+      "+test_setup | ++ boolean");
+  EXPECT_EQ(
+      shown("tap",
+            "1..5\nok 1 adds in 27ms\nok 2 - waits 5 ms\nok 3 - a\t1.25 s\nok 4 - in 5ms\nok 5 - 10 ms\n"),
+      "+adds | +waits 5 ms | +a | +in 5ms | +10 ms");
+}
+
+TEST(Tap, SubtestsInBracesStandBehindTheirParent) {
+  EXPECT_EQ(
+      shown("tap",
+            "TAP version 14\nok 1 - outer # time=5ms {\n    ok 1 - inner {\n        not ok 1 - deep # TODO\n"
+            "        1..1\n    }\n    ok 2 - second\n    1..2\n}\n\nok 2 - last\n1..2\n"),
+      "+outer | +outer::inner | ~outer::inner::deep | +outer::second | +last");
+  EXPECT_EQ(shown("tap", "not ok 1 - outer\n  ---\n  at: x\n  ...\n{\n    ok 1 - inner\n    1..1\n}\n1..1\n"),
+            "-outer | +outer::inner");
+  EXPECT_EQ(shown("tap", "ok 1 - empty {\n}\nok 2 - parses {\nok 3 - parses }\n1..3\n"),
+            "+empty | +parses { | +parses }");
+  EXPECT_NE(shown("tap", "ok 1 - outer {\n    ok 1 - inner\n    1..1\n1..1\n").find("inside a subtest"),
+            std::string::npos);
+  EXPECT_NE(shown("tap", "ok 1 - outer {\n    ok 1 - inner\n    1..2\n}\n1..1\n").find("planned 2"),
+            std::string::npos);
+  EXPECT_NE(shown("tap", "ok 1 - outer {\n    ok 1 - inner\n    1..1\nok 2 - b\n1..2\n").find("not closed"),
+            std::string::npos);
 }
 
 TEST(Tap, IsReadByItsSpecification) {
@@ -151,6 +214,42 @@ failures:
 
 test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 )";
+
+// Before Go 1.20 there was no event for the end of a test that printed without a line end.
+TEST(Go, AnEndInTheOutputCountsWhereThePackageAgrees) {
+  const auto report = [](const std::string& outputs, const std::string& end) {
+    return shown("gotest", "{\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestA\"}\n" + outputs +
+                               "{\"Action\":\"" + end + "\",\"Package\":\"x\"}\n");
+  };
+  const auto said = [](const std::string& text) {
+    return "{\"Action\":\"output\",\"Package\":\"x\",\"Test\":\"TestA\",\"Output\":\"" + text + "\"}\n";
+  };
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n"), "pass"), "+x::TestA");
+  EXPECT_EQ(report(said("50%") + said("--- SKIP: TestA (0.00s)\\n"), "pass"), "~x::TestA");
+  EXPECT_EQ(report(said("50%--- FAIL: TestA (0.00s)\\n"), "fail"), "-x::TestA");
+  EXPECT_EQ(report(said("50%--- FAIL: TestA (0.00s)\\n"), "pass"), "-x::TestA");
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n"), "fail"), "-x::TestA")
+      << "a package that failed proves nothing";
+  EXPECT_EQ(report(said("--- PASS: TestB (0.00s)\\n"), "pass"), "-x::TestA") << "the end of another test";
+  EXPECT_EQ(report("", "pass"), "-x::TestA") << "it left in the middle";
+}
+
+TEST(Cargo, ADocTestIsKnownAgainWhenLinesMove) {
+  const auto report = [](const std::string& tests) {
+    return shown("cargo",
+                 "   Doc-tests x\n\nrunning 2 tests\n" + tests +
+                     "\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n");
+  };
+  EXPECT_EQ(
+      report(
+          "test src/lib.rs - sum (line 3) ... ok\ntest src/lib.rs - sum (line 12) - compile fail ... ok\n"),
+      report(
+          "test src/lib.rs - sum (line 4) ... ok\ntest src/lib.rs - sum (line 13) - compile fail ... ok\n"));
+  EXPECT_EQ(report("test src/lib.rs - sum (line 3) ... ok\ntest src/lib.rs - sum (line 9) ... ok\n"),
+            "+Doc-tests x::src/lib.rs - sum | +Doc-tests x::src/lib.rs - sum#2");
+  EXPECT_EQ(report("test a (line x) ... ok\ntest b (line ) ... ok\n"),
+            "+Doc-tests x::a (line x) | +Doc-tests x::b (line )");
+}
 
 TEST(Cargo, TotalsMustAgree) {
   EXPECT_EQ(shown("cargo", kCargo), "+a::works | -b - should panic | ~slow");
@@ -213,6 +312,26 @@ TEST(Sarif, AResultIsKnownAgainWhenLinesMove) {
   EXPECT_EQ(found("sarif", result(R"(, "suppressions": [{"kind": "inSource"}])")), "src/a.c::r1: m high")
       << "who writes the code can write the comment";
   EXPECT_EQ(found("sarif", result(R"(, "kind": "pass")")), "");
+}
+
+TEST(Sarif, WhatIsAbsentIsNoFindingAndWhatMovedIsTheSame) {
+  const auto result = [](const std::string& more) {
+    return found(
+        "sarif",
+        "{\"version\":\"2.1.0\",\"runs\":[{\"results\":[{\"ruleId\":\"R\",\"message\":{\"text\":\"m\"}" +
+            more + "}]}]}");
+  };
+  const auto in = [](const std::string& file) {
+    return ",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"" + file + "\"}}}]";
+  };
+  EXPECT_EQ(result(",\"baselineState\":\"absent\""), "");
+  for (const auto* state : {"new", "unchanged", "updated"})
+    EXPECT_EQ(result(std::string(",\"baselineState\":\"") + state + "\""), "R: m medium") << state;
+  const std::string whole = ",\"fingerprints\":{\"v1\":\"f\"}",
+                    partial = ",\"partialFingerprints\":{\"v1\":\"f\"}";
+  EXPECT_EQ(result(in("a.c") + whole), result(in("b/c.c") + whole));
+  EXPECT_NE(result(in("a.c") + partial), result(in("b/c.c") + partial))
+      << "a part of what tells it, beside its place";
 }
 
 TEST(Sarif, RunsAreOne) {

@@ -26,14 +26,17 @@ Status Collector<Item>::add(std::string_view group, std::string_view name) {
   if (static_cast<std::int64_t>(items_.size()) >= kReportItemsMax)
     return fail(ErrorKind::kExhausted,
                 "more tests or findings than the limit of " + std::to_string(kReportItemsMax));
+  const std::size_t place = items_.size();
   items_.push_back({.name = bounded_name(group, name)});
   auto& item = items_.back();
+  auto& seen = seen_.try_emplace(item.name, Seen{.first = place}).first->second;
+  first_.push_back(seen.first);
   // What "#2" is made of may itself be a name: count that one, too, until one is free.
-  for (auto* seen = &times_[item.name]; ++*seen > 1;) {
-    const std::string next = item.name + "#" + std::to_string(*seen);
-    if (times_.contains(next)) continue;
+  while (++seen.times > 1) {
+    const std::string next = item.name + "#" + std::to_string(seen.times);
+    if (seen_.contains(next)) continue;
     item.name = next;
-    times_[item.name] = 1;
+    seen_[item.name] = {.times = 1, .first = place};
     break;
   }
   return {};
@@ -47,6 +50,23 @@ Status TestCollector::add(std::string_view group, std::string_view name, TestSta
   last().status = status;
   if (status == TestStatus::kFailed) fail_last(message);
   return {};
+}
+
+std::deque<TestCase> TestCollector::take() {
+  std::map<std::size_t, std::vector<std::size_t>> same;  // places, by the first of that name
+  for (std::size_t place = 0; place < first_.size(); ++place)
+    if (first_[place] != place) same[first_[place]].push_back(place);
+  for (auto& [first, places] : same) {
+    places.insert(places.begin(), first);
+    std::vector<TestCase> tests;
+    for (const auto place : places) tests.push_back(items_[place]);
+    std::ranges::stable_sort(tests, {}, &TestCase::status);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      items_[places[i]].status = tests[i].status;
+      items_[places[i]].message = std::move(tests[i].message);
+    }
+  }
+  return Collector::take();
 }
 
 void TestCollector::fail_last(std::string_view message) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gates/report.h"
 
@@ -20,14 +21,24 @@ class Collector {
   std::size_t size() const { return items_.size(); }
   std::deque<Item> take() { return std::move(items_); }
 
- private:
+ protected:
   std::deque<Item> items_;
-  // Views of the names in items_. Ordered: names that collide in a hash are easily made.
-  std::map<std::string_view, int> times_;
+  std::vector<std::size_t> first_;  // of each item, the place of the first that was added by its name
+
+ private:
+  struct Seen {
+    int times = 0;
+    std::size_t first = 0;
+  };
+  // Keys are views of the names in items_. Ordered: names that collide in a hash are easily made.
+  std::map<std::string_view, Seen> seen_;
 };
 
 class TestCollector : public Collector<TestCase> {
  public:
+  // Of tests of one name those that passed come first, then those that failed: which of them is "#2" must not
+  // depend on the order in which they ran.
+  std::deque<TestCase> take();
   Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
   void fail_last(std::string_view message);
 };

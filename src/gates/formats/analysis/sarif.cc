@@ -1,5 +1,5 @@
 // SARIF 2.1.0 (OASIS): clang, GCC, CodeQL, semgrep, eslint, clippy and others. A result is named
-// "file::rule: fingerprint, else message".
+// "file::rule: fingerprint, else message", without the file where the tool gives `fingerprints`.
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
@@ -35,25 +35,32 @@ std::string file_of(const Json& result) {
   return artifact != nullptr ? std::string(inside_workspace(text_in(*artifact, "uri"))) : "";
 }
 
-// Sections 3.27.16 and 3.27.17: made by the tool to tell a result again when lines moved.
-std::string fingerprint_of(const Json& result) {
+std::string prints_of(const Json& result, const char* key) {
   std::string out;
-  for (const char* key : {"fingerprints", "partialFingerprints"}) {
-    const Json* prints = member(result, key);
-    if (prints == nullptr || !prints->is_object()) continue;
-    for (const auto& [name, value] : prints->items())
-      if (value.is_string())
-        out += (out.empty() ? "" : ", ") + name + " " + value.get_ref<const std::string&>();
-    if (!out.empty()) return out;
-  }
-  const Json* message = member(result, "message");
-  if (message == nullptr) return out;
-  out = text_in(*message, "text");
-  return out.empty() ? text_in(*message, "id") : out;
+  const Json* prints = member(result, key);
+  if (prints == nullptr || !prints->is_object()) return out;
+  for (const auto& [name, value] : prints->items())
+    if (value.is_string())
+      out += (out.empty() ? "" : ", ") + name + " " + value.get_ref<const std::string&>();
+  return out;
 }
 
-// Sections 3.27.9 and 3.27.10.
+// Sections 3.27.16 and 3.27.17: `fingerprints` tell a result again wherever it moved, also to another file;
+// `partialFingerprints` together with where it is.
+std::string name_of(const Json& result) {
+  const std::string rule = rule_of(result) + ": ";
+  if (const auto whole = prints_of(result, "fingerprints"); !whole.empty()) return rule + whole;
+  const std::string file = file_of(result), start = file.empty() ? rule : file + "::" + rule;
+  if (const auto partial = prints_of(result, "partialFingerprints"); !partial.empty()) return start + partial;
+  const Json* message = member(result, "message");
+  if (message == nullptr) return start;
+  const auto text = text_in(*message, "text");
+  return start + (text.empty() ? text_in(*message, "id") : text);
+}
+
+// Sections 3.27.9, 3.27.10 and 3.27.24: a result that is `absent` was found in an earlier run only.
 bool is_finding(const Json& result) {
+  if (text_in(result, "baselineState") == "absent") return false;
   const std::string kind = text_in(result, "kind");
   return kind.empty() || kind == "fail" || kind == "open" || kind == "review";
 }
@@ -78,7 +85,7 @@ Result<Findings> sarif(ByteSource& report) {
     }
     // Also one that a comment in the code suppresses: whoever wrote the code could write the comment.
     if (!item.is_object() || !is_finding(item)) return {};
-    return findings.add(file_of(item), rule_of(item) + ": " + fingerprint_of(item), level_of(item));
+    return findings.add("", name_of(item), level_of(item));
   };
   PAWL_TRY(const auto found, for_each_json_item(report, {"runs.results", "runs.invocations"}, take));
   for (const auto& path : found)

@@ -21,6 +21,15 @@ std::int64_t count_of(std::string_view totals, std::string_view word) {
   return count;
 }
 
+// "src/lib.rs - sum (line 3)" -> "src/lib.rs - sum": a doc test is the same when lines above it are added.
+std::string without_line(std::string_view name) {
+  constexpr std::string_view kLine = " (line ";
+  const auto at = name.find(kLine);
+  const auto end = at == name.npos ? name.npos : name.find_first_not_of("0123456789", at + kLine.size());
+  if (end == name.npos || name[end] != ')' || end == at + kLine.size()) return std::string(name);
+  return std::string(name.substr(0, at)) + std::string(name.substr(end + 1));
+}
+
 class CargoReader {
  public:
   explicit CargoReader(ByteSource& report) : lines_(report) {}
@@ -62,7 +71,8 @@ class CargoReader {
   Status take(std::string_view line) {
     const std::size_t dots = line.rfind(" ... ");
     if (dots == std::string_view::npos) return {};
-    const auto name = line.substr(0, dots), word = line.substr(dots + 5);
+    const auto name = without_line(line.substr(0, dots));
+    const auto word = line.substr(dots + 5);
     if (word == "ok" || word.starts_with("bench:"))
       return ++passed_, tests_.add(program_, name, TestStatus::kPassed);
     if (word == "FAILED") return ++failed_, tests_.add(program_, name, TestStatus::kFailed);

@@ -1,5 +1,7 @@
 // `go test -json`: an event a line (pkg.go.dev/cmd/test2json). Tests are named "package::Test/sub".
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/json.h"
 #include "gates/formats/format.h"
@@ -11,8 +13,24 @@ namespace {
 
 struct Package {
   bool failed = false, failed_by_a_test = false, over = false;
-  std::map<std::string, bool> open;  // tests that began and have not ended
+  std::map<std::string, std::optional<TestStatus>> open;  // tests that began and have not ended, with what
+                                                          // their output says of their end
 };
+
+// "50%--- PASS: TestA (0.00s)": before Go 1.20 the end of a test that printed without a line end is output
+// only (golang/go issue 38063).
+std::optional<std::pair<std::string, TestStatus>> end_in(std::string_view output) {
+  constexpr std::pair<std::string_view, TestStatus> kMarks[] = {{"--- PASS: ", TestStatus::kPassed},
+                                                                {"--- FAIL: ", TestStatus::kFailed},
+                                                                {"--- SKIP: ", TestStatus::kSkipped}};
+  for (const auto& [mark, status] : kMarks) {
+    const auto at = output.rfind(mark);
+    if (at == output.npos) continue;
+    output.remove_prefix(at + mark.size());
+    return std::pair(std::string(output.substr(0, output.find(' '))), status);
+  }
+  return std::nullopt;
+}
 
 class GotestReader {
  public:
@@ -36,7 +54,8 @@ class GotestReader {
   Status take(const Json& event) {
     const std::string action = text_in(event, "Action"), name = text_in(event, "Package"),
                       test = text_in(event, "Test");
-    if (name.empty() || action == "output") return {};
+    if (name.empty()) return {};
+    if (action == "output") return take_output(name, text_in(event, "Output"));
     if (packages_.size() >= static_cast<std::size_t>(kReportItemsMax) || open_ >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more packages or open tests than the limit");
     auto& package = packages_[name];
@@ -47,7 +66,7 @@ class GotestReader {
       return {};
     }
     if (action == "run") {
-      open_ += package.open.insert({test, true}).second ? 1 : 0;
+      open_ += package.open.try_emplace(test).second ? 1 : 0;
       return {};
     }
     if (!ended) return {};
@@ -59,11 +78,26 @@ class GotestReader {
                                          : TestStatus::kSkipped);
   }
 
-  // What a panic, a time limit or a build that failed left.
+  Status take_output(const std::string& name, std::string_view output) {
+    const auto package = packages_.find(name);
+    const auto end = package == packages_.end() ? std::nullopt : end_in(output);
+    if (!end) return {};
+    if (const auto test = package->second.open.find(end->first); test != package->second.open.end())
+      test->second = end->second;
+    return {};
+  }
+
+  // What a panic, a time limit or a build that failed left; or a test whose end is output only.
   Status close(const std::string& name, const Package& package) {
-    for (const auto& [test, unused] : package.open)
-      PAWL_OK(tests_.add(name, test, TestStatus::kFailed, "it did not end"));
-    const bool alone = package.failed && !package.failed_by_a_test && package.open.empty();
+    bool failed_by_a_test = package.failed_by_a_test;
+    const bool passed = package.over && !package.failed;
+    for (const auto& [test, said] : package.open) {
+      const bool ended = said && (passed || *said == TestStatus::kFailed);
+      const auto status = ended ? *said : TestStatus::kFailed;
+      failed_by_a_test = failed_by_a_test || status == TestStatus::kFailed;
+      PAWL_OK(tests_.add(name, test, status, ended ? "it failed" : "it did not end"));
+    }
+    const bool alone = package.failed && !failed_by_a_test;
     if (!package.over || alone)
       return tests_.add("", name, TestStatus::kFailed,
                         package.over ? "the package failed" : "it did not end");

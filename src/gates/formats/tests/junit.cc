@@ -1,6 +1,9 @@
 // JUnit XML as the tools write it: Ant and Surefire, pytest --junitxml, ctest --output-junit, GoogleTest,
 // jest-junit, vitest and node --test with their junit reporters. There is no standard; the elements are those
 // of the Ant task (ant.apache.org/manual/Tasks/junitreport.html).
+#include <algorithm>
+#include <cctype>
+
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/xml.h"
@@ -8,23 +11,37 @@
 namespace pawl::gates::formats {
 namespace {
 
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](const auto known) {
+    return std::ranges::equal(word, known, {},
+                              [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  });
+}
+
+// What an attribute says where most tools have an element: CTest and GoogleTest (docs/advanced.md,
+// "Generating an XML Report") in `status`, GoogleTest since 1.8.1 in `result`, too.
+TestStatus status_of(std::string_view word) {
+  if (is_one_of(word, {"fail", "failed", "failure", "error"})) return TestStatus::kFailed;
+  if (is_one_of(word, {"skip", "skipped", "disabled", "notrun", "suppressed", "ignored", "pending", "todo"}))
+    return TestStatus::kSkipped;
+  return TestStatus::kPassed;
+}
+
 class JunitHandler final : public XmlHandler {
  public:
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     if (name == "testsuite" || name == "testsuites") suite_seen_ = true;
     if (name == "testcase") {
       in_test_ = true;
-      // CTest says it in an attribute, the others in an element.
-      const auto status = attributes.get("status");
+      const auto status = status_of(attributes.get("status")), result = status_of(attributes.get("result"));
       return tests_.add(attributes.get("classname"), attributes.get("name"),
-                        status == "fail"                             ? TestStatus::kFailed
-                        : status == "disabled" || status == "notrun" ? TestStatus::kSkipped
-                                                                     : TestStatus::kPassed);
+                        status == TestStatus::kPassed ? result : status);
     }
     if (!in_test_) return {};
     if (name == "failure" || name == "error") {
       tests_.fail_last(attributes.get("message"));
-    } else if (name == "skipped" && tests_.last().status == TestStatus::kPassed) {
+    } else if (is_one_of(name, {"skipped", "skip", "ignored", "disabled"}) &&
+               tests_.last().status == TestStatus::kPassed) {
       tests_.last().status = TestStatus::kSkipped;
     }
     return {};

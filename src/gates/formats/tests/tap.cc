@@ -1,5 +1,6 @@
 // TAP 12 to 14 (testanything.org/tap-version-14-specification.html): Perl's Test::More and prove, node
-// --test, bats, and many more. A subtest's tests are named "parent::child". Lines that are no TAP are output.
+// --test, bats, and many more. A subtest's tests are named "parent::child"; they come before the line of
+// their parent, or behind it in braces (node-tap). Lines that are no TAP are output.
 #include <cctype>
 #include <charconv>
 #include <optional>
@@ -25,6 +26,7 @@ struct Level {
   std::vector<Point> points;
   std::int64_t own = 0;  // without those of subtests
   std::optional<std::int64_t> planned;
+  std::optional<std::string> buffered;  // the test whose subtests stand behind it, until "}"
 };
 
 bool starts_word(std::string_view text, std::string_view word) {
@@ -38,6 +40,23 @@ std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
   return text;
+}
+
+// "boolean          120 ms" of pg_regress, "adds in 27ms" of bats: how long it took is no part of a name.
+// What stands behind one space is one: "waits 5 ms".
+std::string_view without_duration(std::string_view name) {
+  std::string_view rest = name;
+  while (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.back())) != 0) rest.remove_suffix(1);
+  const auto unit = name.substr(rest.size());
+  if (unit != "ms" && unit != "s" && unit != "sec" && unit != "us" && unit != "ns") return name;
+  rest = trimmed(rest);
+  const auto digits = rest.find_last_not_of("0123456789.") + 1;
+  if (digits == 0 || digits == rest.size()) return name;
+  rest = rest.substr(0, digits);
+  const bool padded = rest.ends_with("  ") || rest.ends_with('\t');
+  const bool told = rest.ends_with(" in ");
+  if (!padded && !told) return name;
+  return trimmed(rest.substr(0, rest.size() - (told ? 4 : 0)));
 }
 
 // "1 - a \# b # SKIP why" -> {"a # b", "SKIP why"}; a test without a description is its number.
@@ -60,7 +79,7 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
       name += text[i];
     }
   }
-  name = std::string(trimmed(name));
+  name = std::string(without_duration(trimmed(name)));
   if (name.empty()) name = "test " + (given.empty() ? std::to_string(number) : std::string(given));
   return {std::move(name), directive};
 }
@@ -74,7 +93,7 @@ class TapReader {
     while (lines_.next(line)) PAWL_OK(take(line));
     PAWL_OK(lines_.status());
     // A subtest whose parent never came: it ended in the middle.
-    if (levels_.size() > 1) return fail_at(lines_, "it ends inside a subtest");
+    if (levels_.size() > 1 || levels_.front().buffered) return fail_at(lines_, "it ends inside a subtest");
     PAWL_OK(check_plan(levels_.front()));
     TestCollector tests;
     for (const auto& point : levels_.front().points) PAWL_OK(tests.add("", point.name, point.status));
@@ -88,11 +107,14 @@ class TapReader {
       line.remove_prefix(kIndent);
       ++depth;
     }
+    PAWL_OK(settle_brace(depth, line));
     if (in_yaml_ && line != "  ...") return {};
     if (line == "  ---" || line == "  ...") {
       in_yaml_ = line == "  ---";
       return {};
     }
+    if (line == "}" && depth < levels_.size() && levels_[depth].buffered) return end_buffered(depth);
+    if (line == "{" && depth < levels_.size() && !levels_[depth].points.empty()) brace_at_ = depth;
     if (line.starts_with("Bail out!")) return fail_at(lines_, "the run bailed out");
     const bool failed = line.starts_with("not ok");
     if (failed || line.starts_with("ok")) {
@@ -112,6 +134,9 @@ class TapReader {
 
   Status add(std::size_t depth, std::string_view rest, bool failed) {
     PAWL_OK(reach(depth));
+    if (levels_[depth].buffered) return fail_at(lines_, "a subtest in braces is not closed");
+    rest = trimmed(rest);
+    if (rest.ends_with(" {")) brace_at_ = depth;
     if (++points_ > kReportItemsMax) return fail(ErrorKind::kExhausted, "more tests than the limit");
     auto [name, directive] = description(rest, levels_[depth].own + 1);
     if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
@@ -122,6 +147,25 @@ class TapReader {
     levels_[depth].points.push_back({.name = std::move(name), .status = status});
     ++levels_[depth].own;
     return {};
+  }
+
+  // A "{" at the end of a test is the beginning of its subtests when the next line is one, or "}"; else it is
+  // the end of a name.
+  Status settle_brace(std::size_t depth, std::string_view line) {
+    if (!brace_at_ || line.empty()) return {};
+    const std::size_t at = *std::exchange(brace_at_, std::nullopt);
+    const bool opens = depth == at + 1 || (depth == at && line == "}");
+    if (!opens) return {};
+    auto& level = levels_[at];
+    auto& name = level.points.back().name;
+    if (name.ends_with('{')) name = std::string(trimmed(std::string_view(name).substr(0, name.size() - 1)));
+    level.buffered = name;
+    return {};
+  }
+
+  Status end_buffered(std::size_t depth) {
+    const std::string parent = *std::exchange(levels_[depth].buffered, std::nullopt);
+    return close_levels_below(depth, parent);
   }
 
   // Subtests come before the line of their parent.
@@ -162,6 +206,7 @@ class TapReader {
   std::vector<Level> levels_;  // the outermost first
   std::int64_t points_ = 0;
   bool in_yaml_ = false;
+  std::optional<std::size_t> brace_at_;  // the depth of a test whose line, the one before, ended with "{"
 };
 
 }  // namespace
