@@ -6,6 +6,7 @@
 
 #include "agent/server.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -46,12 +47,12 @@ Result<int> serve(const AgentdOptions& options) {
                                  .operator_socket_path = os::join(folder, "operator.sock"),
                                  .pawl_folder = folder,
                                  .on_log = [](std::string_view level, std::string_view message) {
-                                   fmt::print(stderr, "{}: {}\n", level, message);
+                                   tell("{}: {}\n", level, message);
                                  }}));
   if (options.json)
     print_json({{"socket", socket}, {"pid", os::this_process().pid}});
   else
-    fmt::print("agents are served; for them: export PAWL_SOCKET={}\n", shell_word(socket));
+    say("agents are served; for them: export PAWL_SOCKET={}\n", shell_word(socket));
   std::fflush(stdout);
   constexpr std::int64_t kLookEveryMs = 500;  // a signal ends the sleep, unless it came just before
   while (!os::interrupted()) os::SystemClock().sleep_ms(kLookEveryMs);

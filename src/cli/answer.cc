@@ -10,6 +10,7 @@
 #include "agent/episode.h"
 #include "cli/context.h"
 #include "cli/questions.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -57,8 +58,8 @@ void print_commands(const AnswerOptions& options, const std::string& phase, cons
   for (auto& answer : answers) {
     if (answer == "done" && key.starts_with(kLostStep)) answer = "done RESULT";
     const bool looks_like_option = key.starts_with('-') || answer.starts_with('-');
-    fmt::print("  pawl answer {} {} {}{} {}\n", shell_word(visible(options.run)), shell_word(visible(phase)),
-               looks_like_option ? "-- " : "", shell_word(visible(key)), shell_word(visible(answer)));
+    say("  pawl answer {} {} {}{} {}\n", shell_word(visible(options.run)), shell_word(visible(phase)),
+        looks_like_option ? "-- " : "", shell_word(visible(key)), shell_word(visible(answer)));
   }
 }
 
@@ -76,11 +77,10 @@ Status show(const State& state, const AnswerOptions& options, const std::vector<
   for (const auto& question : found) {
     if (question.contains("answer")) continue;
     waits = true;
-    fmt::print("{} asks: {}\n", printable(text_in(question, "phase_id")),
-               printable(text_in(question, "question")));
+    say("{} asks: {}\n", printable(text_in(question, "phase_id")), printable(text_in(question, "question")));
     print_commands(options, text_in(question, "phase_id"), question);
   }
-  if (!waits) fmt::print("nobody asks anything\n");
+  if (!waits) say("nobody asks anything\n");
   return {};
 }
 
@@ -116,7 +116,7 @@ Status run(const AnswerOptions& options) {
   if (options.state.json)
     print_json({{"phase_id", options.phase}, {"key", options.key}, {"answer", options.answer}});
   else
-    fmt::print("answered {}\n", printable(options.key));
+    say("answered {}\n", printable(options.key));
   return {};
 }
 
@@ -141,8 +141,8 @@ void add_answer(const Command& program) {
       "run");
   command.on_run([=] {
     if (!options->key.empty() && options->answer.empty()) {
-      fmt::print(stderr, "pawl: ANSWER is missing; `pawl answer {} {}` lists what is asked\n",
-                 printable(options->run), printable(options->phase));
+      tell("pawl: ANSWER is missing; `pawl answer {} {}` lists what is asked\n", printable(options->run),
+           printable(options->phase));
       return kUsage;
     }
     const auto status = run(*options);

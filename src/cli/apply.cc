@@ -2,6 +2,7 @@
 
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/say.h"
 
 namespace pawl::cli {
 namespace {
@@ -42,8 +43,8 @@ void add_apply(const Command& program) {
       out["commit"] = applied->commit;
       print_json(out);
     } else {
-      fmt::print("branch {} at {}\nLook at it with: git log -p {}\n", applied->branch, applied->commit,
-                 applied->branch);
+      say("branch {} at {}\nLook at it with: git log -p {}\n", applied->branch, applied->commit,
+          applied->branch);
     }
     return kDone;
   });

@@ -5,6 +5,7 @@
 
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "executor/start_run.h"
 #include "workspace/object_store.h"
 
@@ -64,10 +65,10 @@ Status approve(const ApproveOptions& options) {
                 {"left_out", work.left_out}});
     return {};
   }
-  fmt::print("{} is COMPLETE with the work of {}\n", changed.front(), work.what.attempt_id);
-  for (const auto& path : work.left_out) fmt::print("left out, because the plan protects it: {}\n", path);
-  for (const auto& phase : changed | std::views::drop(1)) fmt::print("{} is QUEUED again\n", phase);
-  if (changed.size() > 1) fmt::print("Next: pawl resume {}\n", run_id);
+  say("{} is COMPLETE with the work of {}\n", changed.front(), work.what.attempt_id);
+  for (const auto& path : work.left_out) say("left out, because the plan protects it: {}\n", path);
+  for (const auto& phase : changed | std::views::drop(1)) say("{} is QUEUED again\n", phase);
+  if (changed.size() > 1) say("Next: pawl resume {}\n", run_id);
   return {};
 }
 

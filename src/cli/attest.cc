@@ -3,6 +3,7 @@
 
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "executor/start_run.h"
 #include "ledger/attestation.h"
@@ -29,7 +30,7 @@ Result<std::string> commit_of(const State& state, const store::RunRow& run,
     PAWL_TRY(const auto commits, commits_of(*state.store, run, std::move(accepted)));
     return state.workspaces->commit_id(commits);
   }();
-  if (!found) fmt::print(stderr, "pawl: no commit is attested: {}\n", found.error().message);
+  if (!found) tell("pawl: no commit is attested: {}\n", found.error().message);
   return found.value_or("");
 }
 
@@ -74,14 +75,14 @@ Result<Made> attest(const State& state, const std::string& run_id) {
                             "reads; `pawl export` it instead",
                             run_id, ledger::kEnvelopeBytesMax));
   if (run.state != store::RunState::kComplete)
-    fmt::print(stderr, "pawl: run {} is {}: that is what is attested\n", run_id, name(run.state));
+    tell("pawl: run {} is {}: that is what is attested\n", run_id, name(run.state));
   return Made{.envelope = std::move(envelope), .subjects = std::move(statement["subject"])};
 }
 
 void print_written(const AttestOptions& options, const std::string& run_id, const Made& made) {
   if (options.state.json)
     return print_json({{"run_id", run_id}, {"file", options.output}, {"subjects", made.subjects}});
-  fmt::print("{} attests\n", options.output);
+  say("{} attests\n", options.output);
   print_subjects(made.subjects);
 }
 

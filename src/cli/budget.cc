@@ -3,6 +3,7 @@
 
 #include "base/money.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "plan/plan.h"
 
 namespace pawl::cli {
@@ -32,8 +33,8 @@ Status budget(const BudgetOptions& options) {
     print_json({{"run_id", run_id}, {"budget", budget_json(rows)}});
     return {};
   }
-  for (const auto& row : rows) fmt::print("{}\n", budget_text(row));
-  if (!caps.empty()) fmt::print("Next: pawl resume {}\n", run_id);
+  for (const auto& row : rows) say("{}\n", budget_text(row));
+  if (!caps.empty()) say("Next: pawl resume {}\n", run_id);
   return {};
 }
 
@@ -59,7 +60,7 @@ void add_budget(const Command& program) {
       "hour\"");
   command.on_run([=] {
     if (!options->usd.empty() && parse_usd(options->usd).value_or(0) == 0) {
-      fmt::print(stderr, "pawl: --usd: expected an amount like 7.50, found '{}'\n", printable(options->usd));
+      tell("pawl: --usd: expected an amount like 7.50, found '{}'\n", printable(options->usd));
       return kUsage;
     }
     const auto status = budget(*options);

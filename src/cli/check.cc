@@ -2,6 +2,7 @@
 
 #include "cli/context.h"
 #include "cli/plan_file.h"
+#include "cli/say.h"
 
 namespace pawl::cli {
 namespace {
@@ -35,8 +36,8 @@ int check(const std::string& path, bool json) {
   std::size_t phases = 0;
   for (const auto& tier : parsed.plan->tiers) phases += tier.phases.size();
   if (!json)
-    fmt::print("{}: ok: workflow {}, {} tier(s), {} phase(s), {} gate(s)\n", path, parsed.plan->workflow,
-               parsed.plan->tiers.size(), phases, parsed.plan->gates.size());
+    say("{}: ok: workflow {}, {} tier(s), {} phase(s), {} gate(s)\n", path, parsed.plan->workflow,
+        parsed.plan->tiers.size(), phases, parsed.plan->gates.size());
   return kDone;
 }
 

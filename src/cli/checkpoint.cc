@@ -9,6 +9,7 @@
 #include "agent/client.h"
 #include "agent/episode.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "os/process.h"
 
@@ -82,8 +83,8 @@ Status save(const CheckpointOptions& options) {
                     " was not kept: the disk is full, or has failed (durable: best_effort); what was saved "
                     "before is still there");
   if (!options.json)
-    fmt::print("saved {} as {}: {} bytes\n", printable(options.id), integer_in(json, "seq"),
-               integer_in(json, "size"));
+    say("saved {} as {}: {} bytes\n", printable(options.id), integer_in(json, "seq"),
+        integer_in(json, "size"));
   return {};
 }
 
@@ -95,7 +96,7 @@ Result<agent::Response> loaded(const CheckpointOptions& options) {
   if (response.damaged > 0) {
     const Json checkpoint = Json::parse(response.checkpoint, nullptr, false);
     const std::int64_t seq = checkpoint.is_object() ? integer_in(checkpoint, "seq") : 0;
-    fmt::print(stderr, "pawl: {}\n", agent::damage_text(printable(options.id), seq, response.damaged));
+    tell("pawl: {}\n", agent::damage_text(printable(options.id), seq, response.damaged));
   }
   return response;
 }
@@ -110,8 +111,8 @@ void print_checkpoint(const Json& checkpoint) {
   if (const auto found = checkpoint.find("changed"); found != checkpoint.end())
     for (const auto& what : *found)
       changed += (changed.empty() ? "  another " : ", ") + what.get<std::string>();
-  fmt::print("{:>8}  {:>10}  {}  {}{}\n", integer_in(checkpoint, "seq"), integer_in(checkpoint, "size"),
-             text_in(checkpoint, "saved_at"), printable(text_in(checkpoint, "id")), changed);
+  say("{:>8}  {:>10}  {}  {}{}\n", integer_in(checkpoint, "seq"), integer_in(checkpoint, "size"),
+      text_in(checkpoint, "saved_at"), printable(text_in(checkpoint, "id")), changed);
 }
 
 Status show(const CheckpointOptions& options) {
@@ -120,9 +121,9 @@ Status show(const CheckpointOptions& options) {
   const Json json = Json::parse(response.checkpoint, nullptr, false);
   if (!json.is_object()) return fail(ErrorKind::kCorrupt, "the server's answer is no JSON object");
   if (options.json)
-    fmt::print("{}\n", json.dump());
+    say("{}\n", json.dump());
   else
-    fmt::print("{}\n", json.dump(2));
+    say("{}\n", json.dump(2));
   return {};
 }
 
@@ -137,7 +138,7 @@ Status list(const CheckpointOptions& options) {
       return fail(ErrorKind::kCorrupt, "the server's answer is no list of checkpoints");
     for (const auto& checkpoint : json["checkpoints"]) {
       if (options.json)
-        fmt::print("{}\n", checkpoint.dump());
+        say("{}\n", checkpoint.dump());
       else
         print_checkpoint(checkpoint);
       before = fmt::format("&before={}", integer_in(checkpoint, "seq"));
@@ -157,7 +158,7 @@ Status prune(const CheckpointOptions& options) {
   if (options.json)
     print_json(json);
   else
-    fmt::print("removed {}\n", integer_in(json, "pruned"));
+    say("removed {}\n", integer_in(json, "pruned"));
   return {};
 }
 

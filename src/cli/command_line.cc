@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "os/process.h"
 
@@ -143,6 +144,7 @@ void Command::on_run(std::function<int()> run) const {
 }
 
 int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
+  os::hold_standard_descriptors();
   os::ignore_broken_pipes();
   // Not taken apart at the end: the process ends with it, and a start of a sandbox is measured in
   // microseconds.
@@ -156,7 +158,7 @@ int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> co
   Words words(argc, argv);
   for (const auto add : commands) add({app, words, exit_code});
   if (const auto unknown = words.unknown_command(app, "pawl"); !unknown.empty()) {
-    fmt::print(stderr, "pawl: {}\n", unknown);
+    tell("pawl: {}\n", unknown);
     return kUsage;
   }
   try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/say.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "secrets/redact.h"
@@ -113,13 +114,13 @@ Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& f
 
 int report(const Error& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "pawl: {}\n", error.message);
+  tell("pawl: {}\n", error.message);
   if (error.kind == ErrorKind::kUnavailable) return kBusy;
   if (error.kind == ErrorKind::kCancelled) return kInterrupted;
   return kGeneral;
 }
 
-void print_json(const Json& json) { fmt::print("{}\n", canonical(json)); }
+void print_json(const Json& json) { say("{}\n", canonical(json)); }
 
 Status check_reason(const std::string& reason) {
   constexpr std::size_t kReasonBytesMax = 4096;
@@ -157,8 +158,8 @@ void print_subjects(const Json& subjects) {
   for (const auto& subject : subjects)
     if (const auto digests = subject.find("digest"); digests != subject.end())
       for (const auto& [algorithm, digest] : digests->items())
-        fmt::print("{}  {} ({})\n", digest.is_string() ? printable(digest.get<std::string>()) : "",
-                   printable(text_in(subject, "name")), printable(algorithm));
+        say("{}  {} ({})\n", digest.is_string() ? printable(digest.get<std::string>()) : "",
+            printable(text_in(subject, "name")), printable(algorithm));
 }
 
 std::string duration_text(std::int64_t ms) {

@@ -7,6 +7,7 @@
 #include "base/money.h"
 #include "cli/context.h"
 #include "cli/costs.h"
+#include "cli/say.h"
 
 namespace pawl::cli {
 namespace {
@@ -23,13 +24,11 @@ std::string csv_field(const std::string& text) {
 }
 
 void print_csv(const Costs& costs) {
-  fmt::print(
-      "dimension,key,steps,lost_steps,sandbox_milliseconds,microvm_milliseconds,input_tokens,output_tokens,"
+  say("dimension,key,steps,lost_steps,sandbox_milliseconds,microvm_milliseconds,input_tokens,output_tokens,"
       "cached_tokens,usd\r\n");
   const auto line = [](const std::string& dimension, const std::string& key, const Sum& sum) {
-    fmt::print("{},{},{},{},{},{},{},{},{},{}\r\n", dimension, csv_field(key), sum.steps, sum.lost,
-               sum.sandbox_ms, sum.microvm_ms, sum.input_tokens, sum.output_tokens, sum.cached_tokens,
-               usd_text(sum.usd_nanos));
+    say("{},{},{},{},{},{},{},{},{},{}\r\n", dimension, csv_field(key), sum.steps, sum.lost, sum.sandbox_ms,
+        sum.microvm_ms, sum.input_tokens, sum.output_tokens, sum.cached_tokens, usd_text(sum.usd_nanos));
   };
   line("total", "", costs.total);
   for (std::size_t i = 0; i < kDimensions.size(); ++i)
@@ -57,19 +56,18 @@ std::string usage_text(const Sum& sum) {
 }
 
 void print(const Costs& costs, bool plot) {
-  fmt::print("{} in sandboxes, {} step(s), {} of them lost\n", duration_text(costs.total.sandbox_ms),
-             costs.total.steps, costs.total.lost);
-  if (const auto usage = usage_text(costs.total); !usage.empty()) fmt::print("{} of models\n", usage);
+  say("{} in sandboxes, {} step(s), {} of them lost\n", duration_text(costs.total.sandbox_ms),
+      costs.total.steps, costs.total.lost);
+  if (const auto usage = usage_text(costs.total); !usage.empty()) say("{} of models\n", usage);
   if (costs.total.unpriced > 0)
-    fmt::print("{} call(s) told no money: name their models' prices with --prices FILE\n",
-               costs.total.unpriced);
+    say("{} call(s) told no money: name their models' prices with --prices FILE\n", costs.total.unpriced);
   const auto per = [&](const char* what, std::int64_t count) {
-    if (count > 0) fmt::print("{} a {} ({})\n", duration_text(costs.total.sandbox_ms / count), what, count);
+    if (count > 0) say("{} a {} ({})\n", duration_text(costs.total.sandbox_ms / count), what, count);
   };
   per("completed phase", costs.completed_phases);
   per("passed attempt", costs.passed_attempts);
   for (std::size_t i = 0; i < kDimensions.size(); ++i) {
-    fmt::print("\nby {}\n", kDimensions[i]);
+    say("\nby {}\n", kDimensions[i]);
     std::size_t width = 5;
     std::int64_t most = 0;
     std::vector<std::pair<std::string, Sum>> rows(costs.by[i].begin(), costs.by[i].end());
@@ -82,10 +80,10 @@ void print(const Costs& costs, bool plot) {
       std::ranges::stable_sort(rows, std::ranges::greater(),
                                [](const auto& row) { return row.second.sandbox_ms; });
     for (const auto& [key, sum] : rows)
-      fmt::print("  {:<{}}  {:>8}  {:>6} step(s){}{}{}\n", key, width, duration_text(sum.sandbox_ms),
-                 sum.steps, sum.lost > 0 ? fmt::format(", {} lost", sum.lost) : "",
-                 usage_text(sum).empty() ? "" : "  " + usage_text(sum),
-                 plot ? "  " + bar(sum.sandbox_ms, most) : "");
+      say("  {:<{}}  {:>8}  {:>6} step(s){}{}{}\n", key, width, duration_text(sum.sandbox_ms), sum.steps,
+          sum.lost > 0 ? fmt::format(", {} lost", sum.lost) : "",
+          usage_text(sum).empty() ? "" : "  " + usage_text(sum),
+          plot ? "  " + bar(sum.sandbox_ms, most) : "");
   }
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/context.h"
+#include "cli/say.h"
 
 namespace pawl::cli {
 namespace {
@@ -36,7 +37,7 @@ void add_export(const Command& program) {
     if (options->state.json) {
       print_json(to_json(*found));
     } else {
-      fmt::print("{}: {} rows, head {}\n", options->folder, found->rows, found->head);
+      say("{}: {} rows, head {}\n", options->folder, found->rows, found->head);
     }
     return kDone;
   });

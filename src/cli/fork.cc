@@ -7,6 +7,7 @@
 
 #include "cli/context.h"
 #include "cli/plan_file.h"
+#include "cli/say.h"
 #include "executor/start_run.h"
 
 namespace pawl::cli {
@@ -65,9 +66,9 @@ Status go_on_elsewhere(const ForkOptions& options) {
                 {"shared", shared}});
     return {};
   }
-  fmt::print("run {} goes on from {} at attempt {} of {}\nshared: {}\nNext: pawl resume {}\n", run_id,
-             from.run_id, from.attempt, from.phase_id,
-             shared.empty() ? "nothing but the base" : fmt::format("{}", fmt::join(shared, ", ")), run_id);
+  say("run {} goes on from {} at attempt {} of {}\nshared: {}\nNext: pawl resume {}\n", run_id, from.run_id,
+      from.attempt, from.phase_id,
+      shared.empty() ? "nothing but the base" : fmt::format("{}", fmt::join(shared, ", ")), run_id);
   return {};
 }
 

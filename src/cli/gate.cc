@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "executor/context.h"
 #include "executor/gate_again.h"
 #include "executor/start_run.h"
@@ -142,36 +143,36 @@ void print_differences(const std::string& name, const Json* now, const Json* the
   for (const auto& [key, unused] : keys.items()) {
     const Json a = after.value(key, Json()), b = before.value(key, Json());
     if (a != b)
-      fmt::print("  {}: {} {}, then {}\n", name, key, a.is_null() ? "-" : canonical(a),
-                 b.is_null() ? "-" : canonical(b));
+      say("  {}: {} {}, then {}\n", name, key, a.is_null() ? "-" : canonical(a),
+          b.is_null() ? "-" : canonical(b));
   }
 }
 
 void print_gate(const Json& out) {
   const Json &signals = out["signals"], &recorded = out["recorded"];
-  fmt::print("gate {} of {}, attempt {}\n", text_in(out, "gate_id"), text_in(out, "phase_id"),
-             integer_in(out, "attempt"));
+  say("gate {} of {}, attempt {}\n", text_in(out, "gate_id"), text_in(out, "phase_id"),
+      integer_in(out, "attempt"));
   const auto names = names_of_all(signals, recorded);
   std::size_t width = 6;
   for (const auto& name : names) width = std::max(width, name.size());
-  fmt::print("{:<{}}  {:<8}{}\n", "signal", width, "now", "then");
+  say("{:<{}}  {:<8}{}\n", "signal", width, "now", "then");
   for (const auto& name : names)
-    fmt::print("{:<{}}  {:<8}{}\n", name, width, word_of(signal_of(signals, name)),
-               word_of(signal_of(recorded, name)));
+    say("{:<{}}  {:<8}{}\n", name, width, word_of(signal_of(signals, name)),
+        word_of(signal_of(recorded, name)));
   if (recorded.empty())
-    return fmt::print("nothing is recorded: it did not run in that attempt, or no verdict is there yet\n");
-  if (out.value("same", false)) return fmt::print("the same as was recorded then\n");
-  fmt::print("DIFFERENT from what was recorded then:\n");
+    return say("nothing is recorded: it did not run in that attempt, or no verdict is there yet\n");
+  if (out.value("same", false)) return say("the same as was recorded then\n");
+  say("DIFFERENT from what was recorded then:\n");
   for (const auto& name : names) print_differences(name, signal_of(signals, name), signal_of(recorded, name));
 }
 
 void print_step(const State& state, const std::string& label, const sandbox::SandboxRun& run) {
-  fmt::print(stderr, "{} {}{} in {}{}\n", label, sandbox::name(run.outcome),
-             run.outcome == sandbox::Outcome::kExited ? fmt::format(" {}", run.exit_code) : "",
-             duration_text(run.duration_ms), run.reason.empty() ? "" : ": " + run.reason);
+  tell("{} {}{} in {}{}\n", label, sandbox::name(run.outcome),
+       run.outcome == sandbox::Outcome::kExited ? fmt::format(" {}", run.exit_code) : "",
+       duration_text(run.duration_ms), run.reason.empty() ? "" : ": " + run.reason);
   if (succeeded(run) || run.logs.empty()) return;
   std::string tail = os::read_tail(state.workspaces->blob_path(run.logs), kTailBytesMax).value_or("");
-  fmt::print(stderr, "{}{}", tail, tail.ends_with('\n') ? "" : "\n");
+  tell("{}{}", tail, tail.ends_with('\n') ? "" : "\n");
 }
 
 Result<executor::GateAgain> what_is_asked(const State& state, const GateOptions& options,

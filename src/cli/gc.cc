@@ -5,6 +5,7 @@
 
 #include "cli/context.h"
 #include "cli/owed.h"
+#include "cli/say.h"
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "sandbox/backend.h"
@@ -160,8 +161,7 @@ Result<Json> gc(const GcOptions& options) {
 
 void print_collected(const Json& done) {
   const auto count = [&](const char* key) { return integer_in(done, key); };
-  fmt::print(
-      "{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
+  say("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
       "{} of agents' episodes, {} temporary folder(s)\n",
       done.value("dry_run", false) ? "would free" : "freed", count("freed_bytes") / 1024, count("bases"),
       count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));

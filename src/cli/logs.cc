@@ -1,10 +1,13 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "cli/context.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
+#include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "sandbox/spec.h"
@@ -21,16 +24,25 @@ struct LogsOptions {
   std::string run, phase;
   std::int64_t attempt = 0;  // 0: the newest
   std::int64_t episode = 0;  // of several; 0: all
-  bool follow = false, trace = false, network = false;
+  bool follow = false, trace = false, network = false, raw = false;
 };
 
 // Which of a step's records.
 enum class Record { kOutput, kTrace, kNetwork };
 
+std::string spelled(std::string_view text) {
+  std::string out;
+  const auto append = [&](std::string_view part) { out += part; };
+  each_part(text, append, append);
+  return out;
+}
+
 // Prints each step of one attempt as far as it has come.
 class Printer {
  public:
-  Printer(const State& state, Record record, bool json) : state_(state), record_(record), json_(json) {}
+  // `spelled`: control bytes are shown and not passed on, for steps choose them and terminals obey them.
+  Printer(const State& state, Record record, bool json, bool spelled)
+      : state_(state), record_(record), json_(json), spelled_(spelled) {}
 
   Json take_steps() { return std::exchange(steps_, Json::array()); }  // as JSON, instead of what it prints
 
@@ -46,13 +58,13 @@ class Printer {
     if (step.sandbox_run_id != current_) {
       current_ = step.sandbox_run_id;
       printed_ = 0;
-      fmt::print("==> {}{}\n", step.label,
-                 step.execution > 1 ? fmt::format(" (execution {})", step.execution) : "");
+      say("==> {}{}\n", step.label, step.execution > 1 ? fmt::format(" (execution {})", step.execution) : "");
     }
     PAWL_TRY(const std::string text, text_of(step));
     const std::size_t before = std::min(printed_, text.size());
     printed_ = std::max(printed_, text.size());
-    return print_out(std::string_view(text).substr(before));
+    const auto piece = std::string_view(text).substr(before);
+    return print_out(spelled_ ? spelled(piece) : piece);
   }
 
  private:
@@ -78,7 +90,7 @@ class Printer {
 
   const State& state_;
   const Record record_;
-  const bool json_;
+  const bool json_, spelled_;
   Json steps_ = Json::array();
   std::string current_;
   std::size_t printed_ = 0;
@@ -119,7 +131,7 @@ Status logs(const LogsOptions& options) {
                   options.trace     ? Record::kTrace
                   : options.network ? Record::kNetwork
                                     : Record::kOutput,
-                  options.state.json);
+                  options.state.json, !options.raw && os::is_terminal(STDOUT_FILENO));
   std::size_t done = 0;
   if (options.follow) os::catch_interrupts();
   for (;;) {
@@ -145,6 +157,8 @@ void add_logs(const Command& program) {
   command.flag("--trace", options->trace,
                "Print what the steps executed, connected to and were denied, as JSON lines");
   command.flag("--network", options->network, "Print each try to reach the network, as JSON lines");
+  command.flag("--raw", options->raw,
+               "Pass control bytes on to a terminal, as they are (else they are spelled)");
   command.not_together("--network", "--trace");
   add_state_options(command, options->state);
   command.not_together("--follow", "--json");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/context.h"
+#include "cli/say.h"
 #include "executor/executor.h"
 
 namespace pawl::cli {
@@ -42,8 +43,8 @@ void add_migrate(const Command& program) {
       print_json({{"database", found->database}, {"program", found->program}, {"pending", found->pending}});
       return kDone;
     }
-    fmt::print("database schema {}, this program needs {}\n", found->database, found->program);
-    for (const auto& name : found->pending) fmt::print("pending: {}\n", name);
+    say("database schema {}, this program needs {}\n", found->database, found->program);
+    for (const auto& name : found->pending) say("pending: {}\n", name);
     return kDone;
   });
 }

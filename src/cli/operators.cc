@@ -5,6 +5,7 @@
 
 #include "cli/context.h"
 #include "cli/owed.h"
+#include "cli/say.h"
 #include "executor/start_run.h"
 
 namespace pawl::cli {
@@ -60,7 +61,7 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
   for (const auto& phase : changed) {
     const bool goes_on =
         verb == &store::Store::operator_skip && phase != changed.front() && !options.phase.empty();
-    fmt::print("{} {}\n", phase, goes_on ? kQueuedAgain : past);
+    say("{} {}\n", phase, goes_on ? kQueuedAgain : past);
   }
   return paid;
 }

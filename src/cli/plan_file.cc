@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "cli/waiting.h"
 #include "executor/start_run.h"
@@ -138,7 +139,7 @@ void print_problems(const std::vector<plan::Problem>& problems, const char* seve
   for (const auto& problem : problems) {
     auto shown = problem;
     shown.message = severity + shown.message;
-    fmt::print(stderr, "{}\n", to_text(shown));
+    tell("{}\n", to_text(shown));
   }
 }
 

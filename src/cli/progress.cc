@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -63,7 +64,7 @@ Progress::~Progress() {
 void Progress::line(const std::string& text) {
   const std::lock_guard guard(mutex_);
   erase_live();
-  fmt::print(out_, "{}\n", text);
+  write_to(out_, text + "\n");
   draw_live();
   std::fflush(out_);
 }
@@ -99,7 +100,7 @@ void Progress::erase_live() {
   if (drawn_ == 0) return;
   std::string codes = "\r\x1b[K";
   for (std::size_t i = 1; i < drawn_; ++i) codes += "\x1b[1A\x1b[K";
-  fmt::print(out_, "{}", codes);
+  write_to(out_, codes);
   drawn_ = 0;
   screen_.clear();
 }
@@ -116,7 +117,7 @@ void Progress::draw_live() {
   for (std::size_t i = 1; i < drawn_; ++i) codes += "\x1b[1A";
   std::string body;
   for (const char c : screen) body += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);
-  fmt::print(out_, "{}{}\x1b[J", codes, body);
+  write_to(out_, codes + body + "\x1b[J");
   drawn_ = running_.size();
   screen_ = std::move(screen);
 }

@@ -4,6 +4,7 @@
 #include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/report/page.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "executor/start_run.h"
 #include "os/file.h"
@@ -125,8 +126,7 @@ void add_report(const Command& program) {
                   kAttemptsReported, kPhasesReported));
   command.on_run([=] {
     if (options->output == "-" && options->state.json) {
-      fmt::print(stderr,
-                 "pawl: -o - writes the page to stdout, where --json would write, too; name a file\n");
+      tell("pawl: -o - writes the page to stdout, where --json would write, too; name a file\n");
       return kUsage;
     }
     const auto status = report_run(*options);

@@ -7,6 +7,7 @@
 #include "cli/max_attempts.h"
 #include "cli/plan_file.h"
 #include "cli/run_loop.h"
+#include "cli/say.h"
 #include "cli/waiting.h"
 #include "executor/start_run.h"
 #include "os/file.h"
@@ -90,8 +91,8 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
     loop.folder = state->folder;
     loop.run_ids = {*run_id};
   }
-  fmt::print(options.state.json ? stderr : stdout, "run {}  {}\n", loop.run_ids.front(),
-             file->parsed.plan->workflow);
+  say_to(options.state.json ? stderr : stdout, "run {}  {}\n", loop.run_ids.front(),
+         file->parsed.plan->workflow);
   return loop;
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli/progress.h"
 #include "cli/questions.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "executor/executor.h"
 #include "executor/start_run.h"
@@ -161,17 +162,16 @@ Status work(Shared& shared, int worker) {
 
 void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
                    const std::vector<store::PhaseRow>& phases) {
-  fmt::print(out, "\nrun {} is {}\n", run.run_id, name(run.state));
+  say_to(out, "\nrun {} is {}\n", run.run_id, name(run.state));
   std::size_t width = 5;
   for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
   for (const auto& phase : phases) {
-    fmt::print(out, "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
-               name(phase.outcome), phase.attempts_used, phase.max_attempts,
-               visible(phase.last_failure_reason));
+    say_to(out, "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
+           name(phase.outcome), phase.attempts_used, phase.max_attempts, visible(phase.last_failure_reason));
   }
   if (const auto rows = store.head(run.run_id); rows && *rows) {
     const auto body = parse_json((*rows)->body);
-    if (body) fmt::print(out, "  ledger head {}\n", (*body)["chains"][""].value("head", ""));
+    if (body) say_to(out, "  ledger head {}\n", (*body)["chains"][""].value("head", ""));
   }
 }
 
@@ -179,21 +179,21 @@ void print_next(std::FILE* out, const store::RunRow& run, const std::string& whe
                 const std::optional<store::BudgetRow>& spent) {
   const std::string id = run.run_id;
   if (spent)
-    return fmt::print(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
-                      cap_option(*spent));
+    return say_to(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
+                  cap_option(*spent));
   switch (run.state) {
     case store::RunState::kComplete:
-      fmt::print(out, "Next: pawl diff {0}{1}   pawl apply {0}{1}   pawl verify {0}{1}\n", id, where);
+      say_to(out, "Next: pawl diff {0}{1}   pawl apply {0}{1}   pawl verify {0}{1}\n", id, where);
       break;
     case store::RunState::kFailed:
-      fmt::print(out, "Next: pawl inspect {0}{1}   pawl retry {0} PHASE{1}   then pawl resume {0}{1}\n", id,
-                 where);
+      say_to(out, "Next: pawl inspect {0}{1}   pawl retry {0} PHASE{1}   then pawl resume {0}{1}\n", id,
+             where);
       break;
     case store::RunState::kExecuting:
-      fmt::print(out, "Next: pawl resume {}{}\n", id, where);
+      say_to(out, "Next: pawl resume {}{}\n", id, where);
       break;
     case store::RunState::kCancelled:
-      fmt::print(out, "Next: pawl retry {0}{1}   then pawl resume {0}{1}\n", id, where);
+      say_to(out, "Next: pawl retry {0}{1}   then pawl resume {0}{1}\n", id, where);
       break;
   }
 }
@@ -237,8 +237,8 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       }
       print_summary(stdout, *state->store, *run, *phases);
       if (code == kInterrupted)
-        fmt::print("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
-      if (spent) fmt::print("Stopped: {}; {}.\n", budget_text(*spent), what_goes_on(*state->store, *phases));
+        say("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
+      if (spent) say("Stopped: {}; {}.\n", budget_text(*spent), what_goes_on(*state->store, *phases));
       print_next(stdout, *run, where_option(options), spent);
     }
   }
@@ -301,8 +301,8 @@ Status check_needs(sandbox::Backend& backend, store::Store& store, const std::ve
 // Never silently: each step of the run has to do without these.
 void say_degraded(sandbox::Backend& backend) {
   for (const auto& mechanism : backend.does_without())
-    fmt::print(stderr, "pawl: {} is degraded: {} (`pawl sandbox health` says what to do)\n", mechanism.name,
-               mechanism.detail);
+    tell("pawl: {} is degraded: {} (`pawl sandbox health` says what to do)\n", mechanism.name,
+         mechanism.detail);
 }
 
 // Before anything is claimed: a machine on which the run can't go on must cost no attempt.

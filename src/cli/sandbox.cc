@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cli/context.h"
+#include "cli/say.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
@@ -71,7 +72,11 @@ class TraceFile {
     return out;
   }
   void append(std::string_view line) const {
-    if (file_) fmt::print(file_.get(), "{}\n", line);
+    if (file_) say_to(file_.get(), "{}\n", line);
+  }
+  Status check_written() const {
+    if (!file_ || (std::fflush(file_.get()) == 0 && std::ferror(file_.get()) == 0)) return {};
+    return fail(ErrorKind::kExhausted, "the trace could not be written whole: is its disk full?");
   }
 
  private:
@@ -85,16 +90,17 @@ class TraceFile {
 Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
                 std::int64_t disk_bytes, const std::string& target) {
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
-  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied, {.bytes = disk_bytes}));
-  for (const auto& path : layer.refused) fmt::print(stderr, "pawl: not copied out: {}\n", path);
+  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied,
+                                                {.bytes = disk_bytes, .outer_links = false}));
+  for (const auto& path : layer.refused) tell("pawl: not copied out: {}\n", path);
   if (const auto more = layer.refused_total - static_cast<std::int64_t>(layer.refused.size()); more > 0)
-    fmt::print(stderr, "pawl: not copied out: and {} more\n", more);
+    tell("pawl: not copied out: and {} more\n", more);
   if (layer.layer_id.empty()) return os::make_folders(target);
   PAWL_TRY(const auto entries, workspaces.manifest(layer.layer_id));
   const std::string tree = workspaces.layer_tree(layer.layer_id);
   for (const auto& entry : entries) {
     if (entry.type != workspace::EntryType::kDeleted) continue;
-    fmt::print(stderr, "pawl: deleted: {}\n", entry.path);
+    tell("pawl: deleted: {}\n", entry.path);
     PAWL_OK(os::remove_tree(os::join(tree, entry.path)));  // the whiteout
   }
   return os::rename_durably("exec.copy_out", tree, target);
@@ -153,8 +159,7 @@ Result<int> exec(const ExecOptions& options) {
     const Json tried = Json::parse(line);
     const auto verdict = tried.at("verdict").get<std::string>();
     if (verdict != "allowed")
-      fmt::print(stderr, "pawl: {}:{}: {}\n", tried.at("host").get<std::string>(),
-                 tried.at("port").get<int>(), verdict);
+      tell("pawl: {}:{}: {}\n", tried.at("host").get<std::string>(), tried.at("port").get<int>(), verdict);
   };
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
@@ -167,10 +172,11 @@ Result<int> exec(const ExecOptions& options) {
   if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
     PAWL_OK(
         copy_out(temporary->path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
+  PAWL_OK(trace.check_written());
   if (options.json) {
-    fmt::print(stderr, "{}\n", json_text(run));
+    tell("{}\n", json_text(run));
   } else if (run.outcome != sandbox::Outcome::kExited) {
-    fmt::print(stderr, "pawl: {}{}\n", name(run.outcome), run.reason.empty() ? "" : ": " + run.reason);
+    tell("pawl: {}{}\n", name(run.outcome), run.reason.empty() ? "" : ": " + run.reason);
   }
   return os::interrupted() ? kInterrupted : exit_code_of(run);
 }
@@ -192,10 +198,9 @@ int health(bool json) {
                     {"usable", found.usable},
                     {"mechanisms", std::move(mechanisms)}});
     if (json) continue;
-    fmt::print("{} ({}): {}\n", found.backend, found.gate_isolation_class,
-               found.usable ? "usable" : "NOT usable");
+    say("{} ({}): {}\n", found.backend, found.gate_isolation_class, found.usable ? "usable" : "NOT usable");
     for (const auto& mechanism : found.mechanisms)
-      fmt::print("  {:<22} {:<9} {}\n", mechanism.name, mechanism.status, mechanism.detail);
+      say("  {:<22} {:<9} {}\n", mechanism.name, mechanism.status, mechanism.detail);
   }
   if (json) print_json({{"usable", usable}, {"backends", std::move(list)}});
   return usable ? kDone : kGeneral;

@@ -6,6 +6,7 @@
 
 #include "cli/context.h"
 #include "cli/decisions.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "executor/executor.h"
 #include "os/clock.h"
@@ -104,27 +105,27 @@ Json to_json(const Stats& stats) {
 }
 
 void print(const Stats& stats) {
-  fmt::print("runs {}  phases {}  attempts {}\n", stats.runs, stats.phases, stats.attempts);
-  fmt::print("phases by attempts used:");
-  for (const auto& [attempts, phases] : stats.attempts_used) fmt::print("  {}: {}", attempts, phases);
-  fmt::print("\nphases by state and cause:\n");
+  say("runs {}  phases {}  attempts {}\n", stats.runs, stats.phases, stats.attempts);
+  say("phases by attempts used:");
+  for (const auto& [attempts, phases] : stats.attempts_used) say("  {}: {}", attempts, phases);
+  say("\nphases by state and cause:\n");
   for (const auto& [key, phases] : stats.states)
-    fmt::print("  {:>5}  {:<9}  {}\n", phases, key.first, visible(key.second));
-  fmt::print("steps {} ({} lost), {} in sandboxes\n", stats.steps, stats.lost_steps,
-             duration_text(stats.sandbox_ms));
-  fmt::print("resumed:");
-  for (const auto& [decision, times] : stats.resumes) fmt::print("  {} {}", decision, times);
-  fmt::print("{}\ncrash loops {}  doctor calls {}  replans {}  refused commits {}\n",
-             stats.resumes.empty() ? "  nothing" : "", stats.crash_loops, stats.doctor_calls, stats.replans,
-             stats.refusals.size());
+    say("  {:>5}  {:<9}  {}\n", phases, key.first, visible(key.second));
+  say("steps {} ({} lost), {} in sandboxes\n", stats.steps, stats.lost_steps,
+      duration_text(stats.sandbox_ms));
+  say("resumed:");
+  for (const auto& [decision, times] : stats.resumes) say("  {} {}", decision, times);
+  say("{}\ncrash loops {}  doctor calls {}  replans {}  refused commits {}\n",
+      stats.resumes.empty() ? "  nothing" : "", stats.crash_loops, stats.doctor_calls, stats.replans,
+      stats.refusals.size());
   for (const auto& [run_id, rows] : stats.budgets)
     for (const auto& row : rows)
-      if (row.cap) fmt::print("budget of {}: {}\n", run_id, budget_text(row));
+      if (row.cap) say("budget of {}: {}\n", run_id, budget_text(row));
   for (const auto& phase : stats.stuck)
-    fmt::print("stuck: {} since {}; {}\n  {}\n", text_in(phase, "phase_id"),
-               text_in(phase, "last_attempt_timestamp"),
-               phase["holder_is_dead"].get<bool>() ? "its holder is gone" : "its lease has run out",
-               text_in(phase, "command"));
+    say("stuck: {} since {}; {}\n  {}\n", text_in(phase, "phase_id"),
+        text_in(phase, "last_attempt_timestamp"),
+        phase["holder_is_dead"].get<bool>() ? "its holder is gone" : "its lease has run out",
+        text_in(phase, "command"));
 }
 
 Status stats(const StateOptions& options, const std::string& text) {

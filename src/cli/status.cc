@@ -6,6 +6,7 @@
 
 #include "cli/context.h"
 #include "cli/questions.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "os/clock.h"
 #include "os/process.h"
@@ -119,7 +120,7 @@ int watch(const std::function<Result<Shown>()>& look) {
   for (;;) {
     const auto shown = look();
     if (!shown) return report(shown.error());
-    if (shown->text != last) fmt::print("{}{}", terminal ? "\x1b[H\x1b[2J" : "", shown->text);
+    if (shown->text != last) say("{}{}", terminal ? "\x1b[H\x1b[2J" : "", shown->text);
     std::fflush(stdout);
     last = shown->text;
     if (shown->over) return kDone;
@@ -137,7 +138,7 @@ int status(const StateOptions& options, const std::string& run, bool watches) {
   if (watches) return watch(look);
   const auto shown = look();
   if (!shown) return report(shown.error());
-  fmt::print("{}", shown->text);
+  say("{}", shown->text);
   return kDone;
 }
 

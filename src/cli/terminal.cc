@@ -3,14 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "os/process.h"
 
 namespace pawl::cli {
 namespace {
+
+std::atomic<int> stdout_error = 0;  // errno of the first write that failed
+
+void note_stdout_error(int error) {
+  int none = 0;
+  stdout_error.compare_exchange_strong(none, error);
+}
 
 constexpr std::size_t kColumnsMin = 40;  // below, tables are cut to nothing
 constexpr std::size_t kColumnMin = 8;    // of a table
@@ -112,11 +121,17 @@ std::string table(std::vector<Row> rows, std::size_t indent, const Look& look) {
   return out;
 }
 
-Status print_out(std::string_view text) {
+void write_to(std::FILE* out, std::string_view text) {
   errno = 0;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return {};
-  auto failed = fail_errno(errno, "stdout could not be written");
+  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() && out == stdout) note_stdout_error(errno);
+}
+
+Status print_out(std::string_view text) {
+  write_to(stdout, text);
+  errno = 0;
+  if (std::fflush(stdout) != 0) note_stdout_error(errno);
+  if (stdout_error == 0 || stdout_error == EPIPE) return {};
+  auto failed = fail_errno(stdout_error, "stdout could not be written");
   failed.error().kind = ErrorKind::kExhausted;  // not busy: nobody else has it
   return failed;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/context.h"
+#include "cli/say.h"
 #include "ledger/attestation.h"
 #include "os/file.h"
 
@@ -27,13 +28,13 @@ Result<ledger::Report> verify(const VerifyOptions& options) {
 
 void print(const ledger::Report& report, const VerifyOptions& options) {
   for (const auto& problem : report.problems)
-    fmt::print("{}:{}: {}: {}\n", problem.file, problem.row, problem.kind, problem.detail);
-  fmt::print("{}: {} rows, head {}\n", report.ok ? "verified" : "NOT verified", report.rows, report.head);
+    say("{}:{}: {}: {}\n", problem.file, problem.row, problem.kind, problem.detail);
+  say("{}: {} rows, head {}\n", report.ok ? "verified" : "NOT verified", report.rows, report.head);
   if (report.is_signed)
-    fmt::print("signed by {}{}\n", report.public_key, options.key.empty() ? "" : ", the key you trust");
-  if (report.ok && !options.anchor.empty()) fmt::print("the anchor is in it\n");
+    say("signed by {}{}\n", report.public_key, options.key.empty() ? "" : ", the key you trust");
+  if (report.ok && !options.anchor.empty()) say("the anchor is in it\n");
   if (report.unsigned_rows > 0)
-    fmt::print("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
+    say("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
 }
 
 // The run that an attestation is about, when there is a database to look into. Nothing is made: a folder may
@@ -67,28 +68,28 @@ Result<ledger::AttestationReport> verify_attestation(const VerifyOptions& option
 }
 
 void print(const ledger::AttestationReport& report, bool by_option) {
-  for (const auto& problem : report.problems) fmt::print("{}: {}\n", problem.kind, problem.detail);
-  fmt::print("{}", report.problems.empty() ? "verified" : "NOT verified");
+  for (const auto& problem : report.problems) say("{}: {}\n", problem.kind, problem.detail);
+  say("{}", report.problems.empty() ? "verified" : "NOT verified");
   if (report.attested) {
     const auto& attested = *report.attested;
-    fmt::print(": run {} is {}, ledger head {}, {} rows\n", printable(attested.run_id),
-               printable(attested.state), printable(attested.ledger_head), attested.ledger_rows);
+    say(": run {} is {}, ledger head {}, {} rows\n", printable(attested.run_id), printable(attested.state),
+        printable(attested.ledger_head), attested.ledger_rows);
     print_subjects(attested.subjects);
     for (const auto& phase : attested.phases)
-      fmt::print("phase {} {} {}, accepted by: {}\n", printable(text_in(phase, "phase_id")),
-                 printable(text_in(phase, "state")), printable(text_in(phase, "outcome")),
-                 printable(text_in(phase, "accepted_by")));
-    fmt::print("{}\n", report.is_compared ? "compared with the run in the state folder"
-                                          : "not compared with the run: it is in no state folder here");
+      say("phase {} {} {}, accepted by: {}\n", printable(text_in(phase, "phase_id")),
+          printable(text_in(phase, "state")), printable(text_in(phase, "outcome")),
+          printable(text_in(phase, "accepted_by")));
+    say("{}\n", report.is_compared ? "compared with the run in the state folder"
+                                   : "not compared with the run: it is in no state folder here");
   } else {
-    fmt::print("\n");
+    say("\n");
   }
-  fmt::print("checked against the public key {} ({})\n", report.public_key,
-             by_option ? "--key" : "keys/ledger.pub of the state folder");
+  say("checked against the public key {} ({})\n", report.public_key,
+      by_option ? "--key" : "keys/ledger.pub of the state folder");
 }
 
 int usage(const char* what) {
-  fmt::print(stderr, "pawl: {}\n", what);
+  tell("pawl: {}\n", what);
   return kUsage;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "os/process.h"
 
@@ -30,9 +31,9 @@ void Waiting::say() {
   for (int seconds = 1; !changed_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; });
        ++seconds)
     // In the terminal's width: a line that is broken is not erased as a whole.
-    fmt::print(stderr, "\r{}\x1b[K",
-               cut(fmt::format("{}: {} s", what_, seconds), os::terminal_columns(fileno(stderr)) - 1));
-  fmt::print(stderr, "\r\x1b[K");
+    tell("\r{}\x1b[K",
+         cut(fmt::format("{}: {} s", what_, seconds), os::terminal_columns(fileno(stderr)) - 1));
+  tell("\r\x1b[K");
 }
 
 }  // namespace pawl::cli

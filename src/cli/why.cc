@@ -6,6 +6,7 @@
 #include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/questions.h"
+#include "cli/say.h"
 #include "cli/visible.h"
 #include "executor/executor.h"
 #include "os/locks.h"
@@ -203,9 +204,8 @@ Status why(const StateOptions& options, const std::string& text) {
                 {"questions", questions_json(questions)}});
     return {};
   }
-  fmt::print("{}\n  {}\n", visible(reason.sentence), reason.command);
-  for (const auto& question : questions)
-    fmt::print("{}\n  {}\n", question_line(question), answer_command(run_id));
+  say("{}\n  {}\n", visible(reason.sentence), reason.command);
+  for (const auto& question : questions) say("{}\n  {}\n", question_line(question), answer_command(run_id));
   return {};
 }
 

@@ -222,4 +222,10 @@ void refuse_to_be_looked_into() {
 
 void ignore_broken_pipes() { signal(SIGPIPE, SIG_IGN); }
 
+void hold_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)  // open(2) takes the lowest that is free
+      static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 }  // namespace pawl::os

@@ -67,5 +67,8 @@ std::int64_t user_id();                // the real uid
 // (PR_SET_DUMPABLE in prctl(2)); root can.
 void refuse_to_be_looked_into();
 void ignore_broken_pipes();  // a closed stdout is an error of write(2), not a death
+// Where the caller has closed stdin, stdout or stderr, reading or writing them is an error (EBADF) from here
+// on: else the next file that is opened, a database say, would be what is printed into.
+void hold_standard_descriptors();
 
 }  // namespace pawl::os

@@ -156,7 +156,8 @@ class Collector {
                     const std::optional<std::string>& below) {
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (is_same(entry, below)) return remove(path);
-    if (valid_utf8(entry.content) != entry.content) return refuse(path);  // no manifest can say it
+    const bool unsayable = valid_utf8(entry.content) != entry.content;  // in a manifest
+    if (unsayable || !(caps_.outer_links || link_stays_inside(path, entry.content))) return refuse(path);
     return add(std::move(entry));
   }
 

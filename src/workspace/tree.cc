@@ -43,6 +43,22 @@ bool is_kept_name(std::string_view name) {
          valid_utf8(name) == name;
 }
 
+bool link_stays_inside(std::string_view path, std::string_view target) {
+  if (target.empty() || target.starts_with('/')) return false;
+  auto depth = std::ranges::count(path, '/');
+  for (std::size_t start = 0; start <= target.size();) {
+    const auto end = std::min(target.find('/', start), target.size());
+    const auto part = target.substr(start, end - start);
+    if (part == "..")
+      --depth;
+    else if (!part.empty() && part != ".")
+      ++depth;
+    if (depth < 0) return false;
+    start = end + 1;
+  }
+  return true;
+}
+
 std::string line_of(const Entry& entry) {
   Json json = {{"path", entry.path}, {"type", kTypeNames.at(static_cast<std::size_t>(entry.type))}};
   if (entry.mode != 0) json["mode"] = entry.mode;

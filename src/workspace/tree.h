@@ -22,6 +22,9 @@ bool is_whiteout(const struct stat& status);  // overlayfs: a character device 0
 // A name that a tree of ours may hold: no .git or .pawl (in any case), valid UTF-8, no control characters.
 bool is_kept_name(std::string_view name);
 
+// Whether the link `path` -> `target` stays inside its tree. Absolute ones do not.
+bool link_stays_inside(std::string_view path, std::string_view target);
+
 std::string line_of(const Entry& entry);  // canonical JSON
 Result<std::vector<Entry>> parse_manifest(std::string_view text);
 std::string manifest_of(const std::vector<Entry>& sorted);

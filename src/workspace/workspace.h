@@ -36,6 +36,9 @@ constexpr std::size_t kRefusedNamedMax = 100;  // of what is not kept; the other
 // What one step may leave. A file counts with its length, holes and all.
 struct Caps {
   std::int64_t entries = kEntriesMax, bytes = kTreeBytesMax;
+  // Inside, a link is text that nobody out here follows. In a folder of the host somebody will: there only
+  // links that stay in it.
+  bool outer_links = true;
 };
 
 enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
@@ -59,8 +62,8 @@ struct Base {
 
 struct Collected {
   std::string layer_id;              // "" when nothing changed
-  std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, targets of links
-                                     // that are not UTF-8, what is beyond the caps; the first hundred
+  std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, links whose target
+                                     // is not UTF-8, what is beyond the caps; the first hundred
   std::int64_t refused_total = 0;    // how many there were
 };
 

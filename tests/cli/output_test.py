@@ -13,18 +13,11 @@ from pawl_testing import PAWL, TIMEOUT_S
 
 
 class Output(WithRun):
-    def test_piped_output_has_no_escape_codes(self):
-        self.make_simple()
-        done = self.pawl("run", "plan.yaml")
-        self.assertNotIn("\x1b", done.stdout + done.stderr)
-        self.assertNotIn("\r", done.stdout + done.stderr)
-
-    def test_a_terminal_shows_the_step_and_its_last_line(self):
-        self.make_simple(agent="for i in 1 2 3 4 5 6 7 8; do echo line-$i; sleep 0.2; done")
+    def on_a_terminal(self, *words):
         pid, fd = pty.fork()
         if pid == 0:
             os.chdir(self.root)
-            os.execv(PAWL, [PAWL, "run", "plan.yaml"])
+            os.execv(PAWL, [PAWL, *words])
         seen = b""
         while select.select([fd], [], [], 30)[0]:
             try:
@@ -36,7 +29,17 @@ class Output(WithRun):
             seen += chunk
         _, status = os.waitpid(pid, 0)
         self.assertEqual(os.waitstatus_to_exitcode(status), 0, seen)
-        text = seen.decode(errors="replace")
+        return seen
+
+    def test_piped_output_has_no_escape_codes(self):
+        self.make_simple()
+        done = self.pawl("run", "plan.yaml")
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertNotIn("\r", done.stdout + done.stderr)
+
+    def test_a_terminal_shows_the_step_and_its_last_line(self):
+        self.make_simple(agent="for i in 1 2 3 4 5 6 7 8; do echo line-$i; sleep 0.2; done")
+        text = self.on_a_terminal("run", "plan.yaml").decode(errors="replace")
         self.assertRegex(text, r"line-\d")
         self.assertIn("COMPLETE", text)
         self.assertNotIn("\x1b[2J", text, "it never clears the screen")
@@ -112,6 +115,31 @@ class Output(WithRun):
                                       timeout=TIMEOUT_S)
             self.assertEqual(done.returncode, 1, command)
             self.assertIn("stdout could not be written: No space left on device", done.stderr)
+
+    def test_a_command_that_nobody_can_hear_goes_on(self):
+        closed = {"both full": ">/dev/full 2>&1", "stderr full": "2>/dev/full", "stdout closed": ">&-", "stderr closed": "2>&-",
+                  "both closed": ">&- 2>&-", "all closed": "<&- >&- 2>&-"}
+        for number, (what, redirection) in enumerate(closed.items()):
+            with self.subTest(what):
+                self.make_simple(agent=f"echo x >new{number}")
+                done = subprocess.run(f"{PAWL} run plan.yaml {redirection}", shell=True, cwd=self.root, capture_output=True, timeout=TIMEOUT_S)
+                self.assertIn(done.returncode, (0, 1))
+                runs = self.pawl_json("status")["runs"]
+                self.assertEqual((len(runs), runs[0]["state"]), (number + 1, "COMPLETE"))
+                self.pawl("verify", "last")
+                for words in ("status last", "status nonsense", "inspect last", "logs last p1", "why last", "check plan.yaml", "nonsense"):
+                    done = subprocess.run(f"{PAWL} {words} {redirection}", shell=True, cwd=self.root, capture_output=True, timeout=TIMEOUT_S)
+                    self.assertTrue(0 <= done.returncode < 126, (words, done.returncode))
+        self.pawl("verify", "last")
+
+    def test_logs_on_a_terminal_spell_what_a_terminal_obeys(self):
+        self.make_simple(agent=r"printf '\033]52;c;aGk=\007\033[2J\302\233A caf\303\251\ttab\nnext\n'")
+        self.pawl("run", "plan.yaml")
+        shown = self.on_a_terminal("logs", "last", "p1").decode()
+        self.assertIn(r"\x1b]52;c;aGk=\x07\x1b[2J\u009bA café" + "\ttab\r\nnext\r\n", shown)
+        self.assertNotIn("\x1b", shown)
+        self.assertIn(b"\x1b]52;c;aGk=\x07\x1b[2J", self.on_a_terminal("logs", "last", "p1", "--raw"))
+        self.assertIn("\x1b]52", self.pawl("logs", "last", "p1").stdout, "a program gets the bytes")
 
     def test_an_anchor_or_a_key_that_is_none_is_not_taken_for_no_anchor(self):
         self.make_simple()
