@@ -124,6 +124,21 @@ Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found,
   return applier.last();
 }
 
+// "a" for "a/b", and "a/b/c" for "a/b"; "" when there is none.
+std::string branch_in_the_way(git_repository& repository, const std::string& branch) {
+  const std::string heads = "refs/heads/";
+  git_oid there;
+  for (auto slash = branch.find('/'); slash != branch.npos; slash = branch.find('/', slash + 1))
+    if (const auto above = branch.substr(0, slash);
+        git_reference_name_to_id(&there, &repository, (heads + above).c_str()) == 0)
+      return above;
+  git_reference_iterator* all = nullptr;
+  if (git_reference_iterator_glob_new(&all, &repository, (heads + branch + "/*").c_str()) != 0) return {};
+  const GitOwner<git_reference_iterator, git_reference_iterator_free> owner(all);
+  const char* below = nullptr;
+  return git_reference_next_name(&below, all) == 0 ? std::string(below).substr(heads.size()) : "";
+}
+
 Status make_branch(git_repository& repository, const std::string& branch, const git_oid& commit) {
   const std::string name = "refs/heads/" + branch;
   git_oid there;
@@ -134,8 +149,16 @@ Status make_branch(git_repository& repository, const std::string& branch, const 
                                           "apply again");
   }
   git_reference* reference = nullptr;
-  if (git_reference_create(&reference, &repository, name.c_str(), &commit, 0, "pawl apply") != 0)
-    return git_failure(ErrorKind::kUnavailable, "create branch " + branch);
+  const int made = git_reference_create(&reference, &repository, name.c_str(), &commit, 0, "pawl apply");
+  if (made == GIT_ELOCKED) return git_failure(ErrorKind::kUnavailable, "create branch " + branch);
+  if (made != 0) {
+    if (const auto other = branch_in_the_way(repository, branch); !other.empty())
+      return fail(ErrorKind::kConflict,
+                  "branch " + branch + " can't be made beside the branch " + other +
+                      " (git keeps branches as files in folders); rename that one with `git "
+                      "branch -m`, then apply again");
+    return git_failure(ErrorKind::kInvalid, "create branch " + branch);
+  }
   git_reference_free(reference);
   return {};
 }

@@ -3,6 +3,9 @@
 #include <git2/sys/mempack.h>
 #include <git2/sys/odb_backend.h>
 
+#include <iterator>
+
+#include "base/json.h"
 #include "os/file.h"
 
 namespace pawl::workspace {
@@ -19,6 +22,11 @@ void git_start() {
     // Whose repository it is does not matter: nothing of it is ever run (git's safe.directory is about
     // hooks).
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+    // Extensions (git-config(1), "extensions.*") that change nothing of what is read here; check_format()
+    // looks at objectformat.
+    const char* ignored[] = {"objectformat", "partialclone", "preciousobjects", "relativeworktrees",
+                             "worktreeconfig"};
+    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, ignored, std::size(ignored));
     return true;
   }();
   static_cast<void>(started);
@@ -38,15 +46,41 @@ Status keep_new_objects_in_memory(git_odb& database) {
   return {};
 }
 
+namespace {
+
+// libgit2 reads ids of SHA-1, whatever the repository says.
+Status check_format(git_repository& repository, const std::string& path) {
+  git_config* all = nullptr;
+  git_buf value{};
+  if (git_repository_config_snapshot(&all, &repository) != 0) return git_failure(ErrorKind::kInvalid, path);
+  const GitOwner<git_config, git_config_free> owner(all);
+  const bool there = git_config_get_string_buf(&value, all, "extensions.objectformat") == 0;
+  const std::string format = there ? value.ptr : "sha1";
+  git_buf_dispose(&value);
+  if (format == "sha1") return {};
+  return fail(ErrorKind::kInvalid,
+              path + ": its git repository has objects of the format " + printable(format) +
+                  ", and only sha1 can be read; leave out source.ref to take the folder as it is");
+}
+
+}  // namespace
+
 Result<FoundRepository> find_repository(const std::string& path) {
   git_start();
   git_repository* repository = nullptr;
-  if (git_repository_open_ext(&repository, path.c_str(), 0, nullptr) != 0)
+  const int opened = git_repository_open_ext(&repository, path.c_str(), 0, nullptr);
+  if (opened == GIT_ENOTFOUND)
     return fail(ErrorKind::kInvalid,
                 path +
                     " is in no git repository; leave out source.ref to take the folder as it "
                     "is, or run `git init` and commit");
+  if (opened != 0) {
+    auto failed = git_failure(ErrorKind::kInvalid, path + ": its git repository can't be read");
+    failed.error().message += "; leave out source.ref to take the folder as it is";
+    return failed;
+  }
   FoundRepository found{.repository = GitRepository(repository)};
+  PAWL_OK(check_format(*repository, path));
   const char* workdir = git_repository_workdir(repository);
   if (workdir == nullptr) return found;  // bare: the whole tree
   PAWL_TRY(const std::string root, os::absolute_path(workdir));

@@ -16,6 +16,13 @@
 namespace pawl::workspace {
 namespace {
 
+std::unexpected<Error> unusable(const std::string& what, const std::string& path) {
+  return fail(ErrorKind::kInvalid,
+              what + printable(path) + " can't be used: names are UTF-8 without control " +
+                  "characters and not .git in other letters, paths have at most " +
+                  std::to_string(kPathBytesMax) + " bytes; rename it, or take a folder without it");
+}
+
 Status check_limits(const std::vector<Entry>& entries, std::int64_t bytes, const std::string& where) {
   if (static_cast<std::int64_t>(entries.size()) <= kEntriesMax && bytes <= kTreeBytesMax) return {};
   return fail(ErrorKind::kExhausted, where + " has more than " + std::to_string(kEntriesMax) +
@@ -35,8 +42,7 @@ class GitSnapshot {
       const git_tree_entry* entry = git_tree_entry_byindex(&tree, i);
       const std::string path = child(folder, git_tree_entry_name(entry));
       if (!is_kept_name(git_tree_entry_name(entry)) || path.size() > kPathBytesMax)
-        return fail(ErrorKind::kInvalid,
-                    "source: the commit has a path that can't be used: " + valid_utf8(path));
+        return unusable("source: a path of the commit, ", path);
       PAWL_OK(take_entry(*entry, path));
       PAWL_OK(check_limits(entries_, bytes_, "source"));
     }
@@ -72,8 +78,12 @@ class GitSnapshot {
 
   Status take_blob(const git_tree_entry& entry, const std::string& path) {
     git_blob* blob = nullptr;
-    if (git_blob_lookup(&blob, &repository_, git_tree_entry_id(&entry)) != 0)
-      return git_failure(ErrorKind::kCorrupt, path);
+    const int found = git_blob_lookup(&blob, &repository_, git_tree_entry_id(&entry));
+    if (found == GIT_ENOTFOUND)
+      return fail(ErrorKind::kInvalid, "source: the content of " + printable(path) +
+                                           " is not in the repository, as in a partial clone; `git fetch "
+                                           "--refetch --no-filter` brings it");
+    if (found != 0) return git_failure(ErrorKind::kCorrupt, printable(path));
     const GitBlob owner(blob);
     const std::string_view bytes(static_cast<const char*>(git_blob_rawcontent(blob)),
                                  static_cast<std::size_t>(git_blob_rawsize(blob)));
@@ -155,10 +165,7 @@ Status scan(const std::string& full, const std::string& path, FolderScan& out) {
     const std::string below = os::join(full, name);
     if (name == ".git" || name == ".pawl" || std::ranges::find(*out.exclude, below) != out.exclude->end())
       continue;
-    if (!is_kept_name(name) || child(path, name).size() > kPathBytesMax)
-      return fail(ErrorKind::kInvalid, valid_utf8(below) +
-                                           ": a name that can't be used (UTF-8 without control "
-                                           "characters, and not .git in other letters)");
+    if (!is_kept_name(name) || child(path, name).size() > kPathBytesMax) return unusable("source: ", below);
     PAWL_OK(scan(below, child(path, name), out));
   }
   if (to.empty()) return {};
