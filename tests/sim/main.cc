@@ -25,11 +25,14 @@ struct Arguments {
   std::uint64_t first = 1;
   std::int64_t histories = 1000;
   bool story = false;
+  bool shrink = true;  // who only wants to know whether there is a violation need not wait for a short story
 };
 
 int usage() {
-  fmt::print(stderr,
-             "usage: pawl-sim [--first SEED] [--histories N] [--planted BUG]   or   pawl-sim --seed SEED\n");
+  fmt::print(
+      stderr,
+      "usage: pawl-sim [--first SEED] [--histories N] [--planted BUG] [--shrink 0]   or   pawl-sim --seed "
+      "SEED\n");
   return 2;
 }
 
@@ -118,7 +121,7 @@ int run(const Arguments& arguments) {
     if (arguments.story) tell(told);
     if (told.violation) {
       machine.reset();
-      const Told shrunk = shrink(seed, sealer, formatted, told);
+      const Told shrunk = arguments.shrink ? shrink(seed, sealer, formatted, told) : told;
       if (arguments.story) fmt::print("\nand shorter:\n");
       tell(shrunk);
       fmt::print("VIOLATION in seed {}, history {}: {}\nwhole: pawl-sim --seed {}{}\n", seed, i + 1,
@@ -157,6 +160,8 @@ int main(int argc, char** argv) {
       arguments.first = value;
     } else if (option == "--histories") {
       arguments.histories = static_cast<std::int64_t>(value);
+    } else if (option == "--shrink") {
+      arguments.shrink = value != 0;
     } else if (option == "--seed") {
       arguments = {.first = value, .histories = 1, .story = true};
     } else {
