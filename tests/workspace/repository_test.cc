@@ -1,0 +1,130 @@
+// Repositories as people have them, and the commits that are made in them.
+#include "workspace/repository.h"
+
+// libgit2 1.5 keeps what it matched the names of extensions with, a few kilobytes each time it opens a
+// repository that has some.
+extern "C" const char*
+__lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): LeakSanitizer calls it
+  return "leak:libpcre2-8\n";
+}
+
+namespace pawl::workspace {
+namespace {
+
+class RepositoryTest : public WorkspaceTest {};
+
+TEST_F(RepositoryTest, ApplyMakesACommitAPhaseAndTouchesNothingElse) {
+  const auto first = layer("echo 1 >> text"), second = layer("chmod -x tool; rm doomed", {first});
+  sh("cd " + source_ + " && echo dirty > dir/inner && echo untracked > u && git add u");
+  const std::string before =
+      sh("cd " + source_ + " && git status --porcelain && git rev-parse HEAD && cat .git/HEAD");
+  const std::vector<AppliedPhase> phases = {{"fix", "mend it", first}, {"tidy", "clean", second}};
+  const auto message = [](const AppliedPhase& phase) { return phase.phase_id + ": " + phase.goal + "\n"; };
+  Commits commits{
+      .source = source_, .base = base_, .phases = phases, .message = message, .when_seconds = 1'700'000'000};
+  const auto objects = [&] { return sh("cd " + source_ + "/.git && find . -type f | sort | xargs md5sum"); };
+  const auto objects_before = objects();
+  const auto foretold = workspaces_->commit_id(commits);
+  ASSERT_TRUE(foretold) << foretold.error().message;
+  EXPECT_EQ(objects(), objects_before) << "commit_id() makes nothing";
+  const auto commit = workspaces_->apply("pawl/run", commits);
+  ASSERT_TRUE(commit) << commit.error().message;
+  EXPECT_EQ(*foretold, *commit);
+  EXPECT_EQ(sh("cd " + source_ + " && git rev-parse pawl/run"), *commit + "\n");
+  EXPECT_NE(objects(), objects_before);
+  EXPECT_EQ(sh("cd " + source_ + " && git status --porcelain && git rev-parse HEAD && cat .git/HEAD"),
+            before);
+  EXPECT_EQ(sh("cd " + source_ + " && git log --format=%s pawl/run"), "tidy: clean\nfix: mend it\nbase\n");
+  EXPECT_EQ(sh("cd " + source_ + " && git diff --name-status main pawl/run"),
+            "D\tdoomed\nM\ttext\nM\ttool\n");
+  sh("cd " + source_ + " && git fsck --strict");
+  EXPECT_EQ(*workspaces_->apply("pawl/run", commits), *commit) << "again";
+  EXPECT_EQ(*workspaces_->commit_id(commits), *commit);
+  commits.phases.pop_back();
+  const auto other = workspaces_->apply("pawl/run", commits);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::kConflict);
+}
+
+TEST_F(RepositoryTest, ExtensionsThatAReaderMayIgnoreAreIgnored) {
+  sh("cd " + source_ + " && git config core.repositoryformatversion 1");
+  for (const auto* extension : {"worktreeConfig true", "partialClone origin", "preciousObjects true",
+                                "relativeWorktrees true", "objectFormat sha1"}) {
+    // By file: this git need not know all of them itself.
+    sh("git config -f " + source_ + "/.git/config extensions." + extension);
+    EXPECT_TRUE(workspaces_->snapshot_git(source_, "HEAD")) << extension;
+  }
+  sh("git config -f " + source_ + "/.git/config extensions.somethingNew true");
+  const auto unknown = workspaces_->snapshot_git(source_, "HEAD");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("somethingnew"), std::string::npos) << unknown.error().message;
+  const std::string other = temp_ / "sha256";
+  sh("git init -q --object-format=sha256 " + other + " && cd " + other +
+     " && git -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m base");
+  const auto sha256 = workspaces_->snapshot_git(other, "HEAD");
+  ASSERT_FALSE(sha256);
+  EXPECT_NE(sha256.error().message.find("sha256"), std::string::npos) << sha256.error().message;
+}
+
+TEST_F(RepositoryTest, APartialCloneSaysWhatBringsTheRest) {
+  const std::string partial = temp_ / "partial";
+  sh("cd " + source_ +
+     " && git config uploadpack.allowFilter true && git clone -q --no-checkout --filter=blob:none file://" +
+     source_ + " " + partial);
+  const auto without = workspaces_->snapshot_git(partial, "HEAD^{commit}");
+  EXPECT_TRUE(without) << "the same tree is kept already";
+  Workspaces fresh = *Workspaces::open(temp_ / "fresh");
+  const auto missing = fresh.snapshot_git(partial, "HEAD");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("git fetch --refetch --no-filter"), std::string::npos)
+      << missing.error().message;
+  sh("cd " + partial + " && git fetch -q --refetch --no-filter");
+  const auto whole = fresh.snapshot_git(partial, "HEAD");
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(whole->base_id, base_.base_id);
+}
+
+TEST_F(RepositoryTest, ANameThatCantBeUsedIsShownSafely) {
+  sh("cd " + source_ + " && touch \"$(printf 'Icon\\r')\" && git add -A && git commit -q -m icon");
+  for (const auto& taken :
+       {workspaces_->snapshot_git(source_, "HEAD"), workspaces_->snapshot_directory(source_)}) {
+    ASSERT_FALSE(taken);
+    EXPECT_NE(taken.error().message.find("Icon? can't be used"), std::string::npos) << taken.error().message;
+    EXPECT_EQ(taken.error().message.find('\r'), std::string::npos);
+  }
+}
+
+TEST_F(RepositoryTest, ABranchInTheWayIsNamed) {
+  const auto apply = [&](const std::string& branch) {
+    return workspaces_->apply(branch, {.source = source_,
+                                       .base = base_,
+                                       .phases = {{.phase_id = "p", .layer_id = layer("echo new > new")}},
+                                       .message = [](const auto&) { return "m"; }});
+  };
+  sh("cd " + source_ + " && git branch pawl && git branch deep/er/one");
+  for (const auto& [branch, other] : {std::pair("pawl/run", "pawl"), std::pair("deep/er", "deep/er/one")}) {
+    const auto refused = apply(branch);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::kConflict) << "it does not pass by waiting";
+    EXPECT_NE(refused.error().message.find("beside the branch " + std::string(other) + " "),
+              std::string::npos)
+        << refused.error().message;
+  }
+  EXPECT_TRUE(apply("other/run"));
+}
+
+TEST_F(RepositoryTest, ApplyRefusesWhatWasNotCommittedAsItRan) {
+  sh("cd " + source_ + " && echo uncommitted >> text");
+  base_ = *workspaces_->snapshot_directory(source_);
+  const auto id = layer("echo 1 >> text");
+  const auto applied = workspaces_->apply(
+      "pawl/x", {.source = source_, .base = base_, .phases = {{"fix", "g", id}}, .message = [](const auto&) {
+                   return "m";
+                 }});
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().kind, ErrorKind::kConflict);
+  EXPECT_NE(applied.error().message.find("text"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pawl::workspace
