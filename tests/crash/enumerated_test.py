@@ -113,7 +113,7 @@ class Enumerated(PawlTest):
             self.assertEqual(essence(got), expected)
             self.assertGreaterEqual(count.stat().st_size, point, "the point was reached")
         except AssertionError as error:
-            return f"{name}: {error}"
+            return f"{name}: {error}\n{self.pawl('inspect', 'last', '--dir', '.pawl', expect=None, cwd=name).stdout}"
         shutil.rmtree(self.root / name)
         return ""
 
