@@ -394,7 +394,7 @@ class Failures {
 
   void look_at_set(const PlainWords& command) {
     for (std::size_t i = 1; i < command.size(); ++i) {
-      const std::string word = command[i];
+      const std::string& word = command[i];
       if (word == "--") return;
       if (word.size() < 2 || (word[0] != '-' && word[0] != '+')) continue;
       const bool on = word[0] == '-';

@@ -39,7 +39,7 @@ std::optional<NestedShell> shell_at(const PlainWords& words, std::size_t at) {
   bool is_script = false, reads_input = false;
   for (++at; at < words.size() && words[at].size() > 1 && (words[at][0] == '-' || words[at][0] == '+');
        ++at) {
-    const std::string word = words[at];
+    const std::string& word = words[at];
     const bool on = word[0] == '-';
     if (word == "--rcfile" || word == "--init-file") ++at;
     if (word.starts_with("--")) continue;

@@ -129,7 +129,7 @@ std::string branch_in_the_way(git_repository& repository, const std::string& bra
   const std::string heads = "refs/heads/";
   git_oid there;
   for (auto slash = branch.find('/'); slash != branch.npos; slash = branch.find('/', slash + 1))
-    if (const auto above = branch.substr(0, slash);
+    if (auto above = branch.substr(0, slash);
         git_reference_name_to_id(&there, &repository, (heads + above).c_str()) == 0)
       return above;
   git_reference_iterator* all = nullptr;

@@ -50,7 +50,8 @@ std::string prints_of(const Json& result, const char* key) {
 std::string name_of(const Json& result) {
   const std::string rule = rule_of(result) + ": ";
   if (const auto whole = prints_of(result, "fingerprints"); !whole.empty()) return rule + whole;
-  const std::string file = file_of(result), start = file.empty() ? rule : file + "::" + rule;
+  const std::string file = file_of(result);
+  std::string start = file.empty() ? rule : file + "::" + rule;
   if (const auto partial = prints_of(result, "partialFingerprints"); !partial.empty()) return start + partial;
   const Json* message = member(result, "message");
   if (message == nullptr) return start;
