@@ -112,7 +112,7 @@ std::string word_of(const Json* signal) {
   return signal->value("passed", false) ? "passed" : "failed";
 }
 
-// What a signal is called among those of its gate: a step that failed has one of its own.
+// The name of a signal in its gate. Each failed step has a signal, which is named by the step.
 std::string name_of(const Json& signal) {
   const std::string kind = text_in(signal, "kind");
   return kind == "step" ? kind + "." + text_in(signal.value("details", Json::object()), "step") : kind;
@@ -123,7 +123,7 @@ const Json* signal_of(const Json& signals, const std::string& name) {
   return found == signals.end() ? nullptr : &*found;
 }
 
-// Those of now, then those that are recorded and are not there now.
+// The names of all signals of this run of the gate, then of those that only the record has.
 std::vector<std::string> names_of_all(const Json& signals, const Json& recorded) {
   std::vector<std::string> out;
   for (const auto* some : {&signals, &recorded})

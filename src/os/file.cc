@@ -63,8 +63,10 @@ bool copy_part(int in, int out, Part part) {
     const auto left = std::min<std::size_t>(static_cast<std::size_t>(part.end - part.begin), buffer.size());
     const ssize_t got = pread(in, buffer.data(), left, part.begin);
     if (got == 0) return true;
-    if (got < 0 || pwrite(out, buffer.data(), static_cast<std::size_t>(got), part.begin) != got) return false;
-    part.begin += got;
+    if (got < 0) return false;
+    const ssize_t written = pwrite(out, buffer.data(), static_cast<std::size_t>(got), part.begin);
+    if (written <= 0) return false;
+    part.begin += written;  // a short write is followed by the error, or by the rest
   }
   return true;
 }

@@ -35,7 +35,7 @@ struct Parsed {
   std::vector<Problem> warnings;
 };
 
-// What some warnings depend on, and a plan does not say.
+// Facts about the host that some warnings depend on.
 struct Surroundings {
   bool host_has_bash = true;
 };

@@ -1,4 +1,4 @@
-// What can be said of a part of a script wherever it stands: whether it asks a question, only says something,
+// Properties of a part of a script that do not depend on its place: it asks a question, only says something,
 // or ends with a failure. Pure. A detail of this room.
 #pragma once
 

@@ -15,7 +15,7 @@ using End = ScriptFacts::End;
 constexpr std::size_t kSentencesMax = 20;  // more than a person reads of one script
 constexpr int kShellsMax = 8;              // sh -c "sh -c ...": deeper ones are not read
 
-// What becomes of the exit code of a command at some place.
+// The use that is made of the exit code of a command at some place.
 struct Context {
   bool tested = false;  // the shell leaves out -e: `||`, `&&`, `!`, `if` or a loop looks at the exit code
   bool counts = true;   // else than by -e, too: it is the exit code of what runs the command
@@ -43,7 +43,7 @@ class Failures {
 
   bool ends_script(const Context& at) const { return shell_.errexit && !at.tested; }
   bool is_lost(const Context& at) const { return !ends_script(at) && !at.counts; }
-  // What runs in a process of its own, or as a function: its exit code is that of one command.
+  // The context of a subshell's or function's commands: from outside it has one exit code, as a command has.
   Context inside(const Context& at) const {
     return {.tested = at.tested, .counts = at.counts || ends_script(at), .loop = at.loop, .apart = at.apart};
   }
@@ -193,7 +193,7 @@ class Failures {
     return out;
   }
 
-  // What runs because of a failure ends in this way.
+  // Whether a command that runs because of a failure, and ends like this, tells the failure.
   bool is_told(End end, const Context& at) const {
     if (end == End::kRemembers) return !at.apart;
     return end == End::kFails ? !is_lost(at) : end != End::kAny;

@@ -1,4 +1,4 @@
-// What the words of a simple command say about it: its program, whether its failure is one, a shell that it
+// Reads the words of a simple command: its program, whether its failure is one, a shell that it
 // starts. Pure. A detail of this room.
 #pragma once
 

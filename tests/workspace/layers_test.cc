@@ -42,7 +42,8 @@ void use_memory_if_it_has_attributes() {
   if (setxattr("/tmp", "user.pawl", "", 0, 0) != 0) PAWL_CHECK(umount("/tmp") == 0);
 }
 
-// What `layer` says of the tree `before`, without its files: what another program would make of the manifest.
+// Applies the manifest to the tree `before`, as another program would. The contents of files come from
+// `after`.
 Listing by_manifest(Listing before, const std::vector<Entry>& manifest, const Listing& after) {
   for (const auto& entry : manifest) {
     const bool is_folder = entry.type == EntryType::kFolder;
@@ -74,7 +75,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     use_memory_if_it_has_attributes();
   }
 
-  // What is accepted, as the next step sees it.
+  // Mounts the accepted tree as the next step sees it.
   void mount_accepted() {
     const auto few = workspaces_.stack(base_, layers_);
     ASSERT_TRUE(few) << few.error().message;
@@ -92,7 +93,8 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     ASSERT_TRUE(os::remove_tree(temp_ / "rw"));
   }
 
-  // What a step leaves, after some work on what is accepted; the new layer is accepted. Returns what it saw.
+  // Runs a step of random work on the accepted tree and accepts its layer. Returns the tree that the step
+  // left.
   Listing step(unsigned seed) {
     Listing after;
     mount_accepted();

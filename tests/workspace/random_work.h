@@ -1,4 +1,4 @@
-// What agents and their tools do to a tree of files, at random, often to the same few paths.
+// Random work on a tree of files, as agents and their tools do it, often on the same few paths.
 #pragma once
 
 #include <sys/stat.h>

@@ -36,8 +36,8 @@ class Collector {
 
 class TestCollector : public Collector<TestCase> {
  public:
-  // Of tests of one name those that passed come first, then those that failed: which of them is "#2" must not
-  // depend on the order in which they ran.
+  // Orders the statuses of tests of one name: passed, failed, skipped. The order in which they ran must not
+  // decide which of them is "#2".
   std::deque<TestCase> take();
   Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
   void fail_last(std::string_view message);

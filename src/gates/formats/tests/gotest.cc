@@ -87,7 +87,8 @@ class GotestReader {
     return {};
   }
 
-  // What a panic, a time limit or a build that failed left; or a test whose end is output only.
+  // Adds the tests that no event ended: after a panic, a time limit or a failed build, or where only the
+  // output tells the end.
   Status close(const std::string& name, const Package& package) {
     bool failed_by_a_test = package.failed_by_a_test;
     const bool passed = package.over && !package.failed;

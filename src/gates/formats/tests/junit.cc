@@ -18,8 +18,8 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   });
 }
 
-// What an attribute says where most tools have an element: CTest and GoogleTest (docs/advanced.md,
-// "Generating an XML Report") in `status`, GoogleTest since 1.8.1 in `result`, too.
+// The status that an attribute names. CTest writes `status`, GoogleTest writes `status` and, since 1.8.1,
+// `result` (docs/advanced.md, "Generating an XML Report"); most other tools write an element.
 TestStatus status_of(std::string_view word) {
   if (is_one_of(word, {"fail", "failed", "failure", "error"})) return TestStatus::kFailed;
   if (is_one_of(word, {"skip", "skipped", "disabled", "notrun", "suppressed", "ignored", "pending", "todo"}))

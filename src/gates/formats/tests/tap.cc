@@ -43,7 +43,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // "boolean          120 ms" of pg_regress, "adds in 27ms" of bats: how long it took is no part of a name.
-// What stands behind one space is one: "waits 5 ms".
+// A duration behind a single space is a part of the name: "waits 5 ms".
 std::string_view without_duration(std::string_view name) {
   std::string_view rest = name;
   while (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.back())) != 0) rest.remove_suffix(1);
