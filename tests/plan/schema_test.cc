@@ -74,7 +74,7 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   EXPECT_EQ(plan.model_of_attempt(9), "large");
 }
 
-// Whoever calls says what the host has: the plan's room looks at no file.
+// The caller says what the host has: the plan's room reads no file.
 TEST(Parse, WarnsOfPipelinesWhereTheHostHasNoBash) {
   const std::string text =
       "version: 1\nworkflow: w\nsource: {path: .}\n"
