@@ -140,13 +140,17 @@ void for_each_sandbox(const std::string& root,
   }
 }
 
-// What its maker holds.
-os::UniqueFd open_lock(const std::string& folder, bool v2) {
-  return os::UniqueFd(v2 ? open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                         : open((folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+// What its maker holds: empty while another does, or when the cgroup was removed between open(2) and
+// flock(2). A lock on what is gone protects nothing, and a new cgroup may have its path by then.
+os::UniqueFd hold(const std::string& folder, bool v2) {
+  const std::string path = v2 ? folder : folder + "/tasks";
+  os::UniqueFd lock(open(path.c_str(), (v2 ? O_RDONLY | O_DIRECTORY : O_WRONLY) | O_CLOEXEC));
+  struct stat held {
+  }, there{};
+  const bool is_held = lock && flock(lock.get(), LOCK_EX | LOCK_NB) == 0 && fstat(lock.get(), &held) == 0 &&
+                       stat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino;
+  return is_held ? std::move(lock) : os::UniqueFd();
 }
-
-bool hold(const os::UniqueFd& lock) { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) == 0; }
 
 // More than the machine has limits nothing; a controller that is not used costs nothing.
 bool cpu_limit_binds(const CgroupLimits& limits) {
@@ -245,14 +249,13 @@ Result<int> Cgroup::make(std::size_t index) {
   for (int tries = 1;; ++tries) {
     if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST)
       return fail_errno(errno, "cgroup", mine.folder);
-    os::UniqueFd lock = open_lock(mine.folder, v2_);
-    Status made = hold(lock) ? Status() : fail_errno(errno, "cgroup", mine.folder);
-    const bool is_held = made.has_value();
-    if (is_held) made = limit(mine, v2_, limits_);
-    if (made) return held_.emplace_back(std::move(lock)).get();
     // Until it was held, who sweeps may have taken it for a dead one's.
-    const bool was_swept = !is_held || !os::exists(mine.folder);
-    if (!was_swept || tries == kMakeTriesMax) return std::unexpected(std::move(made).error());
+    if (os::UniqueFd lock = hold(mine.folder, v2_)) {
+      PAWL_OK(limit(mine, v2_, limits_));
+      return held_.emplace_back(std::move(lock)).get();
+    }
+    if (tries == kMakeTriesMax)
+      return fail(ErrorKind::kUnavailable, mine.folder + ": is taken away again and again");
     os::SystemClock().sleep_ms(1);
   }
 }
@@ -300,7 +303,7 @@ void remove_cgroups(const std::string& root, const std::string& sandbox_run_id) 
 void sweep_cgroups(const std::string& root) {
   const bool v2 = is_unified(root);
   for_each_sandbox(root, [&](const std::string& folder, std::string_view) {
-    if (const auto lock = open_lock(folder, v2); hold(lock)) rmdir(folder.c_str());
+    if (const auto lock = hold(folder, v2)) rmdir(folder.c_str());
   });
 }
 
