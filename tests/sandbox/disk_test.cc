@@ -3,13 +3,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -30,7 +36,7 @@ class DiskTest : public ::testing::Test {
   void is_never_over(std::int64_t limit, const std::function<void(int look)>& before,
                      const std::function<void(int look)>& change) {
     constexpr int kLooks = 200;
-    const DiskWatch watch({{.outside = folder_.path(), .inside = folder_.path()}}, limit);
+    DiskWatch watch({{.outside = folder_.path(), .inside = folder_.path()}}, limit);
     fill_with_8_mib();
     int over = 0;
     for (int look = 0; look < kLooks; ++look) {
@@ -74,6 +80,67 @@ TEST_F(DiskTest, CountsAFileThatLosesItsNameOnce) {
         held = os::UniqueFd(open(file.c_str(), O_RDONLY));
       },
       [&](int) { EXPECT_EQ(unlink(file.c_str()), 0); });
+}
+
+// In a file system of its own, which nobody else writes to.
+class HiddenFiles {
+ public:
+  explicit HiddenFiles(const std::string& folder) : folder_(folder) {
+    PAWL_CHECK(unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) == 0);
+    PAWL_CHECK(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+    PAWL_CHECK(mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=256m") == 0);
+    PAWL_CHECK(mkdir((folder + "/mine").c_str(), 0700) == 0 &&
+               mkdir((folder + "/others").c_str(), 0700) == 0);
+    PAWL_CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets_.data()) == 0);
+  }
+  std::string mine() const { return folder_ + "/mine"; }
+  void write_beside(std::int64_t mib) const {
+    PAWL_CHECK(
+        os::write_atomically(folder_ + "/others/x", std::string(static_cast<std::size_t>(mib * kMib), 'x'))
+            .has_value());
+  }
+  // A file without a name that waits in a socket, where nobody can look at it.
+  void hide(std::int64_t mib) const {
+    const std::string path = mine() + "/hidden";
+    PAWL_CHECK(
+        os::write_atomically(path, std::string(static_cast<std::size_t>(mib * kMib), 'x')).has_value());
+    const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    PAWL_CHECK(unlink(path.c_str()) == 0);
+    char byte = 'x';
+    iovec text{.iov_base = &byte, .iov_len = 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
+    msghdr message{
+        .msg_iov = &text, .msg_iovlen = 1, .msg_control = space.data(), .msg_controllen = space.size()};
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    *header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    const int number = fd.get();
+    std::memcpy(CMSG_DATA(header), &number, sizeof number);
+    PAWL_CHECK(sendmsg(sockets_[0], &message, 0) == 1);
+  }
+
+ private:
+  std::string folder_;
+  std::array<int, 2> sockets_{};
+};
+
+// A neighbour who fills the disk ends no step, also when a look finds less than all.
+TEST_F(DiskTest, CountsWhatTheDiskLostOnlySinceItSawAll) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const HiddenFiles files(folder_.path());
+    DiskWatch watch({{.outside = files.mine(), .inside = files.mine()}}, 16 * kMib);
+    files.write_beside(40);
+    bool good = !watch.is_over(getpid());
+    files.hide(0);
+    good = good && !watch.is_over(getpid());
+    files.hide(10);
+    good = good && !watch.is_over(getpid());
+    files.hide(10);
+    _exit(good && watch.is_over(getpid()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // 65,536 are looked at: more than one process may be allowed.

@@ -98,12 +98,13 @@ class DiskWatch::Walk {
 };
 
 DiskWatch::DiskWatch(std::vector<WritablePath> paths, std::int64_t limit)
-    : paths_(std::move(paths)), limit_(limit), at_start_(use()), free_at_start_(free_bytes()) {
+    : paths_(std::move(paths)), limit_(limit), at_start_(use()), free_when_complete_(free_bytes()) {
   for (const auto& path : paths_) inside_.push_back(path.inside);
 }
 
-bool DiskWatch::is_over(int init) const {
+bool DiskWatch::is_over(int init) {
   if (paths_.empty()) return false;
+  const std::int64_t free = free_bytes();
   const Use now = use();
   if (now.longest > std::max(limit_, at_start_.longest)) return true;
   std::int64_t held = 0;
@@ -117,7 +118,11 @@ bool DiskWatch::is_over(int init) const {
   // What was moved while names were looked at, or lost its name before descriptors were, was counted twice:
   // it can't be once more.
   if (now.bytes - at_start_.bytes > rest && use().bytes - at_start_.bytes > rest) return true;
-  return init >= 0 && !complete && free_at_start_ - free_bytes() > limit_;
+  if (complete) {
+    taken_when_complete_ = now.bytes - at_start_.bytes + held;
+    free_when_complete_ = free;
+  }
+  return init >= 0 && !complete && taken_when_complete_ + free_when_complete_ - free > limit_;
 }
 
 DiskWatch::Use DiskWatch::use() const {

@@ -20,8 +20,9 @@ class DiskWatch {
   // Whether what it wrote takes more than the limit, or a file is longer, holes and all. By what is there,
   // not by SIGXFSZ: a program can send that to itself, and who started one that died of it need not say so.
   // Files that have no name any more count too. While some of all that can't be looked at, what the disk has
-  // lost since the start counts, whoever wrote it. `init` of the sandbox: -1 when nothing lives in it.
-  bool is_over(int init) const;
+  // lost since all of it could be counts as well, whoever wrote it. `init` of the sandbox: -1 when nothing
+  // lives in it.
+  bool is_over(int init);
 
  private:
   struct Use {
@@ -37,7 +38,8 @@ class DiskWatch {
   std::vector<std::string> inside_;
   std::int64_t limit_;
   Use at_start_;
-  std::int64_t free_at_start_;
+  // When all could be looked at last: what it took more than at the start, and what was free.
+  std::int64_t taken_when_complete_ = 0, free_when_complete_;
 };
 
 }  // namespace pawl::sandbox

@@ -273,7 +273,7 @@ class NamespaceBackend final : public Backend {
       job.listeners = &listeners;
     }
     std::optional<Cgroup> cgroup;
-    const DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
+    DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
     auto status = start_and_watch(job, cgroup, disk, events, egress ? &*egress : nullptr, execution);
     if (egress) execution.run.egress_refused = egress->refused();
     if (cgroup) cgroup->remove();
@@ -294,7 +294,7 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, const DiskWatch& disk,
+  static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, DiskWatch& disk,
                                 const Events& events, egress::Egress* egress, Execution& execution) {
     int into_cgroup = -1;
     if (cgroups_are_unified()) {

@@ -20,7 +20,7 @@ struct Watched {
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
-  const DiskWatch* disk = nullptr;
+  DiskWatch* disk = nullptr;
   bool watch_memory = false;  // no cgroup does it
   Cgroup* cgroup = nullptr;
   const SandboxSpec* spec = nullptr;
