@@ -22,7 +22,7 @@ struct Work {
   std::vector<std::string> left_out;  // protected paths
 };
 
-// As the gates saw it: what the agent changed, without the paths that the plan protects.
+// As the gates saw it: what the agent changed, without what the source ignores and the plan protects.
 Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
                          const std::string& phase_id) {
   PAWL_TRY(const auto newest, work_to_approve(*state.store, run.run_id, phase_id));
@@ -35,9 +35,14 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
                                                          " is gone; `pawl retry` the phase"));
   }
   PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
-  if (work.what.layer.empty() || plan.protect.empty()) return work;
+  if (work.what.layer.empty()) return work;
   PAWL_TRY(const auto accepted, state.store->base_layers(newest));
   PAWL_TRY(const auto below, objects.stack(run.base_id, accepted));
+  if (plan.ignored == plan::Ignored::kLeaveOut) {  // of an attempt that never ended, nobody did
+    PAWL_TRY(auto kept, objects.without_ignored(work.what.layer, executor::source_of(run), below));
+    work.what.layer = std::move(kept.layer_id);
+  }
+  if (work.what.layer.empty() || plan.protect.empty()) return work;
   PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, below, plan.protect));
   work.what.layer = filtered.layer_id;
   work.left_out = std::move(filtered.protected_changes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "executor/start_run.h"
 #include "executor/told.h"
 #include "gates/policy/check.h"
 #include "plan/policy.h"
@@ -72,12 +73,23 @@ Status Attempt::renew_layers() {
     return !layer.empty() && !world_.objects.has_layer(layer);
   };
   if (std::ranges::any_of(base_stack_, gone)) PAWL_OK(stack_base());
-  if (gone(gate_layer_)) PAWL_OK(filter_agent_layer());
+  if (gone(agent_layer_) || gone(gate_layer_)) PAWL_OK(filter_agent_layer());
   return {};
 }
 
+std::string Attempt::layer_left() const {
+  const auto run = results_.find(agent().index);
+  return run == results_.end() ? "" : run->second.layer;
+}
+
 Status Attempt::filter_agent_layer() {
-  gate_layer_ = agent_layer();
+  agent_layer_ = layer_left();
+  if (!agent_layer_.empty() && plan_->ignored == plan::Ignored::kLeaveOut) {
+    PAWL_TRY(auto work, world_.objects.without_ignored(agent_layer_, source_of(claim_->run), base_stack_));
+    agent_layer_ = work.layer_id;
+    if (work.ignored_entries > 0) ignored_ = std::move(work);
+  }
+  gate_layer_ = agent_layer_;
   if (gate_layer_.empty() || plan_->protect.empty()) return {};
   PAWL_TRY(auto filtered,
            world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_stack_, plan_->protect));
@@ -90,9 +102,10 @@ Status Attempt::after_agent() {
   const auto agent = results_.find(this->agent().index);
   if (agent_seen_ || agent == results_.end()) return {};
   agent_seen_ = true;
-  PAWL_TRY(auto policy, policy_signal(agent->second.layer));
+  PAWL_OK(filter_agent_layer());
+  PAWL_TRY(auto policy, policy_signal(agent_layer_));
   if (plan_->policy || policy.details.contains("told")) policy_signal_ = std::move(policy);
-  return filter_agent_layer();
+  return {};
 }
 
 // Without a policy only the paths are looked at: what steers a build or a test runner is told in any case.

@@ -82,8 +82,8 @@ class Attempt {
   Result<EpisodeResult> worth(const std::optional<LostStep>& lost) const;
   // By its agent: lines that a diff adds or removes.
   Result<std::int64_t> changed_lines() const;
-  // "" when its agent changed nothing.
-  std::string agent_layer() const;
+  // The work of its agent, without files that the source ignores; "" when it changed nothing.
+  const std::string& agent_layer() const { return agent_layer_; }
   // What it changed was changed meanwhile in another way: for judge().
   gates::Signal overlap_signal(const store::LayerRow& other) const;
 
@@ -95,6 +95,7 @@ class Attempt {
  private:
   Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode);
   Status stack_base();
+  std::string layer_left() const;  // by the agent, with all that the source ignores; "" for nothing
   Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
@@ -133,8 +134,11 @@ class Attempt {
   std::vector<PlannedStep> steps_;
   Results results_;
   std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
-  bool agent_seen_ = false;              // whether the three below are known
-  std::string gate_layer_;               // the agent's layer without protected paths
+  bool agent_seen_ = false;              // whether those below, to policy_signal_, are known
+  std::string agent_layer_;
+  std::optional<workspace::Workspaces::Work>
+      ignored_;             // when the source ignores a part of what the agent left
+  std::string gate_layer_;  // the agent's layer without protected paths
   std::vector<std::string> protected_changes_;
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one

@@ -42,6 +42,17 @@ gates::Signal protect_signal(const std::vector<std::string>& changes, const std:
       .read = layer};
 }
 
+// Passed: nothing of it is judged or accepted, and nobody loses it without a word.
+gates::Signal ignored_signal(const std::string& layer, const workspace::Workspaces::Work& work) {
+  return {
+      .kind = "ignored",
+      .gate_id = "diff",
+      .passed = true,
+      .details = {{"entries", work.ignored_entries}, {"bytes", work.ignored_bytes}, {"work", work.layer_id}},
+      .collector = "diff",
+      .read = layer};
+}
+
 gates::Signal lost_signal(const LostStep& lost) {
   const bool agent = lost.gate_id == kAgentGate;
   return {.kind = agent ? "agent" : "build",
@@ -63,6 +74,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
     facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second)));
   if (agent_seen_ && !plan_->protect.empty())
     facts.signals.push_back(protect_signal(protected_changes_, agent_layer()));
+  if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   for (const auto& name : phase_->gates) {
     const auto passed = gate_passed_.find(name);
@@ -162,11 +174,6 @@ gates::Signal Attempt::overlap_signal(const store::LayerRow& other) const {
           .read = gate_layer_};
 }
 
-std::string Attempt::agent_layer() const {
-  const auto run = results_.find(agent().index);
-  return run == results_.end() ? "" : run->second.layer;
-}
-
 Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) const {
   PAWL_TRY(const auto now, judged({}, lost));
   using Outcome = EpisodeResult::Outcome;
@@ -220,6 +227,7 @@ std::string Attempt::not_before(const store::AttemptEnd& end) const {
 
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
+  PAWL_OK(after_agent());
   PAWL_TRY(const auto now, judged(extra, lost));
   const auto& verdict = now.verdict;
   store::AttemptEnd end;

@@ -70,6 +70,7 @@ Status check_shared(const plan::Plan& there, const plan::Plan& here, const std::
       const auto key = differing_key(common_there["gates"][gate], common_here["gates"][gate]);
       if (!key.empty()) return differs(phase, fmt::format("gates.{}.{}", gate, key));
     }
+    if (there.ignored != here.ignored) return differs(phase, "ignored");
     if (there.protect != here.protect) return differs(phase, "protect");
     if (policy_of(there) != policy_of(here)) return differs(phase, "policy");
   }

@@ -92,10 +92,18 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
   PAWL_TRY(const auto plan, common_of(store, run));
   if (plan.policy && !os::exists(workspaces.blob_path(plan.policy->blake3))) return gone("the policy");
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
+  std::vector<std::string> ids;
+  for (const auto& layer : layers) ids.push_back(layer.layer_id);
+  std::erase(ids, "");
+  PAWL_OK(workspaces.check_owner(run.base_id, ids));
   for (const auto& layer : layers)
     if (!layer.layer_id.empty() && !workspaces.manifest(layer.layer_id))
       return gone("the work of phase " + layer.phase_id);
   return {};
+}
+
+workspace::Workspaces::Source source_of(const store::RunRow& run) {
+  return {.path = run.source_path, .base = {.base_id = run.base_id, .git_commit = run.base_commit}};
 }
 
 Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder) {
@@ -113,6 +121,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_TRY(const auto hold, workspaces.hold());
   PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
                                                   : workspaces.snapshot_directory(source));
+  PAWL_OK(workspaces.check_owner(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces.base_tree(base.base_id)));
   store::NewRun run;
   run.run.source_path = source;

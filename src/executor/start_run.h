@@ -37,6 +37,9 @@ struct ForkInput {
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input);
 
+// Where the run's base was taken from.
+workspace::Workspaces::Source source_of(const store::RunRow& run);
+
 // kNotFound: gc took something that the run's next attempt would start from.
 Status check_not_collected(store::Store& store, const workspace::Workspaces& workspaces,
                            const store::RunRow& run);

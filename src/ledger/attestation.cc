@@ -208,8 +208,11 @@ class Statement {
     return "gates";
   }
 
-  // What the agent of an attempt changed.
+  // The work of the agent of an attempt: what it left, without what the source ignores.
   std::string layer_of(const std::string& phase_id, const Json& attempt) const {
+    for (const auto& signal : attempt.value("signals", Json::array()))
+      if (text_in(signal, "kind") == "ignored" && text_in(signal, "gate_id") == "diff")
+        return text_in(signal.value("details", Json::object()), "work");
     const Json* agent = newest(phases_.at(phase_id), [&](const Json& row) {
       return text_in(row, "type") == "executed" &&
              text_in(row, "attempt_id") == text_in(attempt, "attempt_id") &&

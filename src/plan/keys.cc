@@ -18,7 +18,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
   static const std::map<std::string, std::vector<std::string>> keys = {
       {"plan",
        {"version", "workflow", "source", "env", "sandbox", "max_attempts", "models", "resume", "durable",
-        "protect", "policy", "budget", "doctor", "replan", "backoff", "gates", "tiers"}},
+        "ignored", "protect", "policy", "budget", "doctor", "replan", "backoff", "gates", "tiers"}},
       {"source", {"path", "ref"}},
       {"sandbox", kSandboxKeys},
       {"gate", {"steps", "signals", "retry", "attempt_overrides"}},

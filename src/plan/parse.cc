@@ -75,6 +75,12 @@ Durable read_durable(const Mapping& top, Problems& problems) {
   return word == "best_effort" ? Durable::kBestEffort : Durable::kRequired;
 }
 
+void read_ignored(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.get("ignored");
+  if (node.IsDefined() && read_word(node, "ignored", {"leave_out", "keep"}, problems) == "keep")
+    plan.ignored = Ignored::kKeep;
+}
+
 void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.get("policy");
   if (!node.IsDefined()) return;
@@ -212,6 +218,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   defaults.resume = read_resume(top, problems).value_or(defaults.resume);
   defaults.durable = read_durable(top, problems);
   read_lists(top, plan, problems);
+  read_ignored(top, plan, problems);
   read_policy(top, plan, problems);
   read_budget(top, plan, problems);
   read_hooks(top, defaults, plan, problems);

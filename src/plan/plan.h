@@ -22,6 +22,7 @@ enum class Network { kNone, kScoped };
 enum class RefusedEntries { kRecord, kFail };  // of a step that left what can't be kept
 enum class OnFailure { kStop, kContinue };
 // What becomes of an agent that tells something which can't be saved: it is stopped, or goes on without.
+enum class Ignored { kLeaveOut, kKeep };  // files that the source's .gitignore names
 enum class Durable { kRequired, kBestEffort };
 enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
 
@@ -164,6 +165,7 @@ struct Common {
   std::optional<std::string> source_ref;  // absent: the directory as it is
   std::vector<std::string> env;
   std::vector<std::string> models;
+  Ignored ignored = Ignored::kLeaveOut;
   std::vector<std::string> protect;
   std::optional<PolicyFile> policy;
   std::optional<Doctor> doctor;

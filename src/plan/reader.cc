@@ -143,12 +143,38 @@ std::vector<std::string> read_strings(const YAML::Node& node, const std::string&
   return out;
 }
 
+namespace {
+
+// As the kernel would say it after an attempt was begun.
+void check_words(const YAML::Node& node, const std::string& what, const std::vector<std::string>& words,
+                 Problems& problems) {
+  std::size_t sum = 0;
+  for (const auto& word : words) {
+    sum += word.size();
+    if (word.find('\0') != std::string::npos) problems.add(node, what + ": a NUL character in a command");
+    if (word.size() > kWordBytesMax)
+      problems.add(node, what + ": " + std::to_string(word.size()) +
+                             " bytes; one argument or script has at most " + std::to_string(kWordBytesMax) +
+                             ": put it into a file beside the plan, which a step finds in /plan");
+  }
+  if (sum > kWordsBytesMax)
+    problems.add(node, what + ": " + std::to_string(sum) + " bytes; a command has at most " +
+                           std::to_string(kWordsBytesMax) +
+                           ": put its arguments into a file beside the plan, which a step finds in /plan");
+}
+
+}  // namespace
+
 std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Shell shell,
                                       Problems& problems) {
   const std::string expected =
       what + ": expected a command (a string for a shell, or a list of words), found ";
-  if (node.IsScalar() && !node.Scalar().empty()) return script_argv(shell, node.Scalar());
   std::vector<std::string> out;
+  if (node.IsScalar() && !node.Scalar().empty()) {
+    out = script_argv(shell, node.Scalar());
+    check_words(node, what, out, problems);
+    return out;
+  }
   if (!node.IsSequence() || node.size() == 0) {
     problems.add(node, expected + (node.IsScalar() || node.IsSequence() ? "an empty one" : type_of(node)));
     return out;
@@ -161,6 +187,7 @@ std::vector<std::string> read_command(const YAML::Node& node, const std::string&
     }
   }
   if (!out.empty() && out.front().empty()) problems.add(node, expected + "an empty first word");
+  check_words(node, what, out, problems);
   return out;
 }
 

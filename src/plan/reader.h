@@ -60,6 +60,9 @@ std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, P
 std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
                                      const std::vector<std::string>& words, Problems& problems);
 std::vector<std::string> read_strings(const YAML::Node& node, const std::string& what, Problems& problems);
+// Linux takes 131,072 bytes of one argument or variable (MAX_ARG_STRLEN) and 2 MiB of all (execve(2)); the
+// rest is for a variable's name and what is put in front of a script.
+constexpr std::size_t kWordBytesMax = 131'000, kWordsBytesMax = 1 << 20;
 // An argument list, or a string for `shell`. Words of a command may be written as numbers or booleans.
 std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Shell shell,
                                       Problems& problems);

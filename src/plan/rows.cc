@@ -106,6 +106,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("source_ref", self.source_ref);
   each("env", self.env);
   each("models", self.models);
+  each("ignored", self.ignored);
   each("protect", self.protect);
   each("policy", self.policy);
   each("doctor", self.doctor);
@@ -120,6 +121,7 @@ void members(Is<Common> auto& self, auto&& each) {
 constexpr std::array<std::string_view, 2> words_of(Network) { return {"none", "scoped"}; }
 constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh", "bash"}; }
 constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
+constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 4> words_of(ResumePolicy) {
   return {"re_execute", "skip", "escalate", "probe"};

@@ -184,8 +184,14 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
     else if (!phase.id.empty() && !context.ids.insert(phase.id).second)
       problems.add(id, "duplicate phase id '" + phase.id + "'");
   }
-  if (const auto goal = mapping.require("goal", problems); goal.IsDefined())
+  if (const auto goal = mapping.require("goal", problems); goal.IsDefined()) {
     phase.goal = read_string(goal, "goal", problems).value_or("");
+    if (phase.goal.size() > kWordBytesMax)
+      problems.add(goal, "goal: " + std::to_string(phase.goal.size()) + " bytes; at most " +
+                             std::to_string(kWordBytesMax) +
+                             " fit into PAWL_GOAL: put the text into a file beside the plan, which the agent "
+                             "finds in /plan, and name it here");
+  }
   if (const auto agent = mapping.require("agent", problems); agent.IsDefined())
     read_agent(Mapping(agent, "agent", "agent", problems), context.defaults, phase, problems);
   if (const auto gates = mapping.require("gates", problems); gates.IsDefined())

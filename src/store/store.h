@@ -262,12 +262,12 @@ struct AttemptEnd {
   // attempt ends the wait.
   std::string not_before;
   std::vector<Advice> advice;
-  Action action = Action::kNone;  // of a failed attempt only
-  std::string goal;               // of kReplan
-  std::string action_reason;      // of another than kNone: one line
-  // Of several tries: each, and what the agent of the kept one changed. Part of the ledger row `attempt`.
-  std::vector<EpisodeRow> episodes;
-  std::string agent_layer;
+  Action action = Action::kNone;     // of a failed attempt only
+  std::string goal;                  // of kReplan
+  std::string action_reason;         // of another than kNone: one line
+  std::vector<EpisodeRow> episodes;  // each of several tries. Part of the ledger row `attempt`
+  // The work of the agent, of the kept one of several; nothing: what the end of its step said.
+  std::optional<std::string> agent_layer;
 };
 
 // Whether two layers touch the same path; must be pure.

@@ -69,6 +69,7 @@ Result<WorkFolders> make_work_folders(const Spool& spool, const Job& job,
   work.folders.scratch = os::join(root, "scratch");
   for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
     PAWL_OK(os::make_folders(folder));
+  PAWL_OK(workspaces.check_owner(job.spec.workspace.base_id, job.spec.workspace.layers));
   work.folders.lower = lower_folders(job.spec.workspace, workspaces);
   work.folders.hidden = hidden_folders(spool, job);
   return work;

@@ -1,5 +1,6 @@
 // Layers as wholes: what is protected, what two have in common.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -52,6 +53,23 @@ Result<Workspaces::Filtered> Workspaces::without_protected(const std::string& la
   if (taken.empty()) return Filtered{.layer_id = layer_id};
   PAWL_TRY(const std::string id, keep_changes(folder_, kept));
   return Filtered{.layer_id = id, .protected_changes = std::move(taken)};
+}
+
+Status Workspaces::check_owner(const std::string& base_id, const std::vector<std::string>& layers) const {
+  for (const auto& tree : trees_of(base_id, layers)) {
+    struct stat status {};
+    if (lstat(tree.c_str(), &status) != 0) continue;  // gone: its reader says so
+    const auto pair = [](uid_t user, gid_t group) {
+      return std::to_string(user) + ":" + std::to_string(group);
+    };
+    const std::string ours = pair(geteuid(), getegid()), theirs = pair(status.st_uid, status.st_gid);
+    if (ours == theirs) continue;
+    return fail(ErrorKind::kDenied,
+                tree + " belongs to " + theirs + " (user:group), and a sandbox of " + ours +
+                    " can't write it; run as its owner, or take the state over: `chown -R -h " + ours + " " +
+                    folder_ + "`");
+  }
+  return {};
 }
 
 Result<std::string> Workspaces::deletion_of(const std::string& base_id,

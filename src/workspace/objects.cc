@@ -25,6 +25,8 @@ constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobo
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
 
+constexpr std::string_view kKinds[] = {"blobs", "bases", "layers", "git", "tmp", "merges"};
+
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {
   if (os::is_folder(path)) return {};
@@ -75,11 +77,35 @@ Result<std::vector<Entry>> read_manifest(const std::string& folder, std::string_
   return parse_manifest(text);
 }
 
+namespace {
+
+// A sandbox can map our own group only, and what is made in a folder with the set-group-ID bit, as teams
+// share them, has another.
+Status take_own_group(const std::string& folder) {
+  struct stat status {};
+  const auto is_of_ours = [&](const std::string& path) {
+    return lstat(path.c_str(), &status) != 0 || status.st_uid != geteuid() ||
+           (status.st_gid == getegid() && (status.st_mode & S_ISGID) == 0);
+  };
+  if (is_of_ours(folder)) return {};
+  std::vector<std::string> folders{folder, os::join(folder, "objects"), os::join(folder, "work"),
+                                   os::join(folder, "spool")};
+  for (const std::string_view kind : kKinds) folders.push_back(object_folder(folder, kind));
+  for (const auto& path : folders)
+    if (!is_of_ours(path) &&
+        (lchown(path.c_str(), geteuid(), getegid()) != 0 || chmod(path.c_str(), status.st_mode & 0777U) != 0))
+      return fail_errno(errno, "take over the group of", path);
+  return {};
+}
+
+}  // namespace
+
 Result<Workspaces> Workspaces::open(std::string folder) {
+  PAWL_OK(os::make_folders(folder));
+  PAWL_OK(take_own_group(folder));
   const std::string ignore = os::join(folder, ".gitignore");
   if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "merges"))) {
-    for (const std::string_view kind : {"blobs", "bases", "layers", "git", "tmp", "merges"})
-      PAWL_OK(os::make_folders(object_folder(folder, kind)));
+    for (const std::string_view kind : kKinds) PAWL_OK(os::make_folders(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }
   return Workspaces(std::move(folder));

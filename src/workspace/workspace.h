@@ -144,6 +144,19 @@ class Workspaces {
   };
   Result<Filtered> without_protected(const std::string& layer_id, const std::vector<std::string>& lower,
                                      const std::vector<std::string>& protect);
+  // The layer without what the source's .gitignore files name and its commit does not have: what `git add`
+  // would leave out. Those of the base count, and above the source those of its commit; no layer's do, since
+  // agents write them. layer_id "" when nothing is left.
+  struct Source {
+    std::string path;
+    Base base;
+  };
+  struct Work {
+    std::string layer_id;
+    std::int64_t ignored_entries = 0, ignored_bytes = 0;  // left out; bytes of files
+  };
+  Result<Work> without_ignored(const std::string& layer_id, const Source& source,
+                               const std::vector<std::string>& below);
   // One layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""
   // when there is none. Merging what merges gave is the same, byte for byte, as merging all at once.
   Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& below,
@@ -185,6 +198,10 @@ class Workspaces {
   Result<std::string> apply(const std::string& branch, const Commits& commits);
   // What apply() returns or would return, whether or not the branch is there. Nothing is made.
   Result<std::string> commit_id(const Commits& commits) const;
+
+  // Before a sandbox is to work on them. kDenied: one belongs to another user, whose files no sandbox of this
+  // one can map; the message has the command that mends it.
+  Status check_owner(const std::string& base_id, const std::vector<std::string>& layers) const;
 
   bool has_layer(const std::string& layer_id) const;
 

@@ -35,6 +35,11 @@ class SimObjects final : public workspace::ObjectStore {
     if (std::hash<std::string>()(layer_id) % 10 == 0) out.protected_changes.emplace_back("test/one");
     return out;
   }
+  Result<workspace::Workspaces::Work> without_ignored(const std::string& layer_id,
+                                                      const workspace::Workspaces::Source&,
+                                                      const std::vector<std::string>&) override {
+    return workspace::Workspaces::Work{.layer_id = layer_id};
+  }
   Result<std::vector<std::string>> stack(const std::string&,
                                          const std::vector<std::string>& layers) override {
     world_.pass("stack");

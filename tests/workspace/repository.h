@@ -39,16 +39,23 @@ class WorkspaceTest : public ::testing::Test {
     base_ = *workspaces_->snapshot_git(source_, "HEAD");
   }
 
-  // A layer as a sandbox without overlayfs leaves it: the whole tree, after `script` ran in it.
-  std::string layer(const std::string& script, const std::vector<std::string>& below = {}) {
-    const std::string tree = temp_ / ("tree" + std::to_string(++trees_));
-    const auto lower = lower_of(below);
+  // A copy of the base with these layers, topmost first.
+  std::string tree_of(const std::vector<std::string>& layers) {
+    std::string tree = temp_ / ("tree" + std::to_string(++trees_));
+    const auto lower = lower_of(layers);
     sh("mkdir " + tree);
     for (auto each = lower.rbegin(); each != lower.rend(); ++each)
-      sh("cd " + *each + " && find . ! -type d -printf '%P\\n' | (cd " + tree +
-         " && xargs -r rm -rf) && cp -aT . " + tree + " && find " + tree + " -type c -delete");
+      sh("cd " + *each + " && find . -mindepth 1 -type d -printf '%P\\n' | (cd " + tree +
+         " && while read -r p; do [ ! -L $p ] && [ ! -f $p ] || rm $p; done) && find . ! -type d -printf "
+         "'%P\\n' | (cd " +
+         tree + " && xargs -r rm -rf) && cp -aT . " + tree + " && find " + tree + " -type c -delete");
+    return tree;
+  }
+  // A layer as a sandbox without overlayfs leaves it: the whole tree, after `script` ran in it.
+  std::string layer(const std::string& script, const std::vector<std::string>& below = {}) {
+    const std::string tree = tree_of(below);
     sh("cd " + tree + " && " + script);
-    const auto collected = workspaces_->collect(tree, lower, true);
+    const auto collected = workspaces_->collect(tree, lower_of(below), true);
     EXPECT_TRUE(collected) << collected.error().message;
     refused_ = collected->refused;
     return collected->layer_id;

@@ -118,8 +118,7 @@ Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer
   return query.bind(phase.run_id).bind(merge_seq).bind(phase.phase_id).bind(layer).run();
 }
 
-Status SqliteStore::record_episodes(const AttemptRow& attempt, const AttemptEnd& end) {
-  if (end.episodes.empty()) return {};
+Status SqliteStore::record_tries(const AttemptRow& attempt, const AttemptEnd& end) {
   for (const auto& row : end.episodes) {
     PAWL_TRY(auto query, connection_->query("insert_episode"));
     query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.attempt_id).bind(row.episode);
@@ -130,11 +129,12 @@ Status SqliteStore::record_episodes(const AttemptRow& attempt, const AttemptEnd&
       query.bind_null();
     PAWL_OK(query.bind(row.kept_by).run());
   }
+  if (end.agent_layer.value_or(attempt.agent_layer) == attempt.agent_layer) return {};
   PAWL_TRY(auto query, connection_->query("set_agent_layer"));
   return query.bind(attempt.run_id)
       .bind(attempt.phase_id)
       .bind(attempt.attempt_id)
-      .bind(end.agent_layer)
+      .bind(*end.agent_layer)
       .run();
 }
 
@@ -217,7 +217,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   attempt.executor = lease.owner;
   attempt.build = end.build;
   PAWL_OK(finish_attempt(attempt));
-  PAWL_OK(record_episodes(attempt, end));
+  PAWL_OK(record_tries(attempt, end));
   if (planted("finish_in_two_transactions")) PAWL_OK(connection_->run_script("COMMIT; BEGIN IMMEDIATE"));
   if (!planted("attempt_without_its_row"))
     PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt, end.episodes), now));

@@ -179,7 +179,7 @@ class SqliteStore : public Store {
 
   // --- finish
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
-  Status record_episodes(const AttemptRow& attempt, const AttemptEnd& end);
+  Status record_tries(const AttemptRow& attempt, const AttemptEnd& end);
   Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Status settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now);
   Status cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out, WallTime now);

@@ -44,6 +44,11 @@ class DiskObjects final : public ObjectStore {
     return kept_.without_protected(layer_id, kept_.trees_of(base_id, below), protect);
   }
 
+  Result<Workspaces::Work> without_ignored(const std::string& layer_id, const Workspaces::Source& source,
+                                           const std::vector<std::string>& below) override {
+    return kept_.without_ignored(layer_id, source, below);
+  }
+
   Result<std::vector<std::string>> stack(const std::string& base_id,
                                          const std::vector<std::string>& layers) override {
     return kept_.stack(base_id, layers);

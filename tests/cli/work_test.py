@@ -1,0 +1,199 @@
+"""What of all that an agent leaves is work, and what is said before an attempt is spent on what can't work."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from pawl_runs import WithRun
+from pawl_testing import PAWL, TIMEOUT_S, plan
+
+AGENT = "mkdir -p build deep/gen && echo object >build/a.o && echo g >deep/gen/g && echo 2 >file && echo log >kept.log"
+SEEN = "ls build deep/gen 2>&1 | tr '\\n' ' '; cat file kept.log"
+
+
+class Ignored(WithRun):
+    def make(self, **top):
+        self.write("source/.gitignore", "build/\n*.log\n")
+        self.write("source/deep/.gitignore", "/gen\n")
+        self.write("source/deep/f", "f\n")
+        self.write("source/file", "1\n")
+        self.write("source/kept.log", "first\n")
+        self.git("init", "-q", cwd="source")
+        self.git("add", "-f", "kept.log", cwd="source")
+        self.commit_all("source")
+        self.write("agent.sh", AGENT)
+        self.write("gate.sh", SEEN)
+        self.write("plan.yaml", plan(agent="sh /plan/agent.sh", gate="sh /plan/gate.sh", **top))
+
+    def signal(self):
+        signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][-1]["signals"]
+        return [signal for signal in signals if signal["kind"] == "ignored"]
+
+    def test_it_is_not_judged_not_accepted_and_not_in_what_comes_out(self):
+        self.make()
+        self.pawl("run", "plan.yaml")
+        self.assertRegex(self.pawl("logs", "last", "p1").stdout, "cannot access 'build'.*\n?.*2\n.*log")
+        details = self.signal()[0]["details"]
+        self.assertEqual((details["entries"], details["bytes"]), (4, 9), "build, build/a.o, deep/gen, deep/gen/g")
+        self.assertRegex(self.pawl("inspect", "last").stdout, r"diff\.ignored +passed +bytes=9 entries=4")
+        patch = self.pawl("diff", "last").stdout
+        self.assertIn("+log", patch, "it is committed: git would see the change")
+        self.assertNotIn("a.o", patch)
+        self.assertNotIn("gen", patch)
+        self.pawl("apply", "last")
+        branch = self.git("for-each-ref", "--format=%(refname)", "refs/heads/pawl", cwd="source").split()[-1]
+        self.assertEqual(self.git("ls-tree", "-r", "--name-only", branch, cwd="source").split(),
+                         [".gitignore", "deep/.gitignore", "deep/f", "file", "kept.log"])
+        self.pawl("verify", "last")
+        self.pawl("attest", "last", "-o", self.root / "statement.json")
+
+    def test_steps_of_one_gate_see_what_the_gate_itself_made(self):
+        self.make()
+        text = (self.root / "plan.yaml").read_text()
+        steps = '[{name: make, run: "mkdir build && echo new >build/b.o"}, {name: use, run: "cat build/b.o && ! ls build/a.o"}]'
+        start = text.index("steps: ") + len("steps: ")
+        self.write("plan.yaml", text[:start] + steps + text[text.index(", signals", start):])
+        self.pawl("run", "plan.yaml")
+
+    def test_it_is_work_where_the_plan_says_so(self):
+        self.make(ignored="keep")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.signal(), [])
+        patch = self.pawl("diff", "last").stdout
+        self.assertIn("build/a.o", patch)
+        self.assertIn("deep/gen/g", patch)
+
+    def test_another_word_is_named_with_its_place(self):
+        self.make(ignored="drop")
+        self.assertRegex(self.pawl("check", "plan.yaml", expect=2).stderr,
+                         r"plan\.yaml:\d+:\d+: error: ignored: expected one of .*keep.*, found 'drop'")
+
+    def test_work_that_is_all_ignored_is_none(self):
+        self.make()
+        self.write("agent.sh", "mkdir build && echo 1 >build/x")
+        self.write("gate.sh", "! ls build")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.pawl("diff", "last").stdout, "")
+
+    def test_what_an_operator_approves_is_without_it(self):
+        self.make(max_attempts=1)
+        self.write("gate.sh", "exit 1")
+        self.pawl("run", "plan.yaml", expect=None)
+        self.pawl("approve", "last", "p1", "--reason", "it is right")
+        self.assertNotIn("a.o", self.pawl("diff", "last").stdout)
+        self.assertIn("+log", self.pawl("diff", "last").stdout)
+
+    def test_the_next_attempt_is_shown_the_work_only(self):
+        self.make(max_attempts=2)
+        self.write("agent.sh", AGENT + '\n[ "$PAWL_ATTEMPT" = 1 ] || cat /pawl/evidence/previous.patch')
+        self.write("gate.sh", '[ "$(cat file)" = 3 ]')
+        self.pawl("run", "plan.yaml", expect=None)
+        said = self.pawl("logs", "last", "p1", "--attempt", "2").stdout
+        self.assertIn("+log", said)
+        self.assertNotIn("a.o", said)
+
+
+class Sizes(WithRun):
+    MOST = 131_000
+
+    def test_a_goal_that_fits_reaches_the_agent_whole(self):
+        self.make_simple(agent='[ "$(printf %s "$PAWL_GOAL" | wc -c)" = ' + str(self.MOST) + " ]")
+        self.replace("goal: ", "g" * self.MOST)
+        self.pawl("run", "plan.yaml")
+
+    def replace(self, key, value):
+        text = (self.root / "plan.yaml").read_text()
+        start = text.index(key) + len(key)
+        end = text.index(",", start)
+        self.write("plan.yaml", text[:start] + value + text[end:])
+
+    def refused(self, *words):
+        said = self.pawl("check", "plan.yaml", expect=2).stderr
+        for word in words:
+            self.assertRegex(said, word)
+        self.pawl("run", "plan.yaml", expect=2)
+
+    def test_one_that_does_not_is_refused_with_a_way_out(self):
+        self.make_simple()
+        self.replace("goal: ", "g" * (self.MOST + 1))
+        self.refused(r"plan\.yaml:\d+:\d+: error: goal: 131001 bytes; at most 131000 .*/plan")
+
+    def test_a_script_and_a_word_that_are_too_long_are_refused(self):
+        self.make_simple(agent="true " + "x" * self.MOST)
+        self.refused(r"plan\.yaml:\d+:\d+: error: run: 131005 bytes; .*/plan")
+
+    def test_a_script_that_fits_runs(self):
+        self.make_simple(agent="true " + "x" * (self.MOST - 5))
+        self.pawl("run", "plan.yaml")
+
+    def test_words_that_are_too_long_together_are_refused(self):
+        self.make_simple()
+        self.replace("agent: {run: ", json.dumps(["echo", *(["x" * 120_000] * 9)]) + "}")
+        self.refused(r"run: 1080004 bytes; a command has at most 1048576")
+
+
+if os.geteuid() == 0:
+    class Groups(WithRun):
+        """A folder that a team shares gives its group to what is made in it (the set-group-ID bit)."""
+
+        def shared(self, path):
+            os.chown(path, 0, 50)
+            path.chmod(0o2775)
+
+        def test_the_workspace_of_a_shared_folder_can_be_written(self):
+            self.make_simple(agent="echo 2 >file && echo 1 >new && mkdir folder")
+            self.shared(self.root)
+            self.shared(self.root / "source")
+            self.pawl("run", "plan.yaml")
+
+        def test_one_that_was_made_before_can_be_too(self):
+            self.make_simple(agent="echo 2 >file && mkdir folder")
+            self.pawl("run", "plan.yaml")
+            for path in (".pawl", ".pawl/objects", ".pawl/objects/bases", ".pawl/objects/tmp", ".pawl/objects/layers", ".pawl/work", ".pawl/spool"):
+                if (self.root / "source" / path).exists():
+                    self.shared(self.root / "source" / path)
+            self.write("source/file", "another\n")
+            self.pawl("run", "plan.yaml")
+
+    class Owners(WithRun):
+        """Root takes a state folder that a user made, which is what `sudo pawl` does."""
+
+        USER = 1234
+
+        def setUp(self):
+            super().setUp()
+            folder = self.root / "bin"
+            folder.mkdir()
+            for name in ("pawl", "pawl-engine", "pawl-supervisor", "pawl-reader"):
+                shutil.copy(os.path.join(os.path.dirname(PAWL), name), folder)
+            self.root.chmod(0o755)
+            self.make_simple(agent="echo 2 >file")
+            for path in (self.root / "source", *self.root.glob("source/**/*"), self.root / "plan.yaml", self.root):
+                os.chown(path, self.USER, self.USER)
+
+        def pawl_of_user(self, *args):
+            done = subprocess.run([self.root / "bin/pawl", *args], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[], timeout=TIMEOUT_S,
+                                  capture_output=True, text=True, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+        def test_it_is_told_whose_the_base_is_and_how_to_take_it_over(self):
+            self.pawl_of_user("run", "plan.yaml")
+            said = self.pawl("run", "plan.yaml", expect=1).stderr
+            self.assertRegex(said, r"belongs to 1234:1234 \(user:group\), and a sandbox of 0:0 can't write it")
+            self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "no run was begun")
+            command = said[said.index("`") + 1:said.rindex("`")]
+            subprocess.run(command, shell=True, check=True)
+            self.pawl("run", "plan.yaml")
+
+        def test_a_run_of_theirs_is_not_resumed_as_somebody_else(self):
+            self.write("plan.yaml", plan(agent="exit 1", budget="{sandbox_seconds: 1}").replace("exit 1", "sleep 1.2"))
+            os.chown(self.root / "plan.yaml", self.USER, self.USER)
+            subprocess.run([self.root / "bin/pawl", "run", "plan.yaml"], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[],
+                           capture_output=True, timeout=TIMEOUT_S, check=False, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
+            self.assertIn("belongs to 1234:1234", self.pawl("resume", "last", expect=1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+// What the source's .gitignore names is no work; git itself says what that is.
+#include <gtest/gtest.h>
+
+#include <ranges>
+
+#include "workspace/ignore_rules.h"
+#include "workspace/random_work.h"
+#include "workspace/repository.h"
+
+namespace pawl::workspace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class IgnoredTest : public WorkspaceTest {
+ protected:
+  Workspaces::Work without_ignored(const std::string& layer, const std::string& path) {
+    auto work = workspaces_->without_ignored(layer, {.path = path, .base = base_}, {});
+    EXPECT_TRUE(work) << work.error().message;
+    return *work;
+  }
+  Workspaces::Work without_ignored(const std::string& layer) { return without_ignored(layer, source_); }
+
+  void commit(const std::string& script) {
+    sh("cd " + source_ + " && " + script + " && git add -A && git commit -q -m more");
+    base_ = *workspaces_->snapshot_git(source_, "HEAD");
+  }
+};
+
+TEST_F(IgnoredTest, IsLeftOutUnlessItIsCommitted) {
+  commit("printf '*.o\\n/out/\\n' > .gitignore && echo 1 > kept.o && git add -f kept.o");
+  const auto id = layer(
+      "mkdir -p out/deep dir/out && echo 22 > out/deep/x && echo 333 > dir/a.o && echo 2 > kept.o && "
+      "echo x > dir/out/y && rm doomed");
+  const auto work = without_ignored(id);
+  EXPECT_EQ(paths_of(work.layer_id), (std::vector<std::string>{"dir/out", "dir/out/y", "doomed", "kept.o"}));
+  EXPECT_EQ(work.ignored_entries, 4) << "out, out/deep, out/deep/x, dir/a.o";
+  EXPECT_EQ(work.ignored_bytes, 7);
+}
+
+TEST_F(IgnoredTest, IsNothingWithoutRulesOrWithoutSuchFiles) {
+  const auto id = layer("echo 2 > text");
+  EXPECT_EQ(without_ignored(id).layer_id, id);
+  commit("echo '*.o' > .gitignore");
+  EXPECT_EQ(without_ignored(layer("echo 2 > text")).ignored_entries, 0);
+  EXPECT_EQ(without_ignored(layer("echo 2 > a.o")).layer_id, "");
+}
+
+// Else the judged would say what is judged.
+TEST_F(IgnoredTest, IsWhatTheSourceSaysNotTheAgent) {
+  commit("echo '*.o' > .gitignore");
+  const auto id =
+      layer("printf 'text\\n*.c\\n' > .gitignore && echo 2 > text && echo 1 > a.c && echo 1 > a.o");
+  EXPECT_EQ(paths_of(without_ignored(id).layer_id), (std::vector<std::string>{".gitignore", "a.c", "text"}));
+}
+
+TEST_F(IgnoredTest, IsSaidAboveASourceThatIsAFolderOfARepository) {
+  sh("cd " + source_ +
+     " && mkdir -p pkg/a && echo 1 > pkg/a/f && echo '*.o' > .gitignore && "
+     "printf 'a/gen/\\n' > pkg/.gitignore && echo local > pkg/a/.gitignore && git add -A && git commit -q -m "
+     "pkg");
+  base_ = *workspaces_->snapshot_git(source_ + "/pkg/a", "HEAD");
+  const auto id = layer("mkdir gen && touch a.o gen/x local && echo 2 > f");
+  EXPECT_EQ(paths_of(without_ignored(id, source_ + "/pkg/a").layer_id), std::vector<std::string>{"f"});
+}
+
+// A folder as it is may hold what git ignores: neither its changes nor its deletion are work.
+TEST_F(IgnoredTest, IsWhatAFolderHasAlready) {
+  sh("cd " + source_ +
+     " && mkdir mods && echo 1 > mods/m && printf 'mods/\\n' > .gitignore && git add -A && "
+     "git commit -q -m mods");
+  base_ = *workspaces_->snapshot_directory(source_);
+  EXPECT_EQ(without_ignored(layer("echo 2 > mods/m && echo 1 > mods/n")).layer_id, "");
+  EXPECT_EQ(without_ignored(layer("rm -r mods")).layer_id, "");
+  EXPECT_EQ(paths_of(without_ignored(layer("rm -r mods && echo 1 > mods")).layer_id),
+            std::vector<std::string>{"mods"})
+      << "a file is not what mods/ names";
+}
+
+TEST_F(IgnoredTest, IsKnownOfAFolderThatIsInNoRepository) {
+  const std::string plain = temp_ / "plain";
+  sh("mkdir -p " + plain + "/mods && cd " + plain +
+     " && echo 1 > mods/m && echo 1 > f && printf 'mods\\n' > .gitignore");
+  base_ = *workspaces_->snapshot_directory(plain);
+  EXPECT_EQ(paths_of(without_ignored(layer("echo 2 > mods/m && echo 2 > f"), plain).layer_id),
+            std::vector<std::string>{"f"});
+}
+
+// Random rules, some against files that are committed, and random work.
+TEST_F(IgnoredTest, IsWhatGitLeavesOut) {
+  const std::vector<std::string> rules = {"b",      "/a",    "a/", "t*",  "!top", "a/**/c", "d/*", "!d/one",
+                                          "**/two", "/c/b/", "*",  "!*/", "# a",  "fo?r",   "[bc]"};
+  int with_ignored = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto some_rules = [&] {
+      std::string out;
+      for (auto left = random() % 3 + 1; left > 0; --left) out += rules[random() % rules.size()] + "\\n";
+      return "printf '" + out + "' > ";
+    };
+    sh("cd " + source_ + " && git rm -rqf --ignore-unmatch . && git clean -qdfx");
+    testing::RandomWork before(source_, seed);
+    for (int i = 0; i < 4; ++i) before.work();
+    sh("cd " + source_ + " && " + some_rules() +
+       ".gitignore; for d in a b a/b c; do [ ! -d $d ] || [ -L $d ] || " + some_rules() +
+       "$d/.gitignore; done; git add -A; git add -f a d/one 2>/dev/null; git commit -q --allow-empty -m " +
+       std::to_string(seed));
+    base_ = *workspaces_->snapshot_git(source_, "HEAD");
+    const std::string tree = tree_of({});
+    testing::RandomWork work(tree, seed + 1000);
+    for (int i = 0; i < 3; ++i) work.work();
+    // git, with the rules that the source has.
+    const std::string git = "git -C " + source_ + " --work-tree=" + tree + " ";
+    sh("cd " + tree + " && git -C " + source_ + " ls-files -z '*.gitignore' | tar -C " + source_ +
+       " --null -T - -cf - | tar -xf - --skip-old-files 2>" + (temp_ / "not-restored") + " || true");
+    sh("rm -rf " + (temp_ / "index"));
+    const std::string index = "GIT_INDEX_FILE=" + (temp_ / "index") + " ";
+    sh(index + git + "read-tree HEAD && " + index + git + "add -A");
+    const std::string expected = sh(index + git + "ls-files -s");
+    const auto collected = workspaces_->collect(tree, lower_of({}), true);
+    ASSERT_TRUE(collected);
+    std::vector<std::string> layers;
+    if (!collected->layer_id.empty()) {
+      const auto kept = without_ignored(collected->layer_id);
+      with_ignored += kept.ignored_entries > 0 ? 1 : 0;
+      if (!kept.layer_id.empty()) layers.push_back(kept.layer_id);
+    }
+    const std::string ours = "git -C " + source_ + " --work-tree=" + tree_of(layers) + " ";
+    sh(index + ours + "read-tree --empty && " + index + ours + "add -A -f");
+    ASSERT_EQ(sh(index + ours + "ls-files -s"), expected);
+  }
+  EXPECT_GE(with_ignored, 5);
+}
+
+// Each rule alone and in rows, with what few people write: escapes, classes, spaces, CRLF, a byte order mark.
+TEST(IgnoreRulesTest, AgreeWithGit) {
+  const std::vector<std::string> lines = {"b",
+                                          "/a",
+                                          "a/",
+                                          "t*",
+                                          "!top",
+                                          "a/**/c",
+                                          "d/*",
+                                          "!d/one",
+                                          "**/two",
+                                          "/c/b/",
+                                          "*",
+                                          "!*/",
+                                          "# a",
+                                          "f?ur",
+                                          "[bc]",
+                                          "[!bc]",
+                                          "[a-c]",
+                                          "[[:alpha:]]",
+                                          "\\#x",
+                                          "\\!y",
+                                          "one ",
+                                          "one\\ ",
+                                          "two\r",
+                                          "**",
+                                          "**/",
+                                          "a/**",
+                                          "**/a/**",
+                                          "a/**/**",
+                                          "a**c",
+                                          "b/a/c",
+                                          "!a",
+                                          "!b/a",
+                                          "/",
+                                          "!",
+                                          "//a",
+                                          "a//",
+                                          "./a",
+                                          "o\\ne",
+                                          "*/b",
+                                          "/*",
+                                          "!/top/",
+                                          "*.*",
+                                          "a/*/c",
+                                          "**/b/c",
+                                          "four/**/",
+                                          " b",
+                                          "\xEF\xBB\xBF"
+                                          "b",
+                                          "[^a]*"};
+  const TempFolder temp;
+  const std::string tree = temp / "tree";
+  sh("git init -q " + tree + " && cd " + tree +
+     " && mkdir -p a/b/c a/c b/a/c b/c c/b top/top d/one two/four four/a/b && touch a/b/one a/b/c/two "
+     "b/a/c/one b/c/d c/b/x top/top/four d/one/b d/two two/four/c four/a/b/one one 'one ' '#x' '!y' ' b' x.y "
+     "axc a/axc");
+  for (unsigned seed = 1; seed <= 120; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    IgnoreRules rules;
+    sh("cd " + tree + " && find . -name .gitignore -delete");
+    for (const std::string folder : {"", "a", "b/a", "four"}) {
+      if (!folder.empty() && random() % 2 == 0) continue;
+      std::string text;
+      for (auto left = random() % 4 + 1; left > 0; --left) text += lines[random() % lines.size()] + "\n";
+      if (seed <= lines.size() && folder.empty()) text = lines[seed - 1] + (seed % 2 == 0 ? "\n" : "");
+      ASSERT_TRUE(os::write_atomically(tree + "/" + folder + "/.gitignore", text));
+      rules.add(folder, text);
+    }
+    std::string asked, ours;
+    for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+      const std::string path = fs::relative(entry.path(), tree);
+      if (path.starts_with(".git/") || path == ".git") continue;
+      asked += path + "\n";
+    }
+    ASSERT_TRUE(os::write_atomically(temp / "asked", asked));
+    for (const auto line : std::views::split(asked, '\n')) {
+      const std::string path(line.begin(), line.end());
+      if (!path.empty() && rules.names(path, fs::is_directory(tree + "/" + path))) ours += path + "\n";
+    }
+    EXPECT_EQ(ours, sh("cd " + tree + " && git check-ignore --no-index --stdin < " + (temp / "asked") +
+                       " || true"));
+  }
+}
+
+}  // namespace
+}  // namespace pawl::workspace
