@@ -40,24 +40,26 @@ Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store:
 }
 
 // A program of the workspace (./check), of which is known what it must come from.
-Status check_program(const std::vector<std::string>& argv, const std::string& base,
-                     const std::string& field) {
+Status check_program(const std::vector<std::string>& argv, const workspace::Workspaces& workspaces,
+                     const std::string& base_id, const std::string& field) {
   const std::string program = argv.empty() ? "" : argv.front();
   const bool relative = !program.starts_with('/') && program.find('/') != std::string::npos;
   if (!relative || ("/" + program).find("/../") != std::string::npos) return {};
-  if (os::exists(os::join(base, program))) return {};  // a link, too: where it leads, only the sandbox knows
+  if (workspaces.may_have(base_id, program)) return {};
   return fail(ErrorKind::kInvalid, field + ": " + program + " is not in the source");
 }
 
 // Before anything starts: what could only end with 127, try after try. A later phase may find what an earlier
 // one made, and a gate what the agent did; a probe judges the agent, and is not the agent's to make.
-Status check_programs(const plan::Plan& plan, const std::string& base) {
+Status check_programs(const plan::Plan& plan, const workspace::Workspaces& workspaces,
+                      const std::string& base_id) {
   const auto& first = plan.tiers.front();
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases) {
       const bool on_base = &tier == &first && (tier.parallel || &phase == &tier.phases.front());
-      if (on_base) PAWL_OK(check_program(phase.agent.argv, base, "phase " + phase.id + ", agent.run"));
-      PAWL_OK(check_program(phase.resume.probe, base, "resume.probe"));
+      if (on_base)
+        PAWL_OK(check_program(phase.agent.argv, workspaces, base_id, "phase " + phase.id + ", agent.run"));
+      PAWL_OK(check_program(phase.resume.probe, workspaces, base_id, "resume.probe"));
     }
   return {};
 }
@@ -87,7 +89,7 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
                     " is gone (`pawl gc` takes it from runs that ended): nothing can go "
                     "on from it any more; start a new run");
   };
-  if (!os::is_folder(workspaces.base_tree(run.base_id))) return gone("the base");
+  if (!workspaces.has_base(run.base_id)) return gone("the base");
   if (!os::is_folder(workspaces.base_tree(run.plan_content))) return gone("the plan's folder");
   PAWL_TRY(const auto plan, common_of(store, run));
   if (plan.policy && !os::exists(workspaces.blob_path(plan.policy->blake3))) return gone("the policy");
@@ -122,7 +124,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
                                                   : workspaces.snapshot_directory(source));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
-  PAWL_OK(check_programs(input.plan, workspaces.base_tree(base.base_id)));
+  PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
   store::NewRun run;
   run.run.source_path = source;
   run.run.base_id = base.base_id;

@@ -36,9 +36,9 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const san
 
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
                                        const workspace::Workspaces& workspaces) {
+  if (!spec.base_id.empty()) return workspaces.trees_of(spec.base_id, spec.layers);
   std::vector<std::string> lower;
   for (const auto& layer : spec.layers) lower.push_back(workspaces.layer_tree(layer));
-  if (!spec.base_id.empty()) lower.push_back(workspaces.base_tree(spec.base_id));
   return lower;
 }
 

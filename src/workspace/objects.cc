@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <deque>
 #include <set>
 #include <unordered_set>
 
@@ -14,6 +15,7 @@
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "workspace/bases.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
@@ -25,7 +27,7 @@ constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobo
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
 
-constexpr std::string_view kKinds[] = {"blobs", "bases", "layers", "git", "tmp", "merges"};
+constexpr std::string_view kKinds[] = {"blobs", "bases", "layers", "git", "tmp", "merges", "derived"};
 
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {
@@ -68,13 +70,12 @@ Result<std::string> keep_object(const std::string& folder, std::string_view kind
   return id;
 }
 
-Result<std::vector<Entry>> read_manifest(const std::string& folder, std::string_view kind,
-                                         const std::string& id) {
+Result<std::string> read_manifest_text(const std::string& folder, std::string_view kind,
+                                       const std::string& id) {
   const std::string path = os::join(os::join(object_folder(folder, kind), id), "manifest.jsonl");
-  PAWL_TRY(const std::string text, os::read_file(path, kManifestBytesMax));
-  if (blake3_hex(text) != id)
-    return fail(ErrorKind::kCorrupt, path + ": does not have the content of its name");
-  return parse_manifest(text);
+  PAWL_TRY(std::string text, os::read_file(path, kManifestBytesMax));
+  if (!has_hash(text, id)) return fail(ErrorKind::kCorrupt, path + ": does not have the content of its name");
+  return text;
 }
 
 namespace {
@@ -104,7 +105,7 @@ Result<Workspaces> Workspaces::open(std::string folder) {
   PAWL_OK(os::make_folders(folder));
   PAWL_OK(take_own_group(folder));
   const std::string ignore = os::join(folder, ".gitignore");
-  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "merges"))) {
+  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "derived"))) {
     for (const std::string_view kind : kKinds) PAWL_OK(os::make_folders(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }
@@ -152,7 +153,8 @@ std::string Workspaces::layer_tree(const std::string& layer_id) const {
 }
 
 Result<std::vector<Entry>> Workspaces::manifest(const std::string& layer_id) const {
-  return read_manifest(folder_, "layers", layer_id);
+  PAWL_TRY(const std::string text, read_manifest_text(folder_, "layers", layer_id));
+  return parse_manifest(text);
 }
 
 std::int64_t bytes_on_disk(const std::string& path) {
@@ -164,14 +166,6 @@ std::int64_t bytes_on_disk(const std::string& path) {
   if (!names) return bytes;
   for (const auto& name : *names) bytes += bytes_on_disk(os::join(path, name));
   return bytes;
-}
-
-std::vector<std::string> Workspaces::trees_of(const std::string& base_id,
-                                              const std::vector<std::string>& layers) const {
-  std::vector<std::string> out;
-  for (const auto& layer : layers) out.push_back(layer_tree(layer));
-  out.push_back(base_tree(base_id));
-  return out;
 }
 
 bool Workspaces::has_layer(const std::string& layer_id) const { return os::is_folder(layer_tree(layer_id)); }
@@ -194,7 +188,18 @@ Result<os::FileLock> Workspaces::hold_alone() const {
 }
 
 Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const {
-  const std::unordered_set<std::string> kept(keep.begin(), keep.end());
+  std::unordered_set<std::string> kept(keep.begin(), keep.end());
+  // A base that another one is built upon stays as long as that one does.
+  PAWL_TRY(const auto derived, os::list_folder(object_folder(folder_, "derived")));
+  std::deque<std::string> due;
+  for (const auto& id : derived)
+    if (kept.contains(id)) due.push_back(id);
+  for (; !due.empty(); due.pop_front()) {
+    const auto made = derivation_of(folder_, due.front());
+    if (!made) continue;
+    kept.insert(made->layer_id);
+    if (kept.insert(made->from).second) due.push_back(made->from);
+  }
   Garbage out;
   const auto add = [&](std::string_view kind, std::vector<std::string>& to) -> Status {
     const std::string folder = object_folder(folder_, kind);
@@ -204,6 +209,7 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
     return {};
   };
   PAWL_OK(add("bases", out.bases));
+  PAWL_OK(add("derived", out.bases));
   PAWL_OK(add("layers", out.layers));
   PAWL_OK(add("merges", out.merges));  // of layers that go, as a rule: what no row names
   const std::string blobs = object_folder(folder_, "blobs");

@@ -11,7 +11,7 @@
 namespace pawl::workspace {
 
 std::string object_folder(const std::string& folder,
-                          std::string_view kind);  // blobs, bases, layers, git, tmp
+                          std::string_view kind);  // blobs, bases, derived, layers, git, tmp
 std::string lock_path(const std::string& folder);  // what Workspaces::hold locks
 
 // A new folder below tmp/; whoever makes it puts the object's files into `tree/` below.
@@ -19,7 +19,8 @@ Result<std::string> make_temporary(const std::string& folder);
 // Durable when it returns. Consumes `temporary`; returns the id: BLAKE3 of the manifest.
 Result<std::string> keep_object(const std::string& folder, std::string_view kind,
                                 const std::string& temporary, std::vector<Entry> entries);
-Result<std::vector<Entry>> read_manifest(const std::string& folder, std::string_view kind,
-                                         const std::string& id);
+// kCorrupt: it does not have the hash that is its name.
+Result<std::string> read_manifest_text(const std::string& folder, std::string_view kind,
+                                       const std::string& id);
 
 }  // namespace pawl::workspace

@@ -43,6 +43,19 @@ bool is_kept_name(std::string_view name) {
          valid_utf8(name) == name;
 }
 
+std::unexpected<Error> unusable(const std::string& what, const std::string& path) {
+  return fail(ErrorKind::kInvalid,
+              what + printable(path) + " can't be used: names are UTF-8 without control " +
+                  "characters and not .git in other letters, paths have at most " +
+                  std::to_string(kPathBytesMax) + " bytes; rename it, or take a folder without it");
+}
+
+Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where) {
+  if (entries <= kEntriesMax && bytes <= kTreeBytesMax) return {};
+  return fail(ErrorKind::kExhausted, where + " has more than " + std::to_string(kEntriesMax) +
+                                         " entries or " + std::to_string(kTreeBytesMax >> 30) + " GiB");
+}
+
 bool link_stays_inside(std::string_view path, std::string_view target) {
   if (target.empty() || target.starts_with('/')) return false;
   auto depth = std::ranges::count(path, '/');

@@ -22,6 +22,11 @@ bool is_whiteout(const struct stat& status);  // overlayfs: a character device 0
 // A name that a tree of ours may hold: no .git or .pawl (in any case), valid UTF-8, no control characters.
 bool is_kept_name(std::string_view name);
 
+// kInvalid, for a path that no base can have; `what` it is begins the message.
+std::unexpected<Error> unusable(const std::string& what, const std::string& path);
+// kExhausted: `where` has more than a base may have.
+Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where);
+
 // Whether the link `path` -> `target` stays inside its tree. Absolute ones do not.
 bool link_stays_inside(std::string_view path, std::string_view target);
 

@@ -3,7 +3,9 @@
 // Everything is kept by content below one folder, the object store (`.pawl/objects`):
 //   blobs/<ab>/<rest of 64 hex>     bytes: logs, reports
 //   bases/<id>/{manifest.jsonl,tree/}   a snapshot; id = BLAKE3 of the manifest
-//   layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0 devices);
+//   derived/<id>                        "<base> <layer>": the base of that id is another one and a layer on
+//   it layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0
+//   devices);
 //                                       id = BLAKE3 of the manifest
 //   git/<tree>                      a cache: the base of a git tree that was taken before
 //   merges/<key>                    a cache: the layer that a row of accepted layers was merged to before
@@ -112,13 +114,18 @@ class Workspaces {
 
   // --- bases: durable when they return; a snapshot already there costs no copy
   // The tree of `ref` in the repository at or above `path`; the working tree, index and hooks are never
-  // touched. kInvalid: no repository, or no such ref (the message says which and what to write instead).
+  // touched. Costs what tells it from a tree that was taken before, when one is near. kInvalid: no
+  // repository, or no such ref (the message says which and what to write instead).
   Result<Base> snapshot_git(const std::string& path, const std::string& ref);
   // The directory as it is, without any entry named .git or .pawl at any depth, without the state folder
   // whatever its name, and without the folders in `exclude` (absolute; the plan's folder is taken without the
   // source that may lie inside it).
   Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {});
-  std::string base_tree(const std::string& base_id) const;  // the folder to use as the lowest lower
+  bool has_base(const std::string& base_id) const;
+  // Whether the base has `path`, or a link on the way to it: where that leads, only a sandbox knows.
+  bool may_have(const std::string& base_id, const std::string& path) const;
+  // The folder of a base that is kept whole, as what snapshot_directory() gave is.
+  std::string base_tree(const std::string& base_id) const;
   std::string layer_tree(const std::string& layer_id) const;
   // Of the base and of `layers`, both topmost first: all lowers, in their order.
   std::vector<std::string> trees_of(const std::string& base_id, const std::vector<std::string>& layers) const;

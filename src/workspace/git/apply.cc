@@ -17,7 +17,7 @@ class Applier {
       : workspaces_(workspaces),
         repository_(*found.repository),
         prefix_(found.prefix),
-        base_({workspaces.base_tree(base_id)}) {}
+        base_(workspaces.trees_of(base_id, {})) {}
 
   Status start(const std::string& commit_id) {
     git_oid id;

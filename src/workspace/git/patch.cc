@@ -115,9 +115,9 @@ Result<GitFiles> git_files(const View& base, const Changes& changes) {
 
 Result<std::string> Workspaces::diff(const std::string& base_id, const std::vector<std::string>& before,
                                      const std::vector<std::string>& after) const {
-  if (!os::is_folder(base_tree(base_id)))
+  if (!has_base(base_id))
     return fail(ErrorKind::kNotFound, "the base " + base_id + " is gone (`pawl gc` takes it from old runs)");
-  const View base({base_tree(base_id)});
+  const View base(trees_of(base_id, {}));
   PAWL_TRY(const auto changes_before, changes_of(*this, base, before));
   PAWL_TRY(const auto changes_after, changes_of(*this, base, after));
   PAWL_TRY(auto old_files, git_files(base, changes_before));

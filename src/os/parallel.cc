@@ -1,0 +1,44 @@
+#include "os/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace pawl::os {
+namespace {
+
+constexpr std::size_t kThreadsMax = 8;  // more wait for the disk or for locks of one folder
+constexpr std::size_t kTakenAtOnceMax =
+    64;  // calls that a thread takes: its neighbours' files lie in one folder
+
+}  // namespace
+
+Status for_each_in_parallel(std::size_t count, const std::function<Status(std::size_t)>& work) {
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kThreadsMax);
+  const std::size_t at_once = std::clamp<std::size_t>(count / (threads * 4), 1, kTakenAtOnceMax);
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  Status first;  // guarded by mutex
+  const auto take = [&] {
+    for (std::size_t begin = next.fetch_add(at_once); begin < count; begin = next.fetch_add(at_once))
+      for (std::size_t i = begin; i < std::min(begin + at_once, count); ++i) {
+        auto status = work(i);
+        if (status) continue;
+        next = count;
+        const std::lock_guard guard(mutex);
+        if (first) first = std::move(status);
+        return;
+      }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(take);
+    take();
+  }
+  return first;
+}
+
+}  // namespace pawl::os

@@ -1,0 +1,206 @@
+// Bases of git trees. One that is near to a tree that was taken before is kept as what tells the two apart.
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "os/file.h"
+#include "workspace/bases.h"
+#include "workspace/git/git.h"
+#include "workspace/git/tree_writer.h"
+#include "workspace/objects.h"
+#include "workspace/tree.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::size_t kCandidatesMax = 16;            // trees that were taken last, and are compared
+constexpr std::int64_t kDerivedEntriesMax = 100'000;  // above it a copy is no slower
+constexpr std::int64_t kDerivedPartMax = 4;  // a layer has at most a quarter of the lines of what it lies on
+
+Result<GitTree> tree_at(git_commit& commit, const std::string& prefix) {
+  git_tree* root = nullptr;
+  if (git_commit_tree(&root, &commit) != 0) return git_failure(ErrorKind::kCorrupt, "commit");
+  GitTree tree(root);
+  if (prefix.empty()) return tree;
+  git_tree_entry* entry = nullptr;
+  if (git_tree_entry_bypath(&entry, root, prefix.substr(0, prefix.size() - 1).c_str()) != 0)
+    return fail(ErrorKind::kInvalid,
+                "source.path: " + prefix + " is not in the commit that source.ref names");
+  const GitTreeEntry owner(entry);
+  git_tree* below = nullptr;
+  if (git_tree_lookup(&below, git_tree_owner(root), git_tree_entry_id(entry)) != 0)
+    return git_failure(ErrorKind::kInvalid, "source.path: " + prefix + " is no folder in that commit");
+  return GitTree(below);
+}
+
+// A tree that was taken before, and its base.
+struct Taken {
+  GitTree tree;
+  std::string base_id;
+  std::int64_t entries = 0;  // that tell it from the tree that is wanted
+};
+
+class GitBases {
+ public:
+  GitBases(Workspaces& workspaces, git_repository& repository)
+      : workspaces_(workspaces), folder_(workspaces.folder()), repository_(repository) {}
+
+  Result<std::string> take(const git_tree& tree) {
+    const std::string record = record_path(*git_tree_id(&tree));
+    if (auto id = base_of_record(record)) return *std::move(id);
+    std::string base_id;
+    if (const auto near = nearest(tree)) {
+      auto derived = derive(*near, tree);
+      // What can't be built upon is not built upon: git has all of it.
+      if (!derived && derived.error().kind != ErrorKind::kCorrupt &&
+          derived.error().kind != ErrorKind::kNotFound)
+        return derived;
+      if (derived) base_id = *std::move(derived);
+    }
+    if (base_id.empty()) {
+      PAWL_TRY(base_id, take_whole(tree));
+    }
+    PAWL_OK(os::write_atomically(record, base_id));
+    return base_id;
+  }
+
+ private:
+  std::string record_path(const git_oid& tree) const {
+    return os::join(object_folder(folder_, "git"), text_of(tree));
+  }
+
+  std::optional<std::string> base_of_record(const std::string& path) const {
+    auto id = os::read_file(path, kHashHexSize);
+    if (!id || !is_hash(*id) || !workspaces_.has_base(*id)) return std::nullopt;
+    return *std::move(id);
+  }
+
+  Result<std::string> take_whole(const git_tree& tree) const {
+    PAWL_TRY(const std::string temporary, make_temporary(folder_));
+    TreeWriter writer(repository_, os::join(temporary, "tree"));
+    for (std::size_t i = 0; i < git_tree_entrycount(&tree); ++i) {
+      const git_tree_entry* entry = git_tree_entry_byindex(&tree, i);
+      PAWL_OK(writer.add(*entry, git_tree_entry_name(entry)));
+    }
+    PAWL_TRY(auto entries, writer.write());
+    return keep_object(folder_, "bases", temporary, std::move(entries));
+  }
+
+  // Names of git/, the newest first.
+  std::vector<std::string> taken_last() const {
+    std::vector<std::pair<std::int64_t, std::string>> found;
+    const std::string folder = object_folder(folder_, "git");
+    const auto names = os::list_folder(folder);
+    if (!names) return {};
+    for (const auto& name : *names) {
+      struct stat status {};
+      if (lstat(os::join(folder, name).c_str(), &status) == 0)
+        found.emplace_back(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, name);
+    }
+    std::ranges::sort(found, std::greater());
+    std::vector<std::string> out;
+    for (auto& [when, name] : found) out.push_back(std::move(name));
+    return out;
+  }
+
+  // Of another repository, or one that git forgot: not there.
+  GitTree tree_of_name(const std::string& name) const {
+    git_oid id;
+    git_tree* tree = nullptr;
+    if (name.size() != GIT_OID_HEXSZ || git_oid_fromstr(&id, name.c_str()) != 0 ||
+        git_tree_lookup(&tree, &repository_, &id) != 0)
+      return GitTree();
+    return GitTree(tree);
+  }
+
+  // What tells `before` from `now`, in entries; nothing when it is more than `most`.
+  std::optional<std::int64_t> distance(const git_tree& before, const git_tree& now, std::int64_t most) const {
+    std::int64_t count = 0;
+    const auto counted = compare_trees(repository_, &before, &now,
+                                       [&](const std::string&, const git_tree_entry* entry) -> Status {
+                                         std::int64_t added = 1;
+                                         if (entry != nullptr) {
+                                           PAWL_TRY(added, count_entries(repository_, *entry, most - count));
+                                         }
+                                         count += added;
+                                         if (count > most) return fail(ErrorKind::kExhausted, "far");
+                                         return {};
+                                       });
+    return counted ? std::optional(count) : std::nullopt;
+  }
+
+  std::optional<Taken> nearest(const git_tree& tree) const {
+    std::optional<Taken> out;
+    std::size_t compared = 0;
+    std::int64_t most = kDerivedEntriesMax;
+    for (const auto& name : taken_last()) {
+      if (compared == kCandidatesMax || most < 0) break;
+      auto other = tree_of_name(name);
+      auto base_id = other ? base_of_record(os::join(object_folder(folder_, "git"), name)) : std::nullopt;
+      if (!base_id) continue;
+      ++compared;
+      const auto entries = distance(*other, tree, most);
+      if (!entries) continue;
+      most = *entries - 1;
+      out = Taken{.tree = std::move(other), .base_id = *std::move(base_id), .entries = *entries};
+    }
+    return out;
+  }
+
+  Result<std::string> layer_between(const git_tree& before, const git_tree& now) const {
+    PAWL_TRY(const std::string temporary, make_temporary(folder_));
+    TreeWriter writer(repository_, os::join(temporary, "tree"));
+    PAWL_OK(
+        compare_trees(repository_, &before, &now, [&](const std::string& path, const git_tree_entry* entry) {
+          return entry != nullptr ? writer.add(*entry, path) : writer.remove(path);
+        }));
+    PAWL_TRY(auto entries, writer.write());
+    return keep_object(folder_, "layers", temporary, std::move(entries));
+  }
+
+  // "" when a whole copy is better.
+  Result<std::string> derive(const Taken& near, const git_tree& tree) const {
+    if (near.entries == 0) return near.base_id;  // they differ in what no base has
+    PAWL_TRY(auto parts, parts_of(workspaces_, near.base_id));
+    PAWL_TRY(const auto manifest, base_manifest(workspaces_, near.base_id));
+    const auto is_small = [&](std::int64_t entries) {
+      return entries * kDerivedPartMax <= std::ranges::count(manifest, '\n');
+    };
+    if (!is_small(near.entries)) return std::string();
+    Derivation made{.from = near.base_id};
+    PAWL_TRY(made.layer_id, layer_between(*near.tree, tree));
+    PAWL_TRY(const auto layer, workspaces_.manifest(made.layer_id));
+    PAWL_TRY(const auto changed, changed_manifest(manifest, layer));
+    PAWL_OK(check_limits(std::ranges::count(changed, '\n'), 0, "source"));
+    std::string base_id = blake3_hex(changed);
+    if (workspaces_.has_base(base_id)) return base_id;
+    if (parts.layers.size() >= kDerivedDepthMax) {
+      parts.layers.insert(parts.layers.begin(), made.layer_id);
+      made.from = parts.whole;
+      PAWL_TRY(made.layer_id, workspaces_.merge(parts.whole, {}, parts.layers));
+      PAWL_TRY(const auto merged, workspaces_.manifest(made.layer_id));
+      if (!is_small(static_cast<std::int64_t>(merged.size()))) return std::string();
+    }
+    PAWL_OK(keep_derivation(folder_, base_id, made));
+    return base_id;
+  }
+
+  Workspaces& workspaces_;
+  const std::string& folder_;
+  git_repository& repository_;
+};
+
+}  // namespace
+
+Result<Base> Workspaces::snapshot_git(const std::string& path, const std::string& ref) {
+  PAWL_TRY(const auto found, find_repository(path));
+  PAWL_TRY(const auto commit, find_commit(*found.repository, ref));
+  PAWL_TRY(const auto tree, tree_at(*commit, found.prefix));
+  Base base{.git_commit = text_of(*git_commit_id(commit.get()))};
+  PAWL_TRY(base.base_id, GitBases(*this, *found.repository).take(*tree));
+  return base;
+}
+
+}  // namespace pawl::workspace

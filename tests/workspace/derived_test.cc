@@ -1,0 +1,262 @@
+// Bases that are kept as what tells them from another one: the same ids and the same trees as whole ones.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "workspace/random_work.h"
+#include "workspace/repository.h"
+
+namespace pawl::workspace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::RandomWork;
+
+class DerivedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    sh("mkdir -p " + source_ + "/pad && cd " + source_ +
+       " && git init -q -b main . && git config user.name t && git config user.email t@example.org && "
+       "mkdir a c && for i in $(seq 200); do echo $i > pad/$i; done; "
+       "echo top > top; echo 1 > a/one; echo 4 > c/four; ln -s top link; ln -s gone 'pad/\"path\":\"x'");
+    commit("true");
+    first_ = take();
+  }
+
+  void commit(const std::string& script) {
+    sh("cd " + source_ + " && (" + script + ") && git add -A && git commit -q --allow-empty -m next");
+  }
+
+  std::string take() {
+    const auto base = workspaces_.snapshot_git(source_, "HEAD");
+    EXPECT_TRUE(base) << base.error().message;
+    return base ? base->base_id : "";
+  }
+  // By somebody who never took anything.
+  std::string take_whole() {
+    sh("rm -rf " + fresh_);
+    auto fresh = *Workspaces::open(fresh_);
+    const auto base = fresh.snapshot_git(source_, "HEAD");
+    EXPECT_TRUE(base) << base.error().message;
+    return base->base_id;
+  }
+
+  void expect_same_as_whole(const std::string& base_id) {
+    ASSERT_EQ(base_id, take_whole());
+    // As what a sandbox without overlayfs leaves: nothing tells the whole tree from the one on its layers.
+    const std::string upper = temp_ / "upper";
+    sh("cp -a " + Workspaces::open(fresh_)->base_tree(base_id) + " " + upper);
+    const auto collected = workspaces_.collect(upper, workspaces_.trees_of(base_id, {}), true);
+    ASSERT_TRUE(collected) << collected.error().message;
+    EXPECT_EQ(collected->layer_id, "");
+    const auto whole = workspaces_.check_content(base_id, {});
+    EXPECT_TRUE(whole) << whole.error().message;
+  }
+
+  std::size_t depth(const std::string& base_id) { return workspaces_.trees_of(base_id, {}).size(); }
+  std::string object(const std::string& path) { return temp_ / ("pawl/objects/" + path); }
+  std::size_t objects(const std::string& kind) { return os::list_folder(object(kind))->size(); }
+
+  TempFolder temp_;
+  const std::string source_ = temp_ / "source", fresh_ = temp_ / "fresh";
+  Workspaces workspaces_ = *Workspaces::open(temp_ / "pawl");
+  std::string first_;
+};
+
+TEST_F(DerivedTest, RandomCommitsHaveTheIdAndTheTreeOfWholeOnes) {
+  for (unsigned seed = 1; seed <= 2; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomWork work(source_, seed);
+    for (int i = 0; i < 9; ++i) {
+      work.work();
+      commit("true");
+      ASSERT_NO_FATAL_FAILURE(expect_same_as_whole(take())) << "commit " << i;
+    }
+  }
+  EXPECT_EQ(objects("bases"), 1U) << "only what tells them apart was kept";
+}
+
+TEST_F(DerivedTest, KindsOfEntriesReplaceEachOther) {
+  for (const std::string script :
+       {"rm a/one && mkdir a/one && echo x > a/one/deep", "rm -r a/one && ln -s ../top a/one",
+        "rm a/one && echo f > a/one", "chmod +x a/one", "chmod -x a/one", "rm -r c && echo file > c",
+        "rm c && mkdir -p c/d/e && echo x > c/d/e/f", "rm -r c",
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && mkdir sub",
+        "mv pad/1 pad/1-1 && mkdir pad/1 && echo x > pad/1/y", "rm -r pad/1 && echo z > pad/1 && rm pad/1-1",
+        "mkdir pad/2.d && mv pad/2 pad/2.d/2 && echo > pad/2-",
+        "echo quote > 'a/\"path\":\"' && echo s > 'a\\b'", "rm 'a\\b' && echo n > 'a/\"path\":\"'"}) {
+    SCOPED_TRACE(script);
+    commit(script);
+    expect_same_as_whole(take());
+  }
+  EXPECT_EQ(objects("bases"), 1U);
+}
+
+TEST_F(DerivedTest, ASubmoduleIsAnEmptyFolderWhateverItWas) {
+  const auto index = [&](const std::string& what) {
+    sh("cd " + source_ + " && " + what + " && git commit -q -m next");
+    expect_same_as_whole(take());
+  };
+  const std::string gitlink = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),a";
+  index("git rm -q -r --cached a && " + gitlink);
+  index(gitlink);  // another commit of it
+  index("git rm -q --cached a && git add a/one");
+  index("git rm -q -r --cached a && " + gitlink);
+  index(
+      "git rm -q --cached a && cp top file && git update-index --add --cacheinfo 100755,$(git hash-object -w "
+      "file),a");
+}
+
+TEST_F(DerivedTest, TheNearestOneIsBuiltUponAndDeepOnesAreFlat) {
+  std::vector<std::string> ids{first_};
+  for (int i = 0; i < 30; ++i) {
+    commit("echo " + std::to_string(i) + " > new" + std::to_string(i % 7));
+    ids.push_back(take());
+    ASSERT_LE(depth(ids.back()), 9U);
+  }
+  for (const auto& id : ids) EXPECT_TRUE(workspaces_.check_content(id, {}));
+  EXPECT_EQ(objects("bases"), 1U);
+  // Half of all is another base.
+  commit("for i in $(seq 100); do echo other > pad/$i; done");
+  EXPECT_EQ(depth(take()), 1U);
+  commit("echo once more > top");
+  EXPECT_EQ(depth(take()), 2U);
+  // Far from that one, and near to the first.
+  commit("git rm -q -r . && git checkout -q HEAD~32 . && echo other > top");
+  const auto base = take();
+  EXPECT_EQ(workspaces_.trees_of(base, {}).back(), workspaces_.base_tree(first_));
+  expect_same_as_whole(base);
+}
+
+TEST_F(DerivedTest, WhatGoesBackIsFoundAgain) {
+  commit("echo other > top");
+  const auto second = take();
+  commit("echo top > top");
+  EXPECT_EQ(take(), first_);
+  sh("rm " + object("git/*"));  // a cache
+  EXPECT_EQ(take(), first_);
+  commit("echo other > top");
+  EXPECT_EQ(take(), second);
+  EXPECT_EQ(depth(second), 2U);
+}
+
+TEST_F(DerivedTest, GcKeepsWhatAnotherOneIsBuiltUpon) {
+  std::vector<std::string> ids{first_};
+  for (int i = 0; i < 3; ++i) {
+    commit("echo " + std::to_string(i) + " > top");
+    ids.push_back(take());
+  }
+  auto garbage = *workspaces_.garbage({ids[2]});
+  EXPECT_EQ(garbage.bases, std::vector{object("derived/" + ids[3])});
+  EXPECT_EQ(garbage.layers.size(), 1U);
+  for (const auto* paths : {&garbage.bases, &garbage.layers}) ASSERT_TRUE(workspaces_.put_aside(*paths));
+  EXPECT_FALSE(workspaces_.has_base(ids[3]));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(workspaces_.check_content(ids[i], {}));
+  EXPECT_EQ(take(), ids[3]);
+  EXPECT_TRUE(workspaces_.check_content(ids[3], {}));
+  garbage = *workspaces_.garbage({});
+  EXPECT_EQ(garbage.bases.size(), 4U);
+  EXPECT_EQ(garbage.layers.size(), 3U);
+}
+
+TEST_F(DerivedTest, WhatIsGoneBelowIsMadeAgain) {
+  commit("echo other > top");
+  const auto base = take();
+  const auto layer = workspaces_.trees_of(base, {}).front();
+  sh("cp -a " + (temp_ / "pawl") + " " + (temp_ / "backup"));
+  for (const auto& gone : {object("bases/" + first_), os::folder_of(layer), object("derived/" + base)}) {
+    ASSERT_TRUE(os::remove_tree(gone));
+    EXPECT_FALSE(workspaces_.has_base(base)) << gone;
+    EXPECT_EQ(take(), base);
+    EXPECT_TRUE(workspaces_.check_content(base, {}));
+    sh("rm -rf " + (temp_ / "pawl") + " && cp -a " + (temp_ / "backup") + " " + (temp_ / "pawl"));
+  }
+}
+
+TEST_F(DerivedTest, DamageIsToldAndNotBuiltUpon) {
+  commit("echo other > top && rm c/four");
+  const auto base = take();
+  const auto layer = workspaces_.trees_of(base, {}).front();
+  const auto damaged = [&](const std::string& script) {
+    sh("cp -a " + (temp_ / "pawl") + " " + (temp_ / "backup") + " && cd " + layer + " && " + script);
+    const auto checked = workspaces_.check_content(base, {});
+    EXPECT_FALSE(checked) << script;
+    if (!checked) {
+      EXPECT_EQ(checked.error().kind, ErrorKind::kCorrupt) << script << checked.error().message;
+    }
+  };
+  const auto restored = [&] {
+    sh("rm -rf " + (temp_ / "pawl") + " && mv " + (temp_ / "backup") + " " + (temp_ / "pawl"));
+  };
+  for (const std::string script :
+       {"echo wrong > top", "rm c", "rm c && mkdir c && echo more > c/more", "echo more > more",
+        "mknod pad c 0 0", "rm top && ln -s a top", "chmod +x top"}) {
+    damaged(script);
+    restored();
+  }
+  const std::string other = "../../../bases/" + first_;
+  for (const auto& script :
+       {std::string("echo >> ../manifest.jsonl"), "echo >> " + other + "/manifest.jsonl"}) {
+    damaged(script);
+    commit("echo next >> top");
+    const auto next = take();
+    EXPECT_EQ(depth(next), 1U) << "not upon what is damaged: " << script;
+    expect_same_as_whole(next);
+    restored();
+  }
+  // A record that names another layer.
+  commit("echo third > top");
+  const auto third = take();
+  sh("cp " + object("derived/" + third) + " " + object("derived/" + base));
+  const auto checked = workspaces_.check_content(base, {});
+  ASSERT_FALSE(checked);
+}
+
+TEST_F(DerivedTest, ARecordThatIsNoneIsNoBase) {
+  commit("echo other > top");
+  const auto base = take();
+  const std::string record = object("derived/" + base), whole = *os::read_file(record, 1000);
+  for (const auto& text :
+       {std::string(), whole.substr(0, 70), base + " " + whole.substr(65), std::string(whole + "x")}) {
+    ASSERT_TRUE(os::write_atomically(record, text));
+    EXPECT_FALSE(workspaces_.has_base(base)) << text;
+    EXPECT_EQ(workspaces_.check_content(base, {}).error().kind, ErrorKind::kNotFound) << text;
+    EXPECT_EQ(take(), base) << text;
+    EXPECT_TRUE(workspaces_.check_content(base, {})) << text;
+  }
+}
+
+#ifdef PAWL_TEST_HOOKS
+// At every fsync and rename: no base, or a whole one.
+TEST_F(DerivedTest, AKilledSnapshotLeavesNoneOrAWholeOne) {
+  commit("echo other > top && rm -r c && mkdir -p deep/er && echo x > deep/er/x");
+  const auto wanted = take_whole();
+  int points = 0;
+  for (bool killed = true; killed; ++points) {
+    sh("rm -rf " + object("derived/*") + " " + object("layers/*") + " " + (temp_ / "count"));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      setenv("PAWL_CRASH_ROLE", "executor", 1);
+      setenv("PAWL_CRASH_COUNT", (temp_ / "count").c_str(), 1);
+      setenv("PAWL_CRASH_AT", std::to_string(points + 1).c_str(), 1);
+      _exit(workspaces_.snapshot_git(source_, "HEAD") ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    killed = WIFSIGNALED(status);
+    ASSERT_TRUE(killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    EXPECT_TRUE(!workspaces_.has_base(wanted) || workspaces_.check_content(wanted, {})) << "point " << points;
+    EXPECT_EQ(take(), wanted);
+    EXPECT_TRUE(workspaces_.check_content(wanted, {})) << "point " << points;
+  }
+  EXPECT_GT(points, 8);
+}
+#endif
+
+}  // namespace
+}  // namespace pawl::workspace
