@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -207,6 +208,23 @@ std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_ma
 
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max) {
   return read_all(*file_source(path, bytes_max));
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path, std::uint64_t bytes_max) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || fstat(fd.get(), &status) != 0) return fail_errno(errno, "read", path);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size > bytes_max)
+    return fail(ErrorKind::kExhausted, path + " is larger than " + std::to_string(bytes_max) + " bytes");
+  if (size == 0) return MappedFile(std::string_view());
+  void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd.get(), 0);
+  if (memory == MAP_FAILED) return fail_errno(errno, "read", path);
+  return MappedFile(std::string_view(static_cast<const char*>(memory), size));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
 Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) {

@@ -45,6 +45,20 @@ class UniqueFd {
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max);
 // The same in pieces. Opened by the first call of next.
 std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_max);
+// A file that nobody changes any more, as one piece of memory that costs no copy.
+class MappedFile {
+ public:
+  // kExhausted when it is larger than `bytes_max`.
+  static Result<MappedFile> open(const std::string& path, std::uint64_t bytes_max);
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile& operator=(MappedFile&& other) = delete;
+  ~MappedFile();
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(std::string_view bytes) : bytes_(bytes) {}
+  std::string_view bytes_;
+};
 // The last `bytes_max` bytes at most.
 Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max);
 

@@ -68,20 +68,13 @@ class ManifestText {
 
 struct Edit {
   std::size_t begin = 0, end = 0;  // of what goes
-  std::string line;                // that comes
+  std::string_view line;           // that comes
 };
 
-Status add_edits(const ManifestText& text, const Entry& entry, std::vector<Edit>& edits) {
-  PAWL_TRY(const std::size_t begin, text.lower_bound(entry.path));
-  PAWL_TRY(const bool there, text.has_at(begin, entry.path));
-  edits.push_back({.begin = begin,
-                   .end = there ? text.end_of_line(begin) : begin,
-                   .line = entry.type == EntryType::kDeleted ? std::string() : line_of(entry) + "\n"});
-  if (entry.type == EntryType::kFolder) return {};
-  PAWL_TRY(const std::size_t below, text.lower_bound(entry.path + "/"));
-  PAWL_TRY(const std::size_t behind, text.lower_bound(entry.path + "0"));  // '0' is the byte after '/'
-  if (below < behind) edits.push_back({.begin = below, .end = behind});
-  return {};
+void erase_below(auto& by_path, const std::string& path) {
+  const std::string prefix = path + "/";
+  auto at = by_path.lower_bound(prefix);
+  while (at != by_path.end() && at->first.starts_with(prefix)) at = by_path.erase(at);
 }
 
 }  // namespace
@@ -116,35 +109,80 @@ Result<BaseParts> parts_of(const Workspaces& workspaces, const std::string& base
   return out;
 }
 
-Result<std::string> changed_manifest(std::string_view text, const std::vector<Entry>& layer) {
-  const ManifestText searched(text);
+Result<BaseManifest> BaseManifest::open(const Workspaces& workspaces, const std::string& base_id) {
+  PAWL_TRY(const auto parts, parts_of(workspaces, base_id));
+  PAWL_TRY(auto whole,
+           os::MappedFile::open(manifest_path(workspaces.folder(), "bases", parts.whole), kManifestBytesMax));
+  BaseManifest out(std::move(whole));
+  for (auto layer = parts.layers.rbegin(); layer != parts.layers.rend(); ++layer) {
+    PAWL_TRY(const auto entries, workspaces.manifest(*layer));
+    out.add(entries);
+  }
+  PAWL_TRY(const auto id, out.id());
+  if (id == base_id) return out;
+  return fail(ErrorKind::kCorrupt, "the base " + base_id + " is not what its manifests say, of " +
+                                       parts.whole + " and of the layers on it; restore " +
+                                       os::join(workspaces.folder(), "objects") + " from a backup");
+}
+
+void BaseManifest::add(const std::vector<Entry>& layer) {
+  for (const auto& entry : layer) {
+    auto& placed = placed_[entry.path];
+    const bool replaced = !placed.entry.path.empty() && placed.entry.type != EntryType::kFolder;
+    placed.hides = entry.type == EntryType::kFolder && (placed.hides || replaced);
+    placed.entry = entry;
+    if (entry.type != EntryType::kFolder) erase_below(placed_, entry.path);
+  }
+}
+
+Result<BaseManifest::Text> BaseManifest::made() const {
+  const ManifestText searched(whole_.bytes());
+  Text out;
   std::vector<Edit> edits;
-  for (const auto& entry : layer) PAWL_OK(add_edits(searched, entry, edits));
+  for (const auto& [path, placed] : placed_) {
+    PAWL_TRY(const std::size_t begin, searched.lower_bound(path));
+    PAWL_TRY(const bool there, searched.has_at(begin, path));
+    const bool is_deleted = placed.entry.type == EntryType::kDeleted;
+    if (!is_deleted) out.lines.push_back(line_of(placed.entry) + "\n");
+    edits.push_back({.begin = begin,
+                     .end = there ? searched.end_of_line(begin) : begin,
+                     .line = is_deleted ? std::string_view() : out.lines.back()});
+    if (placed.entry.type == EntryType::kFolder && !placed.hides) continue;
+    PAWL_TRY(const std::size_t below, searched.lower_bound(path + "/"));
+    PAWL_TRY(const std::size_t behind, searched.lower_bound(path + "0"));  // '0' is the byte after '/'
+    if (below < behind) edits.push_back({.begin = below, .end = behind});
+  }
   std::ranges::stable_sort(edits, {}, &Edit::begin);
-  std::string out;
-  out.reserve(text.size() + (layer.size() << 8U));
   std::size_t at = 0;
   for (const auto& edit : edits) {
-    if (edit.begin > at) out += text.substr(at, edit.begin - at);
-    out += edit.line;
+    if (edit.begin > at) out.pieces.push_back(whole_.bytes().substr(at, edit.begin - at));
+    out.pieces.push_back(edit.line);
     at = std::max(at, edit.end);
   }
-  out += text.substr(at);
+  out.pieces.push_back(whole_.bytes().substr(at));
   return out;
 }
 
-Result<std::string> base_manifest(const Workspaces& workspaces, const std::string& base_id) {
-  PAWL_TRY(const auto parts, parts_of(workspaces, base_id));
-  PAWL_TRY(auto text, read_manifest_text(workspaces.folder(), "bases", parts.whole));
-  for (auto layer = parts.layers.rbegin(); layer != parts.layers.rend(); ++layer) {
-    PAWL_TRY(const auto entries, workspaces.manifest(*layer));
-    PAWL_TRY(text, changed_manifest(text, entries));
-  }
-  if (!parts.layers.empty() && !has_hash(text, base_id))
-    return fail(ErrorKind::kCorrupt, "the base " + base_id + " is not what its layers make of " +
-                                         parts.whole + "; restore " +
-                                         object_folder(workspaces.folder(), "derived") + " from a backup");
-  return text;
+Result<std::string> BaseManifest::id() const {
+  PAWL_TRY(const auto made_text, made());
+  Hasher hasher;
+  for (const auto piece : made_text.pieces) hasher.update(piece);
+  return hasher.hex();
+}
+
+Result<std::int64_t> BaseManifest::lines() const {
+  PAWL_TRY(const auto made_text, made());
+  std::int64_t count = 0;
+  for (const auto piece : made_text.pieces)
+    for (auto at = piece.find('\n'); at != std::string_view::npos; at = piece.find('\n', at + 1)) ++count;
+  return count;
+}
+
+Result<std::string> BaseManifest::text() const {
+  PAWL_TRY(const auto made_text, made());
+  std::string out;
+  for (const auto piece : made_text.pieces) out += piece;
+  return out;
 }
 
 bool Workspaces::has_base(const std::string& base_id) const { return parts_of(*this, base_id).has_value(); }

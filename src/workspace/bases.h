@@ -1,11 +1,15 @@
 // Bases that are kept as what tells them from another one. A detail of this room.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "os/file.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -31,10 +35,33 @@ std::optional<Derivation> derivation_of(const std::string& folder, const std::st
 // Durable when it returns. The layer and the other base are there.
 Status keep_derivation(const std::string& folder, const std::string& base_id, const Derivation& derivation);
 
-// The manifest of a base. kCorrupt: it does not have the hash that is the base's id.
-Result<std::string> base_manifest(const Workspaces& workspaces, const std::string& base_id);
-// The manifest `text` of a tree with the changes of a layer, whose entries are sorted by path. Costs the
-// copy of the text, and a binary search an entry.
-Result<std::string> changed_manifest(std::string_view text, const std::vector<Entry>& layer);
+// The manifest of a base, and of what layers make of it. The text of the whole base is mapped, and not
+// copied: it may have a hundred megabytes, and a layer a few lines.
+class BaseManifest {
+ public:
+  // kCorrupt: it does not have the hash that is the base's id.
+  static Result<BaseManifest> open(const Workspaces& workspaces, const std::string& base_id);
+  // `layer` lies on all that was there. Its entries are sorted by path.
+  void add(const std::vector<Entry>& layer);
+
+  Result<std::string> id() const;  // the hash of the text
+  Result<std::int64_t> lines() const;
+  Result<std::string> text() const;
+
+ private:
+  struct Placed {
+    Entry entry;
+    bool hides = false;  // a folder that replaced what was there, with all below it
+  };
+  struct Text {
+    std::deque<std::string> lines;         // of the layers
+    std::vector<std::string_view> pieces;  // of the mapped text, and these lines
+  };
+  explicit BaseManifest(os::MappedFile whole) : whole_(std::move(whole)) {}
+  Result<Text> made() const;
+
+  os::MappedFile whole_;
+  std::map<std::string, Placed> placed_;  // by path
+};
 
 }  // namespace pawl::workspace

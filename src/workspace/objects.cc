@@ -22,7 +22,6 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
 constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobody who still works on them
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
@@ -70,12 +69,8 @@ Result<std::string> keep_object(const std::string& folder, std::string_view kind
   return id;
 }
 
-Result<std::string> read_manifest_text(const std::string& folder, std::string_view kind,
-                                       const std::string& id) {
-  const std::string path = os::join(os::join(object_folder(folder, kind), id), "manifest.jsonl");
-  PAWL_TRY(std::string text, os::read_file(path, kManifestBytesMax));
-  if (!has_hash(text, id)) return fail(ErrorKind::kCorrupt, path + ": does not have the content of its name");
-  return text;
+std::string manifest_path(const std::string& folder, std::string_view kind, const std::string& id) {
+  return os::join(os::join(object_folder(folder, kind), id), "manifest.jsonl");
 }
 
 namespace {
@@ -153,7 +148,10 @@ std::string Workspaces::layer_tree(const std::string& layer_id) const {
 }
 
 Result<std::vector<Entry>> Workspaces::manifest(const std::string& layer_id) const {
-  PAWL_TRY(const std::string text, read_manifest_text(folder_, "layers", layer_id));
+  const std::string path = manifest_path(folder_, "layers", layer_id);
+  PAWL_TRY(const auto text, os::read_file(path, kManifestBytesMax));
+  if (!has_hash(text, layer_id))
+    return fail(ErrorKind::kCorrupt, path + ": does not have the content of its name");
   return parse_manifest(text);
 }
 

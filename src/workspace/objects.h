@@ -2,6 +2,7 @@
 // this room.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,7 @@ Result<std::string> make_temporary(const std::string& folder);
 // Durable when it returns. Consumes `temporary`; returns the id: BLAKE3 of the manifest.
 Result<std::string> keep_object(const std::string& folder, std::string_view kind,
                                 const std::string& temporary, std::vector<Entry> entries);
-// kCorrupt: it does not have the hash that is its name.
-Result<std::string> read_manifest_text(const std::string& folder, std::string_view kind,
-                                       const std::string& id);
+constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
+std::string manifest_path(const std::string& folder, std::string_view kind, const std::string& id);
 
 }  // namespace pawl::workspace

@@ -164,17 +164,16 @@ class GitBases {
   Result<std::string> derive(const Taken& near, const git_tree& tree) const {
     if (near.entries == 0) return near.base_id;  // they differ in what no base has
     PAWL_TRY(auto parts, parts_of(workspaces_, near.base_id));
-    PAWL_TRY(const auto manifest, base_manifest(workspaces_, near.base_id));
-    const auto is_small = [&](std::int64_t entries) {
-      return entries * kDerivedPartMax <= std::ranges::count(manifest, '\n');
-    };
+    PAWL_TRY(auto manifest, BaseManifest::open(workspaces_, near.base_id));
+    PAWL_TRY(const std::int64_t lines, manifest.lines());
+    const auto is_small = [&](std::int64_t entries) { return entries * kDerivedPartMax <= lines; };
     if (!is_small(near.entries)) return std::string();
+    PAWL_OK(check_limits(lines + near.entries, 0, "source"));
     Derivation made{.from = near.base_id};
     PAWL_TRY(made.layer_id, layer_between(*near.tree, tree));
     PAWL_TRY(const auto layer, workspaces_.manifest(made.layer_id));
-    PAWL_TRY(const auto changed, changed_manifest(manifest, layer));
-    PAWL_OK(check_limits(std::ranges::count(changed, '\n'), 0, "source"));
-    std::string base_id = blake3_hex(changed);
+    manifest.add(layer);
+    PAWL_TRY(std::string base_id, manifest.id());
     if (workspaces_.has_base(base_id)) return base_id;
     if (parts.layers.size() >= kDerivedDepthMax) {
       parts.layers.insert(parts.layers.begin(), made.layer_id);

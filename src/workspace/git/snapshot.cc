@@ -126,7 +126,8 @@ Result<std::string> Workspaces::content_id(const std::string& path) const {
 }
 
 Status Workspaces::check_content(const std::string& base_id, const std::vector<std::string>& layers) const {
-  PAWL_TRY(const std::string text, base_manifest(*this, base_id));
+  PAWL_TRY(const auto base, BaseManifest::open(*this, base_id));
+  PAWL_TRY(const std::string text, base.text());
   PAWL_TRY(auto kept, parse_manifest(text));
   PAWL_TRY(auto shown, entries_shown(View(trees_of(base_id, {}))));
   PAWL_OK(check_same(base_tree(base_id), std::move(kept), std::move(shown)));
