@@ -31,7 +31,7 @@ Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store:
   // The source may lie inside the plan's folder; /plan is for the plan's own scripts.
   std::vector<std::string> exclude;
   if (run.run.source_path != plan_folder) exclude.push_back(run.run.source_path);
-  PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, exclude));
+  PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, exclude, workspace::Form::kWhole));
   if (input.plan.policy) PAWL_OK(workspaces.put_blob(input.policy_text));
   run.plan_text = input.plan_text;
   run.run.plan_file = input.plan_file;

@@ -185,6 +185,34 @@ Result<std::string> BaseManifest::text() const {
   return out;
 }
 
+Result<std::string> derive_base(Workspaces& workspaces, const std::string& near, std::int64_t entries,
+                                const std::function<Result<std::string>()>& make_layer) {
+  if (entries == 0) return near;  // they differ in what no base has
+  PAWL_TRY(auto parts, parts_of(workspaces, near));
+  PAWL_TRY(auto manifest, BaseManifest::open(workspaces, near));
+  PAWL_TRY(const std::int64_t lines, manifest.lines());
+  const auto is_small = [&](std::int64_t count) {
+    return count <= kDerivedEntriesMax && count * kDerivedPartMax <= lines;
+  };
+  if (!is_small(entries)) return std::string();
+  PAWL_OK(check_limits(lines + entries, 0, "source"));
+  Derivation made{.from = near};
+  PAWL_TRY(made.layer_id, make_layer());
+  PAWL_TRY(const auto layer, workspaces.manifest(made.layer_id));
+  manifest.add(layer);
+  PAWL_TRY(std::string base_id, manifest.id());
+  if (workspaces.has_base(base_id)) return base_id;
+  if (parts.layers.size() >= kDerivedDepthMax) {
+    parts.layers.insert(parts.layers.begin(), made.layer_id);
+    made.from = parts.whole;
+    PAWL_TRY(made.layer_id, workspaces.merge(parts.whole, {}, parts.layers));
+    PAWL_TRY(const auto merged, workspaces.manifest(made.layer_id));
+    if (!is_small(static_cast<std::int64_t>(merged.size()))) return std::string();
+  }
+  PAWL_OK(keep_derivation(workspaces.folder(), base_id, made));
+  return base_id;
+}
+
 bool Workspaces::has_base(const std::string& base_id) const { return parts_of(*this, base_id).has_value(); }
 
 bool Workspaces::may_have(const std::string& base_id, const std::string& path) const {

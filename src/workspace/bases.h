@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ namespace pawl::workspace {
 
 // More trees than one for a base cost each look-up of a name in a sandbox; overlayfs takes 500 of them.
 constexpr std::size_t kDerivedDepthMax = 8;
+constexpr std::int64_t kDerivedEntriesMax = 100'000;  // of a layer; above it a copy is no slower
+constexpr std::int64_t kDerivedPartMax = 4;           // at most a quarter of the lines of what it lies on
 
 struct Derivation {
   std::string from;      // another base, kept whole or derived itself
@@ -63,5 +66,10 @@ class BaseManifest {
   os::MappedFile whole_;
   std::map<std::string, Placed> placed_;  // by path
 };
+
+// The base that is the base `near` with the layer that `make_layer` makes, of about `entries`. Durable when
+// it returns. "" when a whole copy is better. kCorrupt, kNotFound: nothing can be built upon `near`.
+Result<std::string> derive_base(Workspaces& workspaces, const std::string& near, std::int64_t entries,
+                                const std::function<Result<std::string>()>& make_layer);
 
 }  // namespace pawl::workspace

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ranges>
 
 #include "os/file.h"
 #include "workspace/objects.h"
@@ -60,12 +61,28 @@ Status put(const std::string& root, const Change& change) {
     case EntryType::kFile:
       return made(link(from.c_str(), to.c_str()));
     case EntryType::kSymlink:
-      return made(symlink(change.entry.content.c_str(), to.c_str()));
+      PAWL_OK(made(symlink(change.entry.content.c_str(), to.c_str())));
+      return os::copy_times(from, to);
     case EntryType::kDeleted:
       return made(mknod(to.c_str(), S_IFCHR, 0));
     case EntryType::kFolder:
       if (mkdir(to.c_str(), 0755) != 0 && errno != EEXIST) return fail_errno(errno, "make layer", to);
       return made(chmod(to.c_str(), change.entry.mode));
+  }
+  return {};
+}
+
+// The times of folders, the deepest first: what is put into one changes its own.
+Status put_folder_times(const std::string& root, const Changes& changes) {
+  std::map<std::string, std::string> trees;
+  for (const auto& [path, change] : changes) {
+    for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+      trees.try_emplace(path.substr(0, slash), change.tree);
+    if (change.entry.type == EntryType::kFolder) trees[path] = change.tree;
+  }
+  for (const auto& [folder, tree] : trees | std::views::reverse) {
+    const std::string from = os::join(tree, folder);
+    if (os::exists(from)) PAWL_OK(os::copy_times(from, os::join(root, folder)));
   }
   return {};
 }
@@ -109,6 +126,7 @@ Result<std::string> keep_changes(const std::string& folder, const Changes& chang
     PAWL_OK(put(root, change));
     entries.push_back(change.entry);
   }
+  PAWL_OK(put_folder_times(root, changes));
   return keep_object(folder, "layers", temporary, std::move(entries));
 }
 

@@ -26,7 +26,7 @@ constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobo
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
 
-constexpr std::string_view kKinds[] = {"blobs", "bases", "layers", "git", "tmp", "merges", "derived"};
+constexpr std::string_view kKinds[] = {"blobs", "bases", "layers", "git", "tmp", "merges", "derived", "folders"};
 
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {
@@ -100,7 +100,7 @@ Result<Workspaces> Workspaces::open(std::string folder) {
   PAWL_OK(os::make_folders(folder));
   PAWL_OK(take_own_group(folder));
   const std::string ignore = os::join(folder, ".gitignore");
-  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "derived"))) {
+  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "folders"))) {
     for (const std::string_view kind : kKinds) PAWL_OK(os::make_folders(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }

@@ -7,6 +7,7 @@
 //   it layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0
 //   devices);
 //                                       id = BLAKE3 of the manifest
+//   folders/<key>                       a cache: what a folder had when it was taken last
 //   git/<tree>                      a cache: the base of a git tree that was taken before
 //   merges/<key>                    a cache: the layer that a row of accepted layers was merged to before
 // Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,
@@ -61,6 +62,9 @@ struct Base {
   std::string git_commit;  // the commit that the ref named; for a directory without ref inside a repository,
                            // HEAD; or ""
 };
+
+// How a folder is kept: as what tells it from the base of the last time, or as one folder in any case.
+enum class Form { kNear, kWhole };
 
 struct Collected {
   std::string layer_id;              // "" when nothing changed
@@ -120,11 +124,13 @@ class Workspaces {
   // The directory as it is, without any entry named .git or .pawl at any depth, without the state folder
   // whatever its name, and without the folders in `exclude` (absolute; the plan's folder is taken without the
   // source that may lie inside it).
-  Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {});
+  // What did not change since the last time is not read, and costs nothing.
+  Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {},
+                                  Form form = Form::kNear);
   bool has_base(const std::string& base_id) const;
   // Whether the base has `path`, or a link on the way to it: where that leads, only a sandbox knows.
   bool may_have(const std::string& base_id, const std::string& path) const;
-  // The folder of a base that is kept whole, as what snapshot_directory() gave is.
+  // The folder of a base that is kept whole.
   std::string base_tree(const std::string& base_id) const;
   std::string layer_tree(const std::string& layer_id) const;
   // Of the base and of `layers`, both topmost first: all lowers, in their order.

@@ -1,11 +1,13 @@
 // Bases that are kept as what tells them from another one: the same ids and the same trees as whole ones.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "workspace/random_work.h"
 #include "workspace/repository.h"
@@ -228,6 +230,117 @@ TEST_F(DerivedTest, ARecordThatIsNoneIsNoBase) {
     EXPECT_EQ(take(), base) << text;
     EXPECT_TRUE(workspaces_.check_content(base, {})) << text;
   }
+}
+
+// --- of a folder
+
+class DerivedFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    sh("mkdir -p " + source_ + "/pad " + source_ + "/a " + source_ + "/c && cd " + source_ +
+       " && for i in $(seq 200); do echo $i > pad/$i; done; echo top > top; echo 1 > a/one; echo 4 > c/four; "
+       "ln -s top link && find . -exec touch -h -d 2020-01-01 {} +");
+    first_ = take();
+  }
+
+  std::string take() {
+    const auto base = workspaces_.snapshot_directory(source_);
+    EXPECT_TRUE(base) << base.error().message;
+    return base ? base->base_id : "";
+  }
+
+  // Content, permissions and times.
+  static std::map<std::string, std::string> shown(const std::vector<std::string>& trees) {
+    std::map<std::string, std::string> out;
+    for (auto tree = trees.rbegin(); tree != trees.rend(); ++tree)
+      for (const auto& entry : fs::recursive_directory_iterator(*tree)) {
+        const std::string path = entry.path().lexically_relative(*tree);
+        struct stat status {};
+        EXPECT_EQ(lstat(entry.path().c_str(), &status), 0);
+        if (!S_ISDIR(status.st_mode))
+          std::erase_if(out, [&](const auto& at) { return at.first.starts_with(path + "/"); });
+        out.erase(path);
+        if (S_ISCHR(status.st_mode)) continue;
+        std::string line = std::to_string(status.st_mode) + " " + std::to_string(status.st_mtim.tv_sec) +
+                           "." + std::to_string(status.st_mtim.tv_nsec) + " ";
+        if (S_ISREG(status.st_mode)) line += *os::read_file(entry.path(), 1 << 20);
+        if (S_ISLNK(status.st_mode)) line += fs::read_symlink(entry.path());
+        out[path] = line;
+      }
+    return out;
+  }
+
+  void expect_same_as_whole(const std::string& base_id) {
+    sh("rm -rf " + fresh_);
+    auto fresh = *Workspaces::open(fresh_);
+    ASSERT_EQ(fresh.snapshot_directory(source_)->base_id, base_id);
+    EXPECT_EQ(*fresh.content_id(source_), base_id);
+    EXPECT_EQ(shown(workspaces_.trees_of(base_id, {})), shown({fresh.base_tree(base_id)}));
+    EXPECT_TRUE(workspaces_.check_content(base_id, {}));
+  }
+
+  std::string object(const std::string& path) { return temp_ / ("pawl/objects/" + path); }
+
+  TempFolder temp_;
+  const std::string source_ = temp_ / "source", fresh_ = temp_ / "fresh";
+  Workspaces workspaces_ = *Workspaces::open(temp_ / "pawl");
+  std::string first_;
+};
+
+TEST_F(DerivedFolderTest, RandomWorkHasTheIdTheTreeAndTheTimesOfAWholeCopy) {
+  for (unsigned seed = 1; seed <= 2; ++seed) {
+    RandomWork work(source_, seed);
+    for (int i = 0; i < 12; ++i) {
+      const auto before = workspaces_.content_id(source_);
+      work.work();
+      if (*before == *workspaces_.content_id(source_)) continue;  // a base that is there keeps its times
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", work " + std::to_string(i));
+      ASSERT_NO_FATAL_FAILURE(expect_same_as_whole(take()));
+      // What the next one is told from has been written long ago.
+      sh("find " + source_ + " -newermt 2024-01-01 -exec touch -h -d 2021-01-0" + std::to_string(1 + i % 9) +
+         " {} +");
+    }
+  }
+  EXPECT_EQ(os::list_folder(object("bases"))->size(), 1U);
+}
+
+TEST_F(DerivedFolderTest, AFileThatIsWrittenAgainIsReadAgainWhateverItsTimesSay) {
+  for (const std::string script :
+       {"echo 2 > a/one", "echo 3 > a/one && touch -d 2020-01-01 a/one",
+        "echo 4 > new && touch -d 2020-01-01 new && mv new a/one && touch -d 2020-01-01 a",
+        "echo 5 > a/one && touch -d '+1 hour' a/one", "echo 6 > a/one && touch -d '+1 hour' a/one",
+        "chmod 700 a/one", "chmod 700 a", "rm link && ln -s pad link", "rm a/one", "echo back > a/one"}) {
+    sh("cd " + source_ + " && " + script);
+    EXPECT_EQ(take(), *workspaces_.content_id(source_)) << script;
+    EXPECT_EQ(take(), *workspaces_.content_id(source_)) << script;
+  }
+}
+
+TEST_F(DerivedFolderTest, AMemoryThatIsLostOrDamagedOrOfAnotherBaseIsNone) {
+  const auto names = *os::list_folder(object("folders"));
+  ASSERT_EQ(names.size(), 1U);
+  const std::string memory = object("folders/" + names.front()), whole = *os::read_file(memory, 1 << 20);
+  for (const auto& text : {std::string(), std::string("x"), whole.substr(0, whole.size() / 2), whole + "x",
+                           whole.substr(0, 200) + "?" + whole.substr(201)}) {
+    ASSERT_TRUE(os::write_atomically(memory, text));
+    EXPECT_EQ(take(), first_);
+  }
+  ASSERT_TRUE(os::remove_tree(memory));
+  EXPECT_EQ(take(), first_);
+  ASSERT_TRUE(os::remove_tree(object("bases/" + first_)));
+  EXPECT_EQ(take(), first_) << "what is remembered is gone";
+  expect_same_as_whole(first_);
+}
+
+TEST_F(DerivedFolderTest, APlansFolderIsOneFolder) {
+  sh("echo more > " + source_ + "/more");
+  const auto near = take();
+  EXPECT_FALSE(os::exists(workspaces_.base_tree(near)));
+  const auto whole = workspaces_.snapshot_directory(source_, {}, Form::kWhole);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->base_id, near);
+  EXPECT_TRUE(os::exists(workspaces_.base_tree(near) + "/more"));
+  EXPECT_EQ(take(), near);
 }
 
 #ifdef PAWL_TEST_HOOKS

@@ -15,9 +15,7 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::size_t kCandidatesMax = 16;            // trees that were taken last, and are compared
-constexpr std::int64_t kDerivedEntriesMax = 100'000;  // above it a copy is no slower
-constexpr std::int64_t kDerivedPartMax = 4;  // a layer has at most a quarter of the lines of what it lies on
+constexpr std::size_t kCandidatesMax = 16;  // trees that were taken last, and are compared
 
 Result<GitTree> tree_at(git_commit& commit, const std::string& prefix) {
   git_tree* root = nullptr;
@@ -52,7 +50,8 @@ class GitBases {
     if (auto id = base_of_record(record)) return *std::move(id);
     std::string base_id;
     if (const auto near = nearest(tree)) {
-      auto derived = derive(*near, tree);
+      auto derived = derive_base(workspaces_, near->base_id, near->entries,
+                                 [&] { return layer_between(*near->tree, tree); });
       // What can't be built upon is not built upon: git has all of it.
       if (!derived && derived.error().kind != ErrorKind::kCorrupt &&
           derived.error().kind != ErrorKind::kNotFound)
@@ -158,32 +157,6 @@ class GitBases {
         }));
     PAWL_TRY(auto entries, writer.write());
     return keep_object(folder_, "layers", temporary, std::move(entries));
-  }
-
-  // "" when a whole copy is better.
-  Result<std::string> derive(const Taken& near, const git_tree& tree) const {
-    if (near.entries == 0) return near.base_id;  // they differ in what no base has
-    PAWL_TRY(auto parts, parts_of(workspaces_, near.base_id));
-    PAWL_TRY(auto manifest, BaseManifest::open(workspaces_, near.base_id));
-    PAWL_TRY(const std::int64_t lines, manifest.lines());
-    const auto is_small = [&](std::int64_t entries) { return entries * kDerivedPartMax <= lines; };
-    if (!is_small(near.entries)) return std::string();
-    PAWL_OK(check_limits(lines + near.entries, 0, "source"));
-    Derivation made{.from = near.base_id};
-    PAWL_TRY(made.layer_id, layer_between(*near.tree, tree));
-    PAWL_TRY(const auto layer, workspaces_.manifest(made.layer_id));
-    manifest.add(layer);
-    PAWL_TRY(std::string base_id, manifest.id());
-    if (workspaces_.has_base(base_id)) return base_id;
-    if (parts.layers.size() >= kDerivedDepthMax) {
-      parts.layers.insert(parts.layers.begin(), made.layer_id);
-      made.from = parts.whole;
-      PAWL_TRY(made.layer_id, workspaces_.merge(parts.whole, {}, parts.layers));
-      PAWL_TRY(const auto merged, workspaces_.manifest(made.layer_id));
-      if (!is_small(static_cast<std::int64_t>(merged.size()))) return std::string();
-    }
-    PAWL_OK(keep_derivation(folder_, base_id, made));
-    return base_id;
   }
 
   Workspaces& workspaces_;

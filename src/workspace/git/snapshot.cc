@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "workspace/bases.h"
+#include "workspace/folder_look.h"
 #include "workspace/git/git.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
@@ -17,50 +20,101 @@
 namespace pawl::workspace {
 namespace {
 
-struct FolderScan {
-  const std::vector<std::string>* exclude = nullptr;
-  struct stat state {};  // of the state folder, which is nobody's source wherever it lies
-  std::string copy_to;   // "": only looks
+std::string id_of(const std::vector<Looked>& looked) {
   std::vector<Entry> entries;
-  std::int64_t bytes = 0;
-};
-
-Status scan(const std::string& full, const std::string& path, FolderScan& out) {
-  struct stat status {};
-  if (lstat(full.c_str(), &status) != 0) return fail_errno(errno, "read", full);
-  // Sockets and devices are nobody's source.
-  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) return {};
-  if (status.st_dev == out.state.st_dev && status.st_ino == out.state.st_ino) return {};
-  PAWL_TRY(auto entry, entry_of(full, path));
-  if (entry.type == EntryType::kFile) entry.mode |= 0400U;
-  if (entry.type == EntryType::kFolder) entry.mode |= 0700U;
-  out.bytes += entry.size;
-  const std::string to = out.copy_to.empty() ? "" : os::join(out.copy_to, path);
-  if (!to.empty()) {
-    if (entry.type == EntryType::kFolder) PAWL_OK(os::make_folders(to));
-    if (entry.type == EntryType::kFile) PAWL_OK(os::copy_file(full, to, entry.mode));
-    if (entry.type == EntryType::kSymlink) {
-      if (symlink(entry.content.c_str(), to.c_str()) != 0) return fail_errno(errno, "make link", to);
-      PAWL_OK(os::copy_times(full, to));
-    }
-  }
-  const bool is_folder = entry.type == EntryType::kFolder;
-  const unsigned mode = entry.mode;
-  if (!path.empty()) out.entries.push_back(std::move(entry));
-  if (!is_folder) return {};
-  PAWL_OK(check_limits(static_cast<std::int64_t>(out.entries.size()), out.bytes, full));
-  PAWL_TRY(const auto names, os::list_folder(full));
-  for (const auto& name : names) {
-    const std::string below = os::join(full, name);
-    if (name == ".git" || name == ".pawl" || std::ranges::find(*out.exclude, below) != out.exclude->end())
-      continue;
-    if (!is_kept_name(name) || child(path, name).size() > kPathBytesMax) return unusable("source: ", below);
-    PAWL_OK(scan(below, child(path, name), out));
-  }
-  if (to.empty()) return {};
-  if (chmod(to.c_str(), path.empty() ? 0755 : mode) != 0) return fail_errno(errno, "chmod", to);
-  return os::copy_times(full, to);
+  for (const auto& each : looked) entries.push_back(each.entry);
+  std::ranges::sort(entries, {}, &Entry::path);
+  return blake3_hex(manifest_of(entries));
 }
+
+// A folder becomes a base: the one that it was the last time, one that is there, what tells it from that of
+// the last time, or a copy.
+class FolderBase {
+ public:
+  FolderBase(Workspaces& workspaces, const std::string& path, const std::vector<std::string>& exclude,
+             Form form)
+      : workspaces_(workspaces), path_(path), exclude_(exclude), form_(form) {}
+
+  Result<std::string> take() {
+    const std::int64_t began_ns = os::SystemClock().wall().micros * 1000;
+    struct stat state {};
+    if (stat(workspaces_.folder().c_str(), &state) != 0)
+      return fail_errno(errno, "read", workspaces_.folder());
+    memory_ = FolderMemory::load(memory_path());
+    PAWL_TRY(auto look, look_at(path_, exclude_, state, memory_));
+    if (look.is_as_remembered && is_there(memory_.base_id())) return memory_.base_id();
+    std::string id = id_of(look.entries);
+    if (is_there(id)) {
+      if (id != memory_.base_id())
+        for (auto& looked : look.entries) looked.kept_ns = kTimeUnknown;
+    } else {
+      PAWL_TRY(const std::string kept, keep(look.entries));
+      if (kept != id) return kept;  // somebody wrote in between: the look says nothing of this base
+      for (auto& looked : look.entries) looked.kept_ns = looked.stamp.written_ns;
+    }
+    PAWL_OK(FolderMemory::save(memory_path(), id, began_ns, look.entries));
+    return id;
+  }
+
+ private:
+  bool is_there(const std::string& id) const {
+    return form_ == Form::kWhole ? os::is_folder(workspaces_.base_tree(id)) : workspaces_.has_base(id);
+  }
+
+  std::string memory_path() const {
+    std::string key = path_;
+    for (const auto& excluded : exclude_) key += '\0' + excluded;
+    return os::join(object_folder(workspaces_.folder(), "folders"), blake3_hex(key));
+  }
+
+  Result<std::string> keep(const std::vector<Looked>& entries) const {
+    if (form_ == Form::kNear && workspaces_.has_base(memory_.base_id())) {
+      const auto changed = changed_since(entries);
+      auto derived = derive_base(workspaces_, memory_.base_id(), static_cast<std::int64_t>(changed.size()),
+                                 [&] { return copy_to("layers", changed); });
+      // What can't be built upon is not built upon: the folder has all of it.
+      if (derived ? !derived->empty() : derived.error().kind != ErrorKind::kCorrupt) return derived;
+    }
+    return copy_to("bases", entries);
+  }
+
+  Result<std::string> copy_to(std::string_view kind, const std::vector<Looked>& entries) const {
+    PAWL_TRY(const std::string temporary, make_temporary(workspaces_.folder()));
+    PAWL_TRY(auto copied, copy_looked(path_, entries, os::join(temporary, "tree")));
+    return keep_object(workspaces_.folder(), kind, temporary, std::move(copied));
+  }
+
+  // What tells the folder from the last base, also in its times: a build would take an old program for a new
+  // one.
+  std::vector<Looked> changed_since(const std::vector<Looked>& entries) const {
+    std::map<std::string_view, const Looked*> before, now;
+    for (const auto& looked : memory_.entries()) before[looked.entry.path] = &looked;
+    std::vector<Looked> out;
+    for (const auto& looked : entries) {
+      now[looked.entry.path] = &looked;
+      const auto old = before.find(looked.entry.path);
+      if (old == before.end() || old->second->entry != looked.entry ||
+          old->second->kept_ns != looked.stamp.written_ns)
+        out.push_back(looked);
+    }
+    for (const auto& looked : memory_.entries()) {
+      const std::string& path = looked.entry.path;
+      if (now.contains(path)) continue;
+      const auto slash = path.rfind('/');
+      const auto parent = now.find(std::string_view(path).substr(0, slash == path.npos ? 0 : slash));
+      const bool is_top =
+          slash == path.npos || (parent != now.end() && parent->second->entry.type == EntryType::kFolder);
+      if (is_top) out.push_back({.entry = {.path = path, .type = EntryType::kDeleted}});
+    }
+    return out;
+  }
+
+  Workspaces& workspaces_;
+  const std::string& path_;
+  const std::vector<std::string>& exclude_;
+  const Form form_;
+  FolderMemory memory_;
+};
 
 bool is_file_or_link(const Entry& entry) {
   return entry.type == EntryType::kFile || entry.type == EntryType::kSymlink;
@@ -96,33 +150,21 @@ Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<
 
 }  // namespace
 
-Result<Base> Workspaces::snapshot_directory(const std::string& path,
-                                            const std::vector<std::string>& exclude) {
+Result<Base> Workspaces::snapshot_directory(const std::string& path, const std::vector<std::string>& exclude,
+                                            Form form) {
   Base base;
   if (const auto found = find_repository(path))
     if (const auto commit = find_commit(*found->repository, "HEAD"))
       base.git_commit = text_of(*git_commit_id(commit->get()));
-  FolderScan look{.exclude = &exclude};
-  if (stat(folder_.c_str(), &look.state) != 0) return fail_errno(errno, "read", folder_);
-  PAWL_OK(scan(path, "", look));
-  std::ranges::sort(look.entries, {}, &Entry::path);
-  base.base_id = blake3_hex(manifest_of(look.entries));
-  if (os::exists(base_tree(base.base_id))) return base;
-  PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  FolderScan copy{.exclude = &exclude, .state = look.state, .copy_to = os::join(temporary, "tree")};
-  PAWL_OK(scan(path, "", copy));
-  // Of what was copied: somebody may have written in between.
-  PAWL_TRY(base.base_id, keep_object(folder_, "bases", temporary, std::move(copy.entries)));
+  PAWL_TRY(base.base_id, FolderBase(*this, path, exclude, form).take());
   return base;
 }
 
 Result<std::string> Workspaces::content_id(const std::string& path) const {
   if (!os::is_folder(path)) return hash_of_file(path);
-  static const std::vector<std::string> kNone;
-  FolderScan look{.exclude = &kNone};
-  PAWL_OK(scan(path, "", look));
-  std::ranges::sort(look.entries, {}, &Entry::path);
-  return blake3_hex(manifest_of(look.entries));
+  FolderMemory nothing;
+  PAWL_TRY(const auto look, look_at(path, {}, {}, nothing));
+  return id_of(look.entries);
 }
 
 Status Workspaces::check_content(const std::string& base_id, const std::vector<std::string>& layers) const {

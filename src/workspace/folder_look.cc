@@ -1,0 +1,255 @@
+#include "workspace/folder_look.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <ranges>
+#include <set>
+#include <utility>
+
+#include "base/hash.h"
+#include "os/file.h"
+#include "os/parallel.h"
+#include "workspace/objects.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::string_view kMemoryFormat = "pawl folder 1\n";
+constexpr std::uint64_t kMemoryBytesMax = 4ULL << 30;
+constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // the coarsest times of a file system
+
+std::int64_t ns_of(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+Looked::Stamp stamp_of(const struct stat& status) {
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .written_ns = ns_of(status.st_mtim),
+          .changed_ns = ns_of(status.st_ctim)};
+}
+
+struct Record {
+  Looked::Stamp stamp;
+  std::int64_t kept_ns, size;
+  std::uint32_t type, mode, path_bytes, content_bytes;
+};
+
+void append_record(std::string& out, const Looked& looked, bool is_sure) {
+  const auto& entry = looked.entry;
+  Record record{};
+  if (is_sure) record.stamp = looked.stamp;
+  record.kept_ns = looked.kept_ns;
+  record.size = entry.size;
+  record.type = static_cast<std::uint32_t>(entry.type);
+  record.mode = entry.mode;
+  record.path_bytes = static_cast<std::uint32_t>(entry.path.size());
+  record.content_bytes = static_cast<std::uint32_t>(entry.content.size());
+  out.append(reinterpret_cast<const char*>(&record), sizeof record);
+  out += entry.path;
+  out += entry.content;
+}
+
+// Takes the first record off `bytes`, which have the hash that they should.
+Looked take_record(std::string_view& bytes) {
+  Record record{};
+  std::memcpy(&record, bytes.data(), sizeof record);
+  bytes.remove_prefix(sizeof record);
+  Looked out{.entry = {.path = std::string(bytes.substr(0, record.path_bytes)),
+                       .type = static_cast<EntryType>(record.type),
+                       .mode = record.mode,
+                       .size = record.size,
+                       .content = std::string(bytes.substr(record.path_bytes, record.content_bytes))},
+             .stamp = record.stamp,
+             .kept_ns = record.kept_ns};
+  bytes.remove_prefix(record.path_bytes + record.content_bytes);
+  return out;
+}
+
+using Found = std::pair<std::string, struct stat>;  // a name in a folder
+
+// Sorted by name. No descriptor stays: trees are deeper than we have descriptors.
+Result<std::vector<Found>> names_and_stats(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder.c_str()), closedir);
+  if (!stream) return fail_errno(errno, "list folder", folder);
+  std::vector<Found> out;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == ".." || name == ".git" || name == ".pawl") continue;
+    struct stat status {};
+    if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+      return fail_errno(errno, "read", os::join(folder, name));
+    out.emplace_back(name, status);
+  }
+  std::ranges::sort(out, {}, &Found::first);
+  return out;
+}
+
+class Looker {
+ public:
+  Looker(const std::string& root, const std::vector<std::string>& exclude, const struct stat& state,
+         FolderMemory& memory)
+      : root_(root), exclude_(exclude), state_(state), memory_(memory) {}
+
+  Result<FolderLook> look() {
+    PAWL_OK(folder(""));
+    out_.is_as_remembered =
+        unread_.empty() && differs_ == 0 && out_.entries.size() == memory_.entries().size();
+    PAWL_OK(os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
+      auto& entry = out_.entries[unread_[i]].entry;
+      PAWL_TRY(entry.content, hash_of_file(os::join(root_, entry.path)));
+      return {};
+    }));
+    return std::move(out_);
+  }
+
+ private:
+  Status folder(const std::string& path) {
+    PAWL_OK(check_limits(static_cast<std::int64_t>(out_.entries.size()), bytes_, root_));
+    const std::string full = path.empty() ? root_ : os::join(root_, path);
+    PAWL_TRY(const auto found, names_and_stats(full));
+    for (const auto& [name, status] : found) {
+      const std::string below = os::join(full, name);
+      if (std::ranges::find(exclude_, below) != exclude_.end()) continue;
+      if (!is_kept_name(name) || child(path, name).size() > kPathBytesMax) return unusable("source: ", below);
+      if (status.st_dev == state_.st_dev && status.st_ino == state_.st_ino) continue;
+      PAWL_OK(entry(child(path, name), status));
+    }
+    return {};
+  }
+
+  Status entry(std::string path, const struct stat& status) {
+    // Sockets and devices are nobody's source.
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) return {};
+    Looked looked{.entry = {.path = std::move(path), .mode = status.st_mode & 0777U},
+                  .stamp = stamp_of(status)};
+    auto& entry = looked.entry;
+    if (S_ISDIR(status.st_mode)) {
+      entry.type = EntryType::kFolder;
+      entry.mode |= 0700U;
+    } else if (S_ISLNK(status.st_mode)) {
+      entry.type = EntryType::kSymlink;
+      entry.mode = 0;
+      PAWL_TRY(entry.content, target_of_link(os::join(root_, entry.path)));
+    } else {
+      entry.mode |= 0400U;
+      entry.size = status.st_size;
+    }
+    const Looked* before = memory_.find(entry.path);
+    if (before != nullptr) looked.kept_ns = before->kept_ns;
+    const bool is_file = entry.type == EntryType::kFile;
+    if (is_file && before != nullptr && before->stamp == looked.stamp && before->entry.size == entry.size &&
+        before->entry.type == EntryType::kFile)
+      entry.content = before->entry.content;
+    else if (is_file)
+      unread_.push_back(out_.entries.size());
+    if (before == nullptr || before->entry != entry) ++differs_;
+    bytes_ += entry.size;
+    const bool is_folder = entry.type == EntryType::kFolder;
+    std::string below = is_folder ? entry.path : "";
+    out_.entries.push_back(std::move(looked));
+    return is_folder ? folder(below) : Status();
+  }
+
+  const std::string& root_;
+  const std::vector<std::string>& exclude_;
+  const struct stat& state_;
+  FolderMemory& memory_;
+  FolderLook out_;
+  std::vector<std::size_t> unread_;
+  std::int64_t bytes_ = 0;
+  std::size_t differs_ = 0;
+};
+
+// Of folders, the deepest first, when all is in them.
+Status finish_folders(const std::string& from, const std::set<std::string>& folders, const std::string& to) {
+  for (const auto& path : folders | std::views::reverse) {
+    const std::string made = path.empty() ? to : os::join(to, path);
+    const std::string source = path.empty() ? from : os::join(from, path);
+    struct stat status {};
+    if (lstat(source.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+      return fail_errno(errno, "read", source);
+    const mode_t mode = path.empty() ? 0755 : (status.st_mode & 0777U) | 0700U;
+    if (chmod(made.c_str(), mode) != 0) return fail_errno(errno, "chmod", made);
+    PAWL_OK(os::copy_times(source, made));
+  }
+  return {};
+}
+
+}  // namespace
+
+FolderMemory FolderMemory::load(const std::string& path) {
+  FolderMemory out;
+  const auto file = os::MappedFile::open(path, kMemoryBytesMax);
+  constexpr std::size_t kHeadBytes = kMemoryFormat.size() + 2 * kHashHexSize;
+  if (!file || file->bytes().size() < kHeadBytes || !file->bytes().starts_with(kMemoryFormat)) return out;
+  const auto hash = file->bytes().substr(kMemoryFormat.size(), kHashHexSize);
+  auto bytes = file->bytes().substr(kMemoryFormat.size() + kHashHexSize);
+  if (!has_hash(bytes, hash)) return out;
+  out.base_id_ = bytes.substr(0, kHashHexSize);
+  bytes.remove_prefix(kHashHexSize);
+  while (!bytes.empty()) out.entries_.push_back(take_record(bytes));
+  return out;
+}
+
+Status FolderMemory::save(const std::string& path, const std::string& base_id, std::int64_t began_ns,
+                          const std::vector<Looked>& entries) {
+  std::string bytes = base_id;
+  for (const auto& looked : entries) {
+    const auto newest = std::max(looked.stamp.written_ns, looked.stamp.changed_ns);
+    append_record(bytes, looked, newest < began_ns - kStampUnsureNs);
+  }
+  return os::write_atomically(path, std::string(kMemoryFormat) + blake3_hex(bytes) + bytes, 0600);
+}
+
+const Looked* FolderMemory::find(const std::string& path) {
+  if (next_ < entries_.size() && entries_[next_].entry.path == path) return &entries_[next_++];
+  if (by_path_.empty())
+    for (std::size_t i = 0; i < entries_.size(); ++i) by_path_[entries_[i].entry.path] = i;
+  const auto found = by_path_.find(path);
+  if (found == by_path_.end()) return nullptr;
+  next_ = found->second + 1;
+  return &entries_[found->second];
+}
+
+Result<FolderLook> look_at(const std::string& path, const std::vector<std::string>& exclude,
+                           const struct stat& state, FolderMemory& memory) {
+  return Looker(path, exclude, state, memory).look();
+}
+
+Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,
+                                       const std::string& to) {
+  std::set<std::string> folders{""};
+  for (const auto& looked : entries) {
+    const auto& path = looked.entry.path;
+    for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+      folders.insert(path.substr(0, slash));
+    if (looked.entry.type == EntryType::kFolder) folders.insert(path);
+  }
+  for (const auto& folder : folders) PAWL_OK(os::make_folders(folder.empty() ? to : os::join(to, folder)));
+  std::vector<Entry> out(entries.size());
+  PAWL_OK(os::for_each_in_parallel(entries.size(), [&](std::size_t i) -> Status {
+    const auto& entry = entries[i].entry;
+    const std::string source = os::join(from, entry.path), made = os::join(to, entry.path);
+    out[i] = entry;
+    if (entry.type == EntryType::kFile) {
+      PAWL_OK(os::copy_file(source, made, entry.mode));
+      PAWL_TRY(out[i], entry_of(made, entry.path));
+    } else if (entry.type == EntryType::kSymlink) {
+      PAWL_TRY(out[i].content, target_of_link(source));
+      if (symlink(out[i].content.c_str(), made.c_str()) != 0) return fail_errno(errno, "make link", made);
+      PAWL_OK(os::copy_times(source, made));
+    } else if (entry.type == EntryType::kDeleted && mknod(made.c_str(), S_IFCHR, 0) != 0) {
+      return fail_errno(errno, "make whiteout", made);
+    }
+    return {};
+  }));
+  PAWL_OK(finish_folders(from, folders, to));
+  return out;
+}
+
+}  // namespace pawl::workspace

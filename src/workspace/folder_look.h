@@ -1,0 +1,69 @@
+// What a folder of the host has, without reading again what did not change since it was looked at last. A
+// detail of this room.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workspace/tree.h"
+
+namespace pawl::workspace {
+
+constexpr std::int64_t kTimeUnknown = -1;
+
+// An entry of a folder. `stamp` says which file it was and when it was written.
+struct Looked {
+  struct Stamp {
+    std::uint64_t device = 0, inode = 0;
+    std::int64_t written_ns = 0, changed_ns = 0;  // mtime, ctime
+    bool operator==(const Stamp&) const = default;
+  };
+  Entry entry;
+  Stamp stamp;
+  std::int64_t kept_ns = kTimeUnknown;  // the mtime that the base has
+};
+
+// The last look at a folder. It can be lost: then all is read again.
+class FolderMemory {
+ public:
+  // Empty when there is no such file, or a damaged one.
+  static FolderMemory load(const std::string& path);
+  // Not durable, and of no use when torn. What was written since two seconds before `began_ns` is read again
+  // the next time: it could be written once more without a newer time.
+  static Status save(const std::string& path, const std::string& base_id, std::int64_t began_ns,
+                     const std::vector<Looked>& entries);
+
+  const std::string& base_id() const { return base_id_; }
+  const std::vector<Looked>& entries() const { return entries_; }  // in the order of the look
+  // Cheap when `path`s are asked in that order.
+  const Looked* find(const std::string& path);
+
+ private:
+  std::string base_id_;
+  std::vector<Looked> entries_;
+  std::size_t next_ = 0;
+  std::map<std::string_view, std::size_t> by_path_;  // made when an order differs
+};
+
+struct FolderLook {
+  std::vector<Looked> entries;  // a folder before what is in it
+  bool is_as_remembered = true;
+};
+// `state` is the state folder's status, which is nobody's source wherever it lies. kInvalid: a name that
+// can't be used. kExhausted: too much.
+Result<FolderLook> look_at(const std::string& path, const std::vector<std::string>& exclude,
+                           const struct stat& state, FolderMemory& memory);
+
+// Copies `entries` of the folder `from` below `to`, with their times and those of the folders on the way; for
+// one that is deleted, makes a whiteout. Tells them as they were copied: somebody may have written since the
+// look. Nothing is durable.
+Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,
+                                       const std::string& to);
+
+}  // namespace pawl::workspace
