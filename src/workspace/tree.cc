@@ -15,7 +15,7 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::size_t kReadAtOnceBytes = 1 << 20;
+constexpr std::size_t kReadAtOnceBytes = 1 << 20, kReadAtLeastBytes = 4096;
 constexpr std::size_t kSyncEachMax = 64;  // above it one syncfs(2) is cheaper than an fsync a file
 
 constexpr std::array kTypeNames = {"file", "folder", "symlink", "deleted"};
@@ -106,8 +106,13 @@ Result<std::vector<Entry>> parse_manifest(std::string_view text) {
 Result<std::string> hash_of_file(const std::string& path) {
   const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd) return fail_errno(errno, "read", path);
+  struct stat status {};
+  if (fstat(fd.get(), &status) != 0) return fail_errno(errno, "read", path);
   Hasher hasher;
-  std::string buffer(kReadAtOnceBytes, '\0');
+  // Most files are small, and a large buffer costs more than they do. One byte more finds the end in one
+  // call.
+  const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  std::string buffer(std::clamp(size + 1, kReadAtLeastBytes, kReadAtOnceBytes), '\0');
   for (;;) {
     const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
