@@ -5,6 +5,7 @@ import sys
 
 import agents
 import in_process
+import large
 import runs
 import sandboxes
 from build import BENCH, HOOKS, LOAD, PAWL, SAVERS, SIMULATOR
@@ -47,6 +48,13 @@ GROUPS = (
     Group("workspace", "a workspace over 50,000 files", (
         part("a workspace over 50,000 files, opened and copied out of", in_process.workspace, [BENCH],
              ("workspace_open_ms", "ms", "< 20"), ("workspace_copy_out_ms", "ms", "< 20")),
+    )),
+    Group("large", "sources of many files, and steps that leave many", (
+        Part("five commits of 10 changed files each", large.commits, large.COMMIT_FIGURES, frozenset([PAWL])),
+        Part("the first snapshot, and `git worktree add` in turns", large.first, large.FIRST_FIGURES, frozenset([PAWL])),
+        Part("a folder in which nothing changed, and `git status` in turns", large.folder_unchanged, large.FOLDER_FIGURES, frozenset([PAWL])),
+        Part("pawl gc of a base, and `rm -rf` in turns", large.gc, large.GC_FIGURES, frozenset([PAWL])),
+        Part(f"a step that writes {large.NEW_FILES:,} files", large.collect, large.COLLECT_FIGURES, frozenset([PAWL])),
     )),
     Group("gates", "what gates add to their steps, and reports", (
         part("21 gates on 50,000 files", runs.gates, [PAWL], ("gate_adds_ms", "ms", "< 20")),
