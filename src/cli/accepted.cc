@@ -23,6 +23,12 @@ std::vector<std::string> layers_topmost_first(const std::vector<workspace::Appli
   return out;
 }
 
+Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
+                                  const std::vector<workspace::AppliedPhase>& accepted) {
+  return workspaces.diff(run.base_id, {}, layers_topmost_first(accepted),
+                         workspace::Workspaces::folder_in_repository(run.source_path));
+}
+
 Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
                                       std::vector<workspace::AppliedPhase> accepted) {
   if (accepted.empty())
@@ -36,6 +42,7 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
     return fail(ErrorKind::kInvalid,
                 run.source_path + " is in no git repository; use `pawl diff " + run.run_id + "`");
   PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1'000'000));
+  PAWL_TRY(const auto plan, executor::common_of(store, run));
   PAWL_TRY(const WallTime when, parse_rfc3339(run.ended_at));
   return workspace::Commits{
       .source = run.source_path,
@@ -46,7 +53,8 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
             return fmt::format("{}: {}\n\nPawl-Run: {}\nPawl-Ledger-Head: {}\n", phase.phase_id, phase.goal,
                                run_id, head);
           },
-      .when_seconds = when.micros / 1'000'000};
+      .when_seconds = when.micros / 1'000'000,
+      .of_work_tree = !plan.source_ref};
 }
 
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

@@ -14,6 +14,10 @@ namespace pawl::cli {
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
 
+// What these phases changed, for `git apply` anywhere in the work tree that the run's source lies in.
+Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
+                                  const std::vector<workspace::AppliedPhase>& accepted);
+
 // The attempt whose work `pawl approve` takes: the newest that is over. kInvalid: there is none, or what its
 // agent did was lost.
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

@@ -45,7 +45,10 @@ Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
   if (auto whole = state.workspaces->check_content(run.base_id, layers); !whole)
     return std::unexpected(std::move(whole).error().in(
         "what the run changed can't be read any more (`pawl gc` takes it from old runs: attest before)"));
-  PAWL_TRY(out.patch, state.workspaces->diff(run.base_id, {}, layers));
+  PAWL_TRY(auto patch, patch_of(*state.workspaces, run, accepted));
+  for (const auto& left_out : patch.left_out)
+    tell("pawl: not in the attested patch: {}: {}\n", printable(left_out.path), left_out.reason);
+  out.patch = std::move(patch.text);
   PAWL_TRY(out.commit, commit_of(state, run, std::move(accepted)));
   return out;
 }

@@ -2,22 +2,41 @@
 
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 
 namespace pawl::cli {
 namespace {
 
-Status diff(const StateOptions& options, const std::string& text) {
+void tell_left_out(const workspace::Patch& patch) {
+  for (const auto& left_out : patch.left_out)
+    tell("pawl: not in the patch: {}: {}; `pawl apply` commits it\n", printable(left_out.path),
+         left_out.reason);
+}
+
+Json to_json(const std::vector<workspace::Patch::LeftOut>& left_out) {
+  Json out = Json::array();
+  for (const auto& each : left_out) out.push_back({{"path", printable(each.path)}, {"reason", each.reason}});
+  return out;
+}
+
+// Whether the patch has all of it.
+Result<bool> diff(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
-  PAWL_TRY(const std::string patch, state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted)));
-  if (!options.json) return print_out(patch);
-  if (valid_utf8(patch) != patch)
-    return fail(ErrorKind::kInvalid, "the patch is not UTF-8, which JSON has to be: take it without --json");
-  print_json({{"run_id", run_id}, {"patch", patch}});
-  return {};
+  PAWL_TRY(const auto patch, patch_of(*state.workspaces, run, accepted));
+  tell_left_out(patch);
+  if (options.json) {
+    if (valid_utf8(patch.text) != patch.text)
+      return fail(ErrorKind::kInvalid,
+                  "the patch is not UTF-8, which JSON has to be: take it without --json");
+    print_json({{"run_id", run_id}, {"patch", patch.text}, {"left_out", to_json(patch.left_out)}});
+  } else {
+    PAWL_OK(print_out(patch.text));
+  }
+  return patch.left_out.empty();
 }
 
 }  // namespace
@@ -29,11 +48,16 @@ void add_diff(const Command& program) {
   command.required("RUN", *run, kRunHelp);
   add_state_options(command, *options);
   command.footer(
-      "Only accepted phases count: what failed attempts did is in `pawl inspect`.\n\n"
-      "Example, where the plan's source is:\n  pawl diff last | git apply --check");
+      "Only accepted phases count: what failed attempts did is in `pawl inspect`. Where the plan's source is "
+      "a "
+      "folder of a\ngit repository, the paths are those from the repository's root: `git apply` takes the "
+      "patch at the root and in\nthe folder. A file that is too large for a patch is named, the rest is "
+      "printed, and the exit code is 1.\n\n"
+      "Example, anywhere in the repository:\n  pawl diff last | git apply --check");
   command.on_run([=] {
-    const auto status = diff(*options, *run);
-    return status ? kDone : report(status.error());
+    const auto whole = diff(*options, *run);
+    if (!whole) return report(whole.error());
+    return *whole ? kDone : kGeneral;
   });
 }
 

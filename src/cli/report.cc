@@ -57,9 +57,10 @@ void add_logs(const State& state, page::Content& content) {
       }
 }
 
-Result<std::string> patch_of(const State& state, const store::RunRow& run) {
+Result<std::string> accepted_work(const State& state, const store::RunRow& run) {
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
-  return state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted));
+  PAWL_TRY(auto patch, patch_of(*state.workspaces, run, accepted));
+  return std::move(patch.text);
 }
 
 Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
@@ -80,7 +81,7 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
     if (const auto planned = executor::phase_of(*state.store, run, phase.row.phase_id))
       content.goals[phase.row.phase_id] = planned->goal;
   add_logs(state, content);
-  if (auto patch = patch_of(state, run))
+  if (auto patch = accepted_work(state, run))
     content.patch = *std::move(patch);
   else
     content.patch_missing = patch.error().message;

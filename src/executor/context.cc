@@ -24,7 +24,7 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
     std::vector<std::string> after = evidence.below;
     after.insert(after.begin(), evidence.agent_layer);
     PAWL_TRY(auto patch, world.objects.diff(base_id, evidence.below, after));
-    to.push_back({.path = "evidence/previous.patch", .bytes = std::move(patch)});
+    to.push_back({.path = "evidence/previous.patch", .bytes = std::move(patch.text)});
   }
   for (const auto& log : evidence.logs) {
     auto tail = world.objects.blob_tail(log.blob, kEvidenceLogBytesMax);

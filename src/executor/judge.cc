@@ -191,7 +191,7 @@ Result<std::int64_t> Attempt::changed_lines() const {
   std::vector<std::string> after = base_stack_;
   after.insert(after.begin(), layer);
   PAWL_TRY(const auto patch, world_.objects.diff(claim_->run.base_id, base_stack_, after));
-  return lines_changed_by(patch);
+  return lines_changed_by(patch.text);
 }
 
 Result<const PlannedStep*> Attempt::next_hook() const {

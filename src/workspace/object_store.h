@@ -45,8 +45,8 @@ class ObjectStore {  // thread-safe
   virtual Status each_change(const std::string& base_id, const std::vector<std::string>& below,
                              const std::string& layer, bool contents,
                              const std::function<Status(const FileChange&)>& visit) const = 0;
-  virtual Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
-                                   const std::vector<std::string>& after) const = 0;
+  virtual Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
+                             const std::vector<std::string>& after) const = 0;
 };
 
 // Whether two layers touch the same path. When it can't be known, they must not be merged either.

@@ -86,6 +86,15 @@ struct Garbage {
 // What lies at `path` takes on its disk.
 std::int64_t bytes_on_disk(const std::string& path);
 
+// What `git apply` makes of a tree another one of.
+struct Patch {
+  struct LeftOut {
+    std::string path, reason;
+  };
+  std::string text;
+  std::vector<LeftOut> left_out;  // what no patch can say; `text` has all the rest
+};
+
 // One accepted phase, for diff and apply.
 struct AppliedPhase {
   std::string phase_id;
@@ -100,6 +109,8 @@ struct Commits {
   std::vector<AppliedPhase> phases;                         // never empty
   std::function<std::string(const AppliedPhase&)> message;  // of each one's commit
   std::int64_t when_seconds = 0;                            // of their authors and committers
+  bool of_work_tree =
+      false;  // base has files as a folder had them: a commit has them filtered, as git add does
 };
 
 class Workspaces {
@@ -202,9 +213,13 @@ class Workspaces {
 
   // --- what comes out
   // A patch for `git apply` from base + `before` to base + `after` (layers, topmost first; `before` is
-  // usually empty, else a suffix of `after`); "" when they are equal. kNotFound: gc took what it is made of.
-  Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
-                           const std::vector<std::string>& after) const;
+  // usually empty, else a suffix of `after`); "" when they are equal. Its paths are below `folder`, "" or
+  // "a/b/". kNotFound: gc took what it is made of.
+  Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
+                     const std::vector<std::string>& after, const std::string& folder = {}) const;
+  // Where `source` lies in the work tree of its git repository: "a/b/", or "" at its root and where there is
+  // none. `git apply` takes the paths of a patch from that root, wherever in the work tree it runs.
+  static std::string folder_in_repository(const std::string& source);
   // Makes them on a new branch. Touches neither working tree, index nor HEAD. kConflict: the branch is there
   // with other content, or a changed path differs between the commit and the base snapshot. Returns the id of
   // the last commit. Making the same again gives the same branch.

@@ -60,12 +60,12 @@ class SimObjects final : public workspace::ObjectStore {
     return visit(
         {.path = std::hash<std::string>()(layer) % 7 == 0 ? "conftest.py" : "file", .after = FileVersion()});
   }
-  Result<std::string> diff(const std::string&, const std::vector<std::string>&,
-                           const std::vector<std::string>& after) const override {
+  Result<workspace::Patch> diff(const std::string&, const std::vector<std::string>&,
+                                const std::vector<std::string>& after) const override {
     const auto lines = std::hash<std::string>()(after.front()) % 3;
     std::string patch = "@@ -0,0 +1," + std::to_string(lines) + " @@\n";
     for (std::size_t i = 0; i < lines; ++i) patch += "+line\n";
-    return patch;
+    return workspace::Patch{.text = std::move(patch)};
   }
 
  private:

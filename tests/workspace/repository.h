@@ -76,13 +76,13 @@ class WorkspaceTest : public ::testing::Test {
   void expect_patch_gives(const std::vector<std::string>& layers, const std::string& script) {
     const auto patch = workspaces_->diff(base_.base_id, {}, layers);
     ASSERT_TRUE(patch) << patch.error().message;
-    ASSERT_TRUE(os::write_atomically(temp_ / "patch", *patch));
+    ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
     sh("rm -rf " + clone_ + " " + clone_ + "2 && git clone -q " + source_ + " " + clone_ + " && cp -a " +
        clone_ + " " + clone_ + "2");
     sh("cd " + clone_ + " && git apply --index " + (temp_ / "patch"));
     sh("cd " + clone_ + "2 && " + script + " && git add -A");
     EXPECT_EQ(sh("cd " + clone_ + " && git write-tree"), sh("cd " + clone_ + "2 && git write-tree"))
-        << *patch;
+        << patch->text;
   }
 
   // What each_change() says, a line each.

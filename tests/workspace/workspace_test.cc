@@ -77,7 +77,7 @@ TEST_F(WorkspaceTest, PatchHasBinariesModesRenamesDeletionsAndLinks) {
   const auto id = layer(script);
   ASSERT_NE(id, "");
   expect_patch_gives({id}, script);
-  const auto patch = *workspaces_->diff(base_.base_id, {}, {id});
+  const auto patch = workspaces_->diff(base_.base_id, {}, {id})->text;
   EXPECT_NE(patch.find("rename from text"), std::string::npos) << patch;
   EXPECT_NE(patch.find("GIT binary patch"), std::string::npos);
   EXPECT_NE(patch.find("old mode 100755"), std::string::npos);
@@ -91,14 +91,15 @@ TEST_F(WorkspaceTest, LayersAddUp) {
   const auto merged = workspaces_->merge(base_.base_id, {}, {second, first});
   ASSERT_TRUE(merged) << merged.error().message;
   expect_patch_gives({*merged}, both);
-  const auto step = *workspaces_->diff(base_.base_id, {first}, {second, first});
+  const auto step = workspaces_->diff(base_.base_id, {first}, {second, first})->text;
   EXPECT_EQ(step.find("\n+1\n"), std::string::npos) << "only what came after `before`: " << step;
   EXPECT_NE(step.find("+2"), std::string::npos);
   const auto undone = layer(
       "printf 'one\\ntwo\\nthree\\n' > text; mkdir -p dir; echo in > dir/inner;"
       " echo more > dir/other; rm -f dir/new added",
       {second, first});
-  EXPECT_EQ(*workspaces_->diff(base_.base_id, {}, {undone, second, first}), "") << "everything is as it was";
+  EXPECT_EQ(workspaces_->diff(base_.base_id, {}, {undone, second, first})->text, "")
+      << "everything is as it was";
 }
 
 TEST_F(WorkspaceTest, OnlyFilesFoldersAndLinksAreKept) {

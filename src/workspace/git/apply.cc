@@ -1,8 +1,14 @@
 // Accepted layers become commits on a branch of their own.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/json.h"
 #include "os/file.h"
-#include "workspace/changes.h"
-#include "workspace/git/git.h"
-#include "workspace/git/patch.h"
+#include "workspace/git/committed.h"
+#include "workspace/objects.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -11,88 +17,195 @@ namespace {
 constexpr const char* kAuthor = "Pawl";
 constexpr const char* kAuthorMail = "pawl@localhost";
 
+constexpr std::size_t kUncommittedNamedMax = 10;
+
+std::string said_of(const std::vector<Uncommitted>& found) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(found.size(), kUncommittedNamedMax); ++i)
+    out += (i == 0 ? "" : ", ") + printable(found[i].path) + " (" + found[i].how + ")";
+  return out + (found.size() > kUncommittedNamedMax
+                    ? fmt::format(" and {} more", found.size() - kUncommittedNamedMax)
+                    : "");
+}
+
 class Applier {
  public:
-  Applier(const Workspaces& workspaces, FoundRepository& found, const std::string& base_id)
+  // `scratch`: an empty folder. `keeps`: blobs are written, too; else only their names are worked out.
+  Applier(const Workspaces& workspaces, FoundRepository& found, const Commits& commits, std::string scratch,
+          bool keeps)
       : workspaces_(workspaces),
         repository_(*found.repository),
-        prefix_(found.prefix),
-        base_(workspaces.trees_of(base_id, {})) {}
+        found_(found),
+        commits_(commits),
+        base_(workspaces.trees_of(commits.base.base_id, {})),
+        scratch_(std::move(scratch)),
+        keeps_(keeps) {}
 
-  Status start(const std::string& commit_id) {
+  Status start() {
     git_oid id;
     git_commit* commit = nullptr;
-    if (git_oid_fromstr(&id, commit_id.c_str()) != 0 || git_commit_lookup(&commit, &repository_, &id) != 0)
-      return git_failure(ErrorKind::kInvalid, "the commit that the run started from, " + commit_id);
+    if (git_oid_fromstr(&id, commits_.base.git_commit.c_str()) != 0 ||
+        git_commit_lookup(&commit, &repository_, &id) != 0)
+      return git_failure(ErrorKind::kInvalid,
+                         "the commit that the run started from, " + commits_.base.git_commit);
     parent_.reset(commit);
     git_tree* tree = nullptr;
-    git_index* index = nullptr;
-    if (git_commit_tree(&tree, commit) != 0) return git_failure(ErrorKind::kCorrupt, commit_id);
-    const GitTree owner(tree);
-    if (git_index_new(&index) != 0) return git_failure(ErrorKind::kUnavailable, "index");
-    index_.reset(index);
-    if (git_index_read_tree(index, tree) != 0) return git_failure(ErrorKind::kUnavailable, commit_id);
-    return {};
+    git_odb* database = nullptr;
+    if (git_commit_tree(&tree, commit) != 0)
+      return git_failure(ErrorKind::kCorrupt, commits_.base.git_commit);
+    root_.reset(tree);
+    if (git_repository_odb(&database, &repository_) != 0)
+      return git_failure(ErrorKind::kUnavailable, "objects");
+    database_.reset(database);
+    // Where the filters of Git LFS put what they take out of a commit; before the work tree is another one.
+    lfs_ = os::join(git_repository_commondir(&repository_), "lfs/objects");
+    PAWL_TRY(committed_, listing_at(*root_));
+    PAWL_TRY(rules_, Rules::open(found_, scratch_));
+    files_ = files_of_base(base_);
+    PAWL_OK(rules_->learn(*root_, files_));
+    return check_base();
   }
 
-  Status commit(const AppliedPhase& phase, std::vector<std::string>& layers, const std::string& message,
-                std::int64_t when_seconds) {
+  Status commit(const AppliedPhase& phase, std::vector<std::string>& layers) {
     if (!phase.layer_id.empty()) layers.insert(layers.begin(), phase.layer_id);
     // The whole state so far: later layers may undo earlier ones.
     PAWL_TRY(const auto changes, changes_of(workspaces_, base_, layers));
+    if (const auto owned = changes_of_submodules(committed_, changes); !owned.empty())
+      return fail(ErrorKind::kConflict,
+                  printable(owned.front()) +
+                      " belongs to a submodule, which a commit here can't change; `pawl "
+                      "diff` prints the change");
     PAWL_TRY(const auto files, git_files(base_, changes));
-    for (const auto& [path, file] : files) PAWL_OK(put(path, file));
-    // What an earlier phase touched and this one put back as it was.
-    for (const auto& path : touched_)
-      if (!files.contains(path)) PAWL_OK(put(path, git_file_of(base_, path)));
-    for (const auto& [path, file] : files) touched_.insert(path);
-    return write(message, when_seconds);
+    if (commits_.of_work_tree) {
+      GitFiles now = files_;
+      for (const auto& [path, file] : files) now[path] = file;
+      PAWL_OK(rules_->learn(*root_, now));
+    }
+    GitChanges whole;
+    auto expected = committed_;
+    for (const auto& [path, file] : files) {
+      std::optional<GitEntry> entry;
+      if (file) {
+        PAWL_TRY(entry, entry_of(path, *file));
+      }
+      whole[found_.prefix + path] = entry;
+      expected.erase(path);
+      if (entry) expected[path] = *entry;
+    }
+    return write(commits_.message(phase), whole, expected);
   }
 
   const git_oid& last() const { return *git_commit_id(parent_.get()); }
 
  private:
-  // The commit must have at `path` what the run's base had: else the result is not what was verified.
-  Status check_same(const std::string& path) {
-    if (touched_.contains(path)) return {};
-    const git_index_entry* there = git_index_get_bypath(index_.get(), (prefix_ + path).c_str(), 0);
-    const auto base = git_file_of(base_, path);
-    bool same = (there != nullptr) == base.has_value();
-    if (same && there != nullptr) {
-      PAWL_TRY(const git_oid id, write_blob(repository_, *base));
-      same = git_oid_equal(&id, &there->id) != 0;
-    }
-    if (same) return {};
-    return fail(ErrorKind::kConflict,
-                path +
-                    " was not committed as the run found it; commit it and run the plan "
-                    "again, or use `pawl diff` and `git apply`");
+  // What is below the source in a commit's tree; nothing when the source is not in it.
+  Result<GitListing> listing_at(const git_tree& root) const {
+    if (found_.prefix.empty()) return listing_of(repository_, root);
+    const std::string path = found_.prefix.substr(0, found_.prefix.size() - 1);
+    git_tree_entry* entry = nullptr;
+    if (git_tree_entry_bypath(&entry, &root, path.c_str()) != 0) return GitListing();
+    const GitTreeEntry owner(entry);
+    if (git_tree_entry_type(entry) != GIT_OBJECT_TREE) return GitListing();
+    git_tree* tree = nullptr;
+    if (git_tree_lookup(&tree, &repository_, git_tree_entry_id(entry)) != 0)
+      return git_failure(ErrorKind::kCorrupt, path);
+    const GitTree tree_owner(tree);
+    return listing_of(repository_, *tree);
   }
 
-  Status put(const std::string& path, const std::optional<GitFile>& file) {
-    PAWL_OK(check_same(path));
-    const std::string full = prefix_ + path;
-    if (!file) {
-      git_index_remove(index_.get(), full.c_str(), 0);  // not there: nothing to do
-      return {};
+  // Else the commit would have what no gate has judged.
+  Status check_base() const {
+    PAWL_TRY(const auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
+    if (found.empty()) return {};
+    return fail(
+        ErrorKind::kConflict,
+        fmt::format("the source was not committed as the run found it, so no gate has judged a commit: "
+                    "{}; commit or remove that and run the plan again (`source.ref` takes what is "
+                    "committed), or take the work with `pawl diff` and `git apply`",
+                    said_of(found)));
+  }
+
+  Result<GitEntry> entry_of(const std::string& path, const GitFile& file) const {
+    GitEntry entry{.mode = mode_of(file)};
+    std::optional<Cleaned> cleaned;
+    if (commits_.of_work_tree) {
+      PAWL_TRY(cleaned, rules_->cleaned(path, file));
+      const auto before = committed_.find(path);
+      if (!rules_->has_modes() && !file.is_link && before != committed_.end() &&
+          before->second.mode != GIT_FILEMODE_LINK)
+        entry.mode = before->second.mode;
     }
-    git_index_entry entry{};
-    entry.path = full.c_str();
-    entry.mode = mode_of(*file);
-    PAWL_TRY(entry.id, write_blob(repository_, *file));
-    if (git_index_add(index_.get(), &entry) != 0) return git_failure(ErrorKind::kInvalid, full);
+    if (!cleaned) {
+      PAWL_TRY(entry.id, blob_id(file));
+      if (keeps_) PAWL_OK(keep(file, entry.id));
+      return entry;
+    }
+    if (keeps_ && cleaned->is_lfs_pointer && !cleaned->bytes.empty()) PAWL_OK(keep_lfs(file, cleaned->bytes));
+    const auto& bytes = cleaned->bytes;
+    const int made =
+        keeps_ ? git_odb_write(&entry.id, database_.get(), bytes.data(), bytes.size(), GIT_OBJECT_BLOB)
+               : git_odb_hash(&entry.id, bytes.data(), bytes.size(), GIT_OBJECT_BLOB);
+    if (made != 0) return git_failure(ErrorKind::kUnavailable, path);
+    return entry;
+  }
+
+  // In pieces: a file can be larger than memory.
+  Status keep(const GitFile& file, const git_oid& id) const {
+    if (git_odb_exists(database_.get(), &id) != 0) return {};
+    std::unique_ptr<ByteSource> source;
+    if (file.is_link) {
+      PAWL_TRY(auto target, target_of_link(file.full));
+      source = std::make_unique<MemorySource>(std::move(target));
+    } else {
+      source = os::file_source(file.full, kTreeBytesMax);
+    }
+    struct stat status {};
+    git_odb_stream* raw = nullptr;
+    if (lstat(file.full.c_str(), &status) != 0) return fail_errno(errno, "changed file", file.full);
+    if (git_odb_open_wstream(&raw, database_.get(), static_cast<git_object_size_t>(status.st_size),
+                             GIT_OBJECT_BLOB) != 0)
+      return git_failure(ErrorKind::kUnavailable, file.full);
+    const GitOwner<git_odb_stream, git_odb_stream_free> stream(raw);
+    for (;;) {
+      PAWL_TRY(const auto piece, source->next());
+      if (piece.empty()) break;
+      if (git_odb_stream_write(raw, piece.data(), piece.size()) != 0)
+        return git_failure(ErrorKind::kUnavailable, file.full);
+    }
+    git_oid made;
+    if (git_odb_stream_finalize_write(&made, raw) != 0)
+      return git_failure(ErrorKind::kUnavailable, file.full);
+    if (git_oid_equal(&made, &id) == 0)
+      return fail(ErrorKind::kCorrupt, file.full + " changes while it is read");
     return {};
   }
 
-  Status write(const std::string& message, std::int64_t when_seconds) {
-    git_oid tree_id, commit_id;
+  // As git-lfs-clean(1) does: `git lfs push` finds it there.
+  Status keep_lfs(const GitFile& file, const std::string& pointer) const {
+    const std::string hash = pointer.substr(pointer.find(':', pointer.find("sha256")) + 1, kHashHexSize);
+    const std::string folder = os::join(lfs_, hash.substr(0, 2) + "/" + hash.substr(2, 2));
+    const std::string path = os::join(folder, hash);
+    if (os::exists(path)) return {};
+    PAWL_OK(os::make_folders(folder));
+    PAWL_OK(os::copy_file(file.full, path + ".pawl", 0644));
+    PAWL_OK(os::fsync_file("lfs", path + ".pawl"));
+    return os::rename_durably("lfs", path + ".pawl", path);
+  }
+
+  Status write(const std::string& message, const GitChanges& changes, const GitListing& expected) {
+    PAWL_TRY(const git_oid tree_id, edit_tree(repository_, root_.get(), changes));
+    git_oid commit_id;
     git_tree* tree = nullptr;
-    if (git_index_write_tree_to(&tree_id, index_.get(), &repository_) != 0 ||
-        git_tree_lookup(&tree, &repository_, &tree_id) != 0)
+    if (git_tree_lookup(&tree, &repository_, &tree_id) != 0)
       return git_failure(ErrorKind::kUnavailable, "commit");
     const GitTree owner(tree);
+    // What was accepted, and nothing else.
+    PAWL_TRY(const auto there, listing_at(*tree));
+    if (there != expected)
+      return fail(ErrorKind::kCorrupt, "the tree that was made is not the accepted one: " +
+                                           first_difference(there, expected) + "; no commit is made");
     git_signature* signature = nullptr;
-    if (git_signature_new(&signature, kAuthor, kAuthorMail, when_seconds, 0) != 0)
+    if (git_signature_new(&signature, kAuthor, kAuthorMail, commits_.when_seconds, 0) != 0)
       return git_failure(ErrorKind::kUnavailable, "commit");
     const GitSignature author(signature);
     const git_commit* parents[] = {parent_.get()};
@@ -106,22 +219,40 @@ class Applier {
     return {};
   }
 
+  static std::string first_difference(const GitListing& a, const GitListing& b) {
+    const auto [one, other] = std::ranges::mismatch(a, b);
+    if (one == a.end()) return printable(other->first);
+    return printable(other == b.end() ? one->first : std::min(one->first, other->first));
+  }
+
   const Workspaces& workspaces_;
   git_repository& repository_;
-  const std::string prefix_;
+  FoundRepository& found_;
+  const Commits& commits_;
   const View base_;
+  const std::string scratch_;
+  const bool keeps_;
   GitCommit parent_;
-  GitIndex index_;
-  std::set<std::string> touched_;
+  GitTree root_;
+  GitOdb database_;
+  GitListing committed_;
+  GitFiles files_;  // of base
+  std::optional<Rules> rules_;
+  std::string lfs_;
 };
 
-Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits) {
-  Applier applier(workspaces, found, commits.base.base_id);
-  PAWL_OK(applier.start(commits.base.git_commit));
-  std::vector<std::string> layers;
-  for (const auto& phase : commits.phases)
-    PAWL_OK(applier.commit(phase, layers, commits.message(phase), commits.when_seconds));
-  return applier.last();
+Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits,
+                           bool keeps) {
+  PAWL_TRY(const std::string scratch, make_temporary(workspaces.folder()));
+  auto made = [&]() -> Result<git_oid> {
+    Applier applier(workspaces, found, commits, scratch, keeps);
+    PAWL_OK(applier.start());
+    std::vector<std::string> layers;
+    for (const auto& phase : commits.phases) PAWL_OK(applier.commit(phase, layers));
+    return applier.last();
+  }();
+  static_cast<void>(os::remove_tree(scratch));  // else it is a temporary that gc finds
+  return made;
 }
 
 // "a" for "a/b", and "a/b/c" for "a/b"; "" when there is none.
@@ -167,7 +298,7 @@ Status make_branch(git_repository& repository, const std::string& branch, const 
 
 Result<std::string> Workspaces::apply(const std::string& branch, const Commits& commits) {
   PAWL_TRY(auto found, find_repository(commits.source));
-  PAWL_TRY(const git_oid last, commit_all(*this, found, commits));
+  PAWL_TRY(const git_oid last, commit_all(*this, found, commits, true));
   PAWL_OK(make_branch(*found.repository, branch, last));
   return text_of(last);
 }
@@ -179,7 +310,7 @@ Result<std::string> Workspaces::commit_id(const Commits& commits) const {
     return git_failure(ErrorKind::kUnavailable, commits.source);
   const GitOdb owner(database);
   PAWL_OK(keep_new_objects_in_memory(*database));
-  PAWL_TRY(const git_oid last, commit_all(*this, found, commits));
+  PAWL_TRY(const git_oid last, commit_all(*this, found, commits, false));
   return text_of(last);
 }
 

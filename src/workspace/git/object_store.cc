@@ -70,8 +70,8 @@ class DiskObjects final : public ObjectStore {
     return kept_.each_change(base_id, below, layer, contents, visit);
   }
 
-  Result<std::string> diff(const std::string& base_id, const std::vector<std::string>& before,
-                           const std::vector<std::string>& after) const override {
+  Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
+                     const std::vector<std::string>& after) const override {
     return kept_.diff(base_id, before, after);
   }
 

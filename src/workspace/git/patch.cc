@@ -4,13 +4,14 @@
 #include <sys/stat.h>
 
 #include "os/file.h"
+#include "workspace/git/git_tree.h"
+#include "workspace/git/patch_text.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax =
-    512ULL << 20;  // of one file in a patch: git itself stops at bigFileThreshold
+constexpr std::int64_t kMovedBytesMax = 1 << 20;  // of a file that is looked at for one that was moved
 
 // A repository in memory: objects go nowhere.
 struct MemoryRepository {
@@ -31,43 +32,93 @@ Result<MemoryRepository> memory_repository() {
   return out;
 }
 
-Result<GitTree> tree_of(git_repository& repository, const GitFiles& files) {
-  git_index* raw = nullptr;
-  if (git_index_new(&raw) != 0) return git_failure(ErrorKind::kUnavailable, "patch");
-  const GitIndex index(raw);
+bool is_small(const GitFile& file) {
+  struct stat status {};
+  return !file.is_link && lstat(file.full.c_str(), &status) == 0 && status.st_size > 0 &&
+         status.st_size <= kMovedBytesMax;
+}
+
+// Of the paths that only one side has, as a tree in memory.
+Result<GitTree> tree_of(git_repository& repository, const GitFiles& files, const GitFiles& others) {
+  GitChanges changes;
   for (const auto& [path, file] : files) {
-    if (!file) continue;
-    git_index_entry entry{};
-    entry.path = path.c_str();
-    entry.mode = mode_of(*file);
-    PAWL_TRY(entry.id, write_blob(repository, *file));
-    if (git_index_add(index.get(), &entry) != 0) return git_failure(ErrorKind::kInvalid, path);
+    const auto other = others.find(path);
+    if (!file || !is_small(*file) || (other != others.end() && other->second)) continue;
+    PAWL_TRY(const std::string bytes, os::read_file(file->full, kMovedBytesMax));
+    GitEntry entry{.mode = mode_of(*file)};
+    if (git_blob_create_from_buffer(&entry.id, &repository, bytes.data(), bytes.size()) != 0)
+      return git_failure(ErrorKind::kUnavailable, path);
+    changes[path] = entry;
   }
-  git_oid id;
+  PAWL_TRY(const git_oid id, edit_tree(repository, nullptr, changes));
   git_tree* tree = nullptr;
-  if (git_index_write_tree_to(&id, index.get(), &repository) != 0 ||
-      git_tree_lookup(&tree, &repository, &id) != 0)
-    return git_failure(ErrorKind::kUnavailable, "patch");
+  if (git_tree_lookup(&tree, &repository, &id) != 0) return git_failure(ErrorKind::kUnavailable, "patch");
   return GitTree(tree);
 }
 
-Result<std::string> patch_between(git_repository& repository, git_tree& before, git_tree& after) {
-  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
-  options.flags = GIT_DIFF_SHOW_BINARY | GIT_DIFF_INCLUDE_TYPECHANGE;
-  options.id_abbrev = GIT_OID_HEXSZ;  // `git apply` needs whole ids for binary files
+// One that lies where the other was is two changes to git.
+bool are_apart(const std::string& a, const std::string& b) {
+  return !a.starts_with(b + "/") && !b.starts_with(a + "/");
+}
+
+// Where the files that are gone have gone: new path to old path.
+Result<std::map<std::string, std::string>> moves(const GitFiles& before, const GitFiles& after) {
+  PAWL_TRY(const auto memory, memory_repository());
+  PAWL_TRY(const auto old_tree, tree_of(*memory.repository, before, after));
+  PAWL_TRY(const auto new_tree, tree_of(*memory.repository, after, before));
   git_diff* raw = nullptr;
-  if (git_diff_tree_to_tree(&raw, &repository, &before, &after, &options) != 0)
+  if (git_diff_tree_to_tree(&raw, memory.repository.get(), old_tree.get(), new_tree.get(), nullptr) != 0)
     return git_failure(ErrorKind::kUnavailable, "patch");
   const GitDiff diff(raw);
   git_diff_find_options find = GIT_DIFF_FIND_OPTIONS_INIT;
   find.flags = GIT_DIFF_FIND_RENAMES;
-  git_buf buffer = GIT_BUF_INIT;
-  if (git_diff_find_similar(raw, &find) != 0 || git_diff_to_buf(&buffer, raw, GIT_DIFF_FORMAT_PATCH) != 0)
-    return git_failure(ErrorKind::kUnavailable, "patch");
-  std::string text(buffer.ptr, buffer.size);
-  git_buf_dispose(&buffer);
-  return text;
+  if (git_diff_find_similar(raw, &find) != 0) return git_failure(ErrorKind::kUnavailable, "patch");
+  std::map<std::string, std::string> out;
+  for (std::size_t i = 0; i < git_diff_num_deltas(raw); ++i) {
+    const git_diff_delta* delta = git_diff_get_delta(raw, i);
+    const std::string from = delta->old_file.path, to = delta->new_file.path;
+    if (delta->status == GIT_DELTA_RENAMED && are_apart(from, to)) out[to] = from;
+  }
+  return out;
 }
+
+class PatchWriter {
+ public:
+  PatchWriter(std::string folder, const GitFiles& before, const GitFiles& after)
+      : folder_(std::move(folder)), before_(before), after_(after) {}
+
+  Result<Patch> write() {
+    PAWL_TRY(const auto moved, moves(before_, after_));
+    std::set<std::string> left;
+    for (const auto& [to, from] : moved) left.insert(from);
+    for (const auto& [path, file] : after_) {
+      if (left.contains(path)) continue;
+      const auto from = moved.find(path);
+      PAWL_OK(add(from == moved.end() ? path : from->second, path));
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  Status add(const std::string& from, const std::string& to) {
+    auto text = patch_text({.path = folder_ + from, .file = before_.at(from)},
+                           {.path = folder_ + to, .file = after_.at(to)});
+    if (!text && text.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(text).error());
+    if (!text) {
+      patch_.left_out.push_back({.path = to, .reason = text.error().message});
+    } else if (patch_.text.size() + text->size() > kPatchBytesMax) {
+      patch_.left_out.push_back({.path = to, .reason = "the patch would be larger than git apply reads"});
+    } else {
+      patch_.text += *text;
+    }
+    return {};
+  }
+
+  const std::string folder_;
+  const GitFiles& before_;
+  const GitFiles& after_;
+  Patch patch_;
+};
 
 }  // namespace
 
@@ -76,17 +127,15 @@ git_filemode_t mode_of(const GitFile& file) {
   return file.is_executable ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB;
 }
 
-Result<git_oid> write_blob(git_repository& repository, const GitFile& file) {
-  std::string bytes;
-  if (file.is_link) {
-    PAWL_TRY(bytes, target_of_link(file.full));
-  } else {
-    PAWL_TRY(bytes, os::read_file(file.full, kFileBytesMax));
-  }
+Result<git_oid> blob_id(const GitFile& file) {
   git_oid id;
-  if (git_blob_create_from_buffer(&id, &repository, bytes.data(), bytes.size()) != 0)
-    return git_failure(ErrorKind::kUnavailable, file.full);
-  return id;
+  if (file.is_link) {
+    PAWL_TRY(const std::string target, target_of_link(file.full));
+    if (git_odb_hash(&id, target.data(), target.size(), GIT_OBJECT_BLOB) == 0) return id;
+  } else if (git_odb_hashfile(&id, file.full.c_str(), GIT_OBJECT_BLOB) == 0) {
+    return id;
+  }
+  return git_failure(ErrorKind::kUnavailable, file.full);
 }
 
 std::optional<GitFile> git_file_of(const View& base, const std::string& path) {
@@ -113,10 +162,16 @@ Result<GitFiles> git_files(const View& base, const Changes& changes) {
   return out;
 }
 
-Result<std::string> Workspaces::diff(const std::string& base_id, const std::vector<std::string>& before,
-                                     const std::vector<std::string>& after) const {
+std::string Workspaces::folder_in_repository(const std::string& source) {
+  if (const auto found = find_repository(source)) return found->prefix;
+  return {};
+}
+
+Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std::string>& before,
+                               const std::vector<std::string>& after, const std::string& folder) const {
   if (!has_base(base_id))
     return fail(ErrorKind::kNotFound, "the base " + base_id + " is gone (`pawl gc` takes it from old runs)");
+  git_start();
   const View base(trees_of(base_id, {}));
   PAWL_TRY(const auto changes_before, changes_of(*this, base, before));
   PAWL_TRY(const auto changes_after, changes_of(*this, base, after));
@@ -127,11 +182,7 @@ Result<std::string> Workspaces::diff(const std::string& base_id, const std::vect
     if (!old_files.contains(path)) old_files[path] = git_file_of(base, path);
   for (const auto& [path, file] : old_files)
     if (!new_files.contains(path)) new_files[path] = git_file_of(base, path);
-  if (new_files.empty()) return std::string();
-  PAWL_TRY(const auto memory, memory_repository());
-  PAWL_TRY(const auto old_tree, tree_of(*memory.repository, old_files));
-  PAWL_TRY(const auto new_tree, tree_of(*memory.repository, new_files));
-  return patch_between(*memory.repository, *old_tree, *new_tree);
+  return PatchWriter(folder, old_files, new_files).write();
 }
 
 }  // namespace pawl::workspace

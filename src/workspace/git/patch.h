@@ -25,7 +25,8 @@ Result<GitFiles> git_files(const View& base, const Changes& changes);
 // What base has at `path`, when it is a file or link.
 std::optional<GitFile> git_file_of(const View& base, const std::string& path);
 
-Result<git_oid> write_blob(git_repository& repository, const GitFile& file);
+// The name that git gives the content, without a repository.
+Result<git_oid> blob_id(const GitFile& file);
 git_filemode_t mode_of(const GitFile& file);
 
 }  // namespace pawl::workspace

@@ -1,0 +1,221 @@
+#include "workspace/git/patch_text.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "os/file.h"
+#include "workspace/tree.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::uint64_t kTextBytesMax =
+    64ULL << 20;  // of a file that is compared by lines, which takes many times that
+
+// A name as git-diff(1) quotes it. UTF-8 stays as it is: git reads both, and people only one.
+std::string quoted(const std::string& name) {
+  const bool plain = std::ranges::none_of(
+      name, [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '"' || c == '\\'; });
+  const bool utf8 = valid_utf8(name) == name;
+  if (plain && utf8) return name;
+  std::string out = "\"";
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !utf8))
+      out += fmt::format("\\{:03o}", byte);
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+// On a line of its own, a name with a space ends with a tab: else git takes what follows for a date.
+std::string named_line(const char* sign, const std::string& name) {
+  const std::string text = quoted(name);
+  const bool spaced = !text.starts_with('"') && text.find(' ') != std::string::npos;
+  return sign + text + (spaced ? "\t\n" : "\n");
+}
+
+struct Read {
+  std::optional<GitFile> file;
+  std::uint64_t size = 0;
+  git_oid id{};
+  std::string bytes;  // when bounded
+  bool bounded = true;
+};
+
+Result<Read> identify(const PatchSide& side) {
+  Read out{.file = side.file};
+  if (!side.file) return out;
+  struct stat status {};
+  if (lstat(side.file->full.c_str(), &status) != 0) return fail_errno(errno, "changed file", side.file->full);
+  out.size = static_cast<std::uint64_t>(status.st_size);
+  out.bounded = out.size <= kPatchedFileBytesMax;
+  PAWL_TRY(out.id, blob_id(*side.file));
+  return out;
+}
+
+Status load(Read& side) {
+  if (!side.file || !side.bounded) return {};
+  if (side.file->is_link) {
+    PAWL_TRY(side.bytes, target_of_link(side.file->full));
+  } else {
+    PAWL_TRY(side.bytes, os::read_file(side.file->full, kPatchedFileBytesMax));
+  }
+  return {};
+}
+
+std::string mode_text(const GitFile& file) {
+  return fmt::format("{:o}", static_cast<unsigned>(mode_of(file)));
+}
+
+// --- binary
+
+constexpr std::string_view kDigits85 =
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+constexpr std::size_t kLineBytes = 52;  // of data, in a line of a binary patch
+
+void add_base85(std::string_view bytes, std::string& out) {
+  for (std::size_t at = 0; at < bytes.size(); at += kLineBytes) {
+    const auto line = bytes.substr(at, kLineBytes);
+    const auto size = static_cast<char>(line.size());
+    out += static_cast<char>(size <= 26 ? 'A' + size - 1 : 'a' + size - 27);
+    for (std::size_t word = 0; word < line.size(); word += 4) {
+      std::uint32_t value = 0;
+      for (std::size_t i = 0; i < 4; ++i)
+        value = (value << 8U) | (word + i < line.size() ? static_cast<unsigned char>(line[word + i]) : 0U);
+      char digits[5];
+      for (int i = 4; i >= 0; --i, value /= 85) digits[i] = kDigits85[value % 85];
+      out.append(digits, sizeof digits);
+    }
+    out += '\n';
+  }
+  out += '\n';
+}
+
+void add_binary(const git_diff_binary_file& file, std::string& out) {
+  out += fmt::format("{} {}\n", file.type == GIT_DIFF_BINARY_DELTA ? "delta" : "literal", file.inflatedlen);
+  add_base85({file.data, file.datalen}, out);
+}
+
+struct BinaryOut {
+  std::string* text;
+  bool reversible;
+};
+
+int take_binary(const git_diff_delta*, const git_diff_binary* binary, void* to) {
+  auto& out = *static_cast<BinaryOut*>(to);
+  add_binary(binary->new_file, *out.text);
+  if (out.reversible) add_binary(binary->old_file, *out.text);
+  return 0;
+}
+
+// git needs the way back only to go it. From a side that is not read, there is none.
+Status add_binary_hunk(const Read& before, const Read& after, std::string& out) {
+  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  options.flags = GIT_DIFF_FORCE_BINARY | GIT_DIFF_SHOW_BINARY;
+  out += "GIT binary patch\n";
+  BinaryOut to{.text = &out, .reversible = before.bounded};
+  if (after.bytes.empty()) {  // libgit2 says nothing of two that are empty
+    constexpr std::string_view kNothingDeflated("\x78\x9c\x03\x00\x00\x00\x00\x01", 8);
+    if (!before.bounded || before.bytes.empty()) {
+      out += "literal 0\n";
+      add_base85(kNothingDeflated, out);
+      return {};
+    }
+  }
+  const char* from = before.file && before.bounded ? before.bytes.data() : nullptr;
+  if (git_diff_buffers(from, before.bytes.size(), nullptr, after.file ? after.bytes.data() : nullptr,
+                       after.bytes.size(), nullptr, &options, nullptr, take_binary, nullptr, nullptr,
+                       &to) != 0)
+    return git_failure(ErrorKind::kUnavailable, "patch");
+  return {};
+}
+
+// --- lines
+
+int take_hunk(const git_diff_delta*, const git_diff_hunk* hunk, void* to) {
+  static_cast<std::string*>(to)->append(hunk->header, hunk->header_len);
+  return 0;
+}
+
+int take_patch_line(const git_diff_delta*, const git_diff_hunk*, const git_diff_line* line, void* to) {
+  auto& out = *static_cast<std::string*>(to);
+  const char origin = line->origin;
+  if (origin == GIT_DIFF_LINE_CONTEXT || origin == GIT_DIFF_LINE_ADDITION || origin == GIT_DIFF_LINE_DELETION)
+    out += origin;
+  out.append(line->content, line->content_len);  // of the others: that the file ends without a newline
+  return 0;
+}
+
+Status add_lines(const Read& before, const Read& after, std::string& out) {
+  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  options.flags = GIT_DIFF_FORCE_TEXT;
+  if (git_diff_buffers(before.bytes.data(), before.bytes.size(), nullptr, after.bytes.data(),
+                       after.bytes.size(), nullptr, &options, nullptr, nullptr, take_hunk, take_patch_line,
+                       &out) != 0)
+    return git_failure(ErrorKind::kUnavailable, "patch");
+  return {};
+}
+
+bool is_text(const Read& side) {
+  return side.size <= kTextBytesMax && side.bytes.find('\0') == std::string::npos;
+}
+
+Status add_content(const PatchSide& from, const PatchSide& to, const Read& before, const Read& after,
+                   std::string& out) {
+  const bool same_mode = before.file && after.file && mode_of(*before.file) == mode_of(*after.file);
+  out += "index " + text_of(before.id) + ".." + text_of(after.id) +
+         (same_mode ? " " + mode_text(*after.file) : "") + "\n";
+  if (!before.bounded || !is_text(before) || !is_text(after)) return add_binary_hunk(before, after, out);
+  if (before.bytes.empty() && after.bytes.empty()) return {};
+  out += before.file ? named_line("--- ", "a/" + from.path) : "--- /dev/null\n";
+  out += after.file ? named_line("+++ ", "b/" + to.path) : "+++ /dev/null\n";
+  return add_lines(before, after, out);
+}
+
+std::string mode_lines(const Read& before, const Read& after) {
+  if (!before.file) return "new file mode " + mode_text(*after.file) + "\n";
+  if (!after.file) return "deleted file mode " + mode_text(*before.file) + "\n";
+  if (mode_of(*before.file) == mode_of(*after.file)) return {};
+  return "old mode " + mode_text(*before.file) + "\nnew mode " + mode_text(*after.file) + "\n";
+}
+
+}  // namespace
+
+Result<std::string> patch_text(const PatchSide& from, const PatchSide& to) {
+  if (from.file && to.file && from.file->is_link != to.file->is_link) {
+    // Another type of file: git takes it in two parts.
+    PAWL_TRY(auto removed, patch_text(from, {.path = to.path, .file = std::nullopt}));
+    PAWL_TRY(const auto made, patch_text({.path = from.path, .file = std::nullopt}, to));
+    return removed + made;
+  }
+  PAWL_TRY(auto before, identify(from));
+  PAWL_TRY(auto after, identify(to));
+  if (!before.file && !after.file) return std::string();
+  const bool same_content = before.file && after.file && git_oid_equal(&before.id, &after.id) != 0;
+  const bool moved = from.path != to.path;
+  const std::string modes = mode_lines(before, after);
+  if (same_content && modes.empty() && !moved) return std::string();
+  if (!same_content && !after.bounded)
+    return fail(ErrorKind::kExhausted,
+                fmt::format("its {} bytes are more than a patch takes of one file ({})", after.size,
+                            kPatchedFileBytesMax));
+  std::string out = "diff --git " + quoted("a/" + from.path) + " " + quoted("b/" + to.path) + "\n" + modes;
+  if (moved) {
+    if (same_content) out += "similarity index 100%\n";
+    out += "rename from " + quoted(from.path) + "\nrename to " + quoted(to.path) + "\n";
+  }
+  if (same_content) return out;
+  PAWL_OK(load(before));
+  PAWL_OK(load(after));
+  PAWL_OK(add_content(from, to, before, after, out));
+  return out;
+}
+
+}  // namespace pawl::workspace

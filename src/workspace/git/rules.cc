@@ -1,0 +1,244 @@
+#include "workspace/git/rules.h"
+
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "os/file.h"
+#include "workspace/git/git_tree.h"
+#include "workspace/git/patch_text.h"
+
+namespace pawl::workspace {
+namespace {
+
+using GitConfig = GitOwner<git_config, git_config_free>;
+using GitConfigIterator = GitOwner<git_config_iterator, git_config_iterator_free>;
+using GitFilters = GitOwner<git_filter_list, git_filter_list_free>;
+
+constexpr std::uint64_t kRulesBytesMax = 1 << 20;  // of one .gitattributes or .gitignore
+constexpr std::size_t kPointerBytesMax = 1024;     // of Git LFS
+constexpr std::string_view kPointerStart = "version https://git-lfs.github.com/spec/v1\n";
+
+bool is_rules_name(std::string_view path) {
+  const auto name = path.substr(path.rfind('/') + 1);
+  return name == ".gitattributes" || name == ".gitignore";
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_readable_file(const std::string& path) {
+  struct stat status {};
+  return !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         access(path.c_str(), R_OK) == 0;
+}
+
+std::string xdg_folder() {
+  if (const auto folder = variable("XDG_CONFIG_HOME"); !folder.empty()) return os::join(folder, "git");
+  const auto home = variable("HOME");
+  return home.empty() ? "" : os::join(home, ".config/git");
+}
+
+// git-config(1), FILES: those that are not the repository's. What can't be read says nothing.
+GitConfig config_of_person() {
+  git_config* raw = nullptr;
+  if (git_config_new(&raw) != 0) return nullptr;
+  GitConfig config(raw);
+  const auto add = [&](const std::string& path, git_config_level_t level) {
+    if (is_readable_file(path)) git_config_add_file_ondisk(raw, path.c_str(), level, nullptr, 0);
+  };
+  if (variable("GIT_CONFIG_NOSYSTEM").empty()) {
+    const auto system = variable("GIT_CONFIG_SYSTEM");
+    add(system.empty() ? "/etc/gitconfig" : system, GIT_CONFIG_LEVEL_SYSTEM);
+  }
+  if (const auto global = variable("GIT_CONFIG_GLOBAL"); !global.empty()) {
+    add(global, GIT_CONFIG_LEVEL_GLOBAL);
+  } else {
+    if (const auto xdg = xdg_folder(); !xdg.empty()) add(os::join(xdg, "config"), GIT_CONFIG_LEVEL_XDG);
+    if (const auto home = variable("HOME"); !home.empty())
+      add(os::join(home, ".gitconfig"), GIT_CONFIG_LEVEL_GLOBAL);
+  }
+  return config;
+}
+
+std::string expanded(const std::string& path) {
+  return path.starts_with("~/") ? os::join(variable("HOME"), path.substr(2)) : path;
+}
+
+bool matters(const std::string& name) {
+  return name == "core.autocrlf" || name == "core.eol" || name == "core.filemode" ||
+         name.starts_with("filter.");
+}
+
+// Where no file names them, git takes those of the person's folder.
+Status set_path(git_config& from, git_config& to, const char* name, const std::string& standard) {
+  git_buf value{};
+  const bool there = git_config_get_string_buf(&value, &from, name) == 0;
+  const std::string path = there ? expanded(value.ptr) : standard;
+  git_buf_dispose(&value);
+  if (path.empty() || git_config_set_string(&to, name, path.c_str()) == 0) return {};
+  return git_failure(ErrorKind::kUnavailable, name);
+}
+
+// What of the person's configuration is about the content of files, in a file of our own: libgit2 reads
+// neither GIT_CONFIG_GLOBAL nor ~ without being told, for the whole process, where a home is.
+Status write_config(const std::string& path) {
+  const auto from = config_of_person();
+  git_config* raw = nullptr;
+  if (!from || git_config_open_ondisk(&raw, path.c_str()) != 0)
+    return git_failure(ErrorKind::kUnavailable, path);
+  const GitConfig to(raw);
+  git_config_iterator* each = nullptr;
+  if (git_config_iterator_new(&each, from.get()) != 0) return git_failure(ErrorKind::kUnavailable, path);
+  const GitConfigIterator owner(each);
+  for (git_config_entry* entry = nullptr; git_config_next(&entry, each) == 0;)
+    if (matters(entry->name) && entry->value != nullptr &&
+        git_config_set_string(raw, entry->name, entry->value) != 0)
+      return git_failure(ErrorKind::kUnavailable, entry->name);
+  const auto xdg = xdg_folder();
+  PAWL_OK(set_path(*from, *raw, "core.excludesfile", xdg.empty() ? "" : os::join(xdg, "ignore")));
+  return set_path(*from, *raw, "core.attributesfile", xdg.empty() ? "" : os::join(xdg, "attributes"));
+}
+
+// Not a pointer itself: git-lfs leaves those as they are.
+bool is_pointer(const GitFile& file) {
+  struct stat status {};
+  if (lstat(file.full.c_str(), &status) != 0 || status.st_size > static_cast<off_t>(kPointerBytesMax))
+    return false;
+  const auto text = os::read_file(file.full, kPointerBytesMax);
+  return text && text->starts_with(kPointerStart);
+}
+
+Result<std::string> pointer_to(const GitFile& file) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  const auto source = os::file_source(file.full, kTreeBytesMax);
+  std::uint64_t size = 0;
+  for (;;) {
+    PAWL_TRY(const auto piece, source->next());
+    if (piece.empty()) break;
+    size += piece.size();
+    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+  }
+  if (size == 0) return std::string();  // an empty file is its own pointer
+  std::string hash(crypto_hash_sha256_BYTES, '\0');
+  crypto_hash_sha256_final(&state, reinterpret_cast<unsigned char*>(hash.data()));
+  return std::string(kPointerStart) + "oid sha256:" + to_hex(hash) + "\nsize " + std::to_string(size) + "\n";
+}
+
+}  // namespace
+
+Result<Rules> Rules::open(const FoundRepository& found, const std::string& scratch) {
+  Rules rules(*found.repository, found.prefix, scratch);
+  PAWL_OK(rules.read_config());
+  const std::string tree = os::join(scratch, "tree");
+  PAWL_OK(os::make_folders(tree));
+  if (git_repository_set_workdir(found.repository.get(), tree.c_str(), 0) != 0)
+    return git_failure(ErrorKind::kUnavailable, tree);
+  return rules;
+}
+
+Status Rules::read_config() {
+  const std::string ours = os::join(scratch_, "config");
+  PAWL_OK(write_config(ours));
+  git_config* raw = nullptr;
+  if (git_repository_config(&raw, repository_) != 0) return git_failure(ErrorKind::kInvalid, "config");
+  const GitConfig config(raw);
+  if (git_config_add_file_ondisk(raw, ours.c_str(), GIT_CONFIG_LEVEL_GLOBAL, repository_, 1) != 0)
+    return git_failure(ErrorKind::kUnavailable, ours);
+  int modes = 1;
+  if (git_config_get_bool(&modes, raw, "core.filemode") == 0) has_modes_ = modes != 0;
+  git_config_iterator* each = nullptr;
+  if (git_config_iterator_glob_new(&each, raw, "^filter\\..*\\.(clean|process)$") != 0)
+    return git_failure(ErrorKind::kInvalid, "config");
+  const GitConfigIterator owner(each);
+  for (git_config_entry* entry = nullptr; git_config_next(&entry, each) == 0;) {
+    const std::string name = entry->name;
+    const auto start = name.find('.') + 1;
+    if (entry->value != nullptr && *entry->value != '\0')
+      filters_.insert(name.substr(start, name.rfind('.') - start));
+  }
+  return {};
+}
+
+Status Rules::learn(const git_tree& root, const GitFiles& files) {
+  const std::string tree = os::join(scratch_, "tree");
+  PAWL_OK(os::remove_tree(tree));
+  PAWL_OK(os::make_folders(os::join(tree, prefix_)));
+  const auto write = [&](const std::string& path, std::string_view bytes) -> Status {
+    PAWL_OK(os::make_folders(os::folder_of(os::join(tree, path))));
+    return os::write_atomically(os::join(tree, path), bytes);
+  };
+  for (std::size_t above = 0; above < prefix_.size(); above = prefix_.find('/', above) + 1) {
+    for (const char* name : {".gitattributes", ".gitignore"}) {
+      const std::string path = prefix_.substr(0, above) + name;
+      git_tree_entry* entry = nullptr;
+      if (git_tree_entry_bypath(&entry, &root, path.c_str()) != 0) continue;
+      const GitTreeEntry owner(entry);
+      git_blob* blob = nullptr;
+      if (git_blob_lookup(&blob, repository_, git_tree_entry_id(entry)) != 0) continue;
+      const GitBlob blob_owner(blob);
+      PAWL_OK(write(path, {static_cast<const char*>(git_blob_rawcontent(blob)),
+                           static_cast<std::size_t>(git_blob_rawsize(blob))}));
+    }
+  }
+  for (const auto& [path, file] : files) {
+    if (!file || file->is_link || !is_rules_name(path)) continue;
+    PAWL_TRY(const auto bytes, os::read_file(file->full, kRulesBytesMax));
+    PAWL_OK(write(prefix_ + path, bytes));
+  }
+  if (git_attr_cache_flush(repository_) != 0) return git_failure(ErrorKind::kUnavailable, "attributes");
+  return {};
+}
+
+Result<bool> Rules::ignores(const std::string& path) const {
+  int ignored = 0;
+  if (git_ignore_path_is_ignored(&ignored, repository_, (prefix_ + path).c_str()) != 0)
+    return git_failure(ErrorKind::kUnavailable, "ignore rules of " + printable(path));
+  return ignored != 0;
+}
+
+Result<std::string> Rules::attribute(const std::string& path, const char* name) const {
+  const char* value = nullptr;
+  if (git_attr_get(&value, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), name) != 0)
+    return git_failure(ErrorKind::kUnavailable, "attributes of " + printable(path));
+  return std::string(git_attr_value(value) == GIT_ATTR_VALUE_STRING ? value : "");
+}
+
+Result<std::string> Rules::command_of(const std::string& path) const {
+  PAWL_TRY(const auto encoding, attribute(path, "working-tree-encoding"));
+  if (!encoding.empty() && encoding != "UTF-8") return "working-tree-encoding=" + encoding;
+  PAWL_TRY(const auto filter, attribute(path, "filter"));
+  return filter != "lfs" && filters_.contains(filter) ? "filter=" + filter : "";
+}
+
+Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file) const {
+  if (file.is_link) return std::optional<Cleaned>();
+  PAWL_TRY(const auto filter, attribute(path, "filter"));
+  if (filter == "lfs" && filters_.contains(filter)) {
+    if (is_pointer(file)) return std::optional<Cleaned>();
+    PAWL_TRY(auto pointer, pointer_to(file));
+    return std::optional(Cleaned{.bytes = std::move(pointer), .is_lfs_pointer = true});
+  }
+  git_filter_list* raw = nullptr;
+  if (git_filter_list_load(&raw, repository_, nullptr, (prefix_ + path).c_str(), GIT_FILTER_TO_ODB,
+                           GIT_FILTER_ALLOW_UNSAFE) != 0)
+    return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
+  const GitFilters filters(raw);
+  if (raw == nullptr) return std::optional<Cleaned>();
+  PAWL_TRY(const auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
+  git_buf out{};
+  if (git_filter_list_apply_to_buffer(&out, raw, bytes.data(), bytes.size()) != 0)
+    return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
+  Cleaned cleaned{.bytes = std::string(out.ptr == nullptr ? "" : out.ptr, out.size)};
+  git_buf_dispose(&out);
+  return std::optional(std::move(cleaned));
+}
+
+}  // namespace pawl::workspace

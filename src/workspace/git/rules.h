@@ -1,0 +1,54 @@
+// What a repository does to files on their way between a work tree and a commit: ignore rules, and the
+// filters of its attributes. End-of-line conversion and `ident` are libgit2's, Git LFS is made here; no
+// command of a filter runs. A detail of this room.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "workspace/git/git.h"
+#include "workspace/git/patch.h"
+
+namespace pawl::workspace {
+
+// What a file is in a commit when it is not there byte for byte.
+struct Cleaned {
+  std::string bytes;
+  bool is_lfs_pointer = false;  // to the file's content, which belongs into the store of Git LFS
+};
+
+class Rules {  // for one thread
+ public:
+  // `scratch`: an empty folder of the caller, which outlives the rules. The repository of `found` takes it
+  // for its work tree from now on: rules are those of a tree that is kept, not of what lies in the folder
+  // today.
+  static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
+
+  // From now on the rules are those in `files`, below the folder that was found, and those of `root` above
+  // it.
+  Status learn(const git_tree& root, const GitFiles& files);
+
+  // Of a path below the folder that was found.
+  Result<bool> ignores(const std::string& path) const;
+  // nullopt: as it is. kExhausted: it has a filter, and is too large for one.
+  Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
+  // The filter of `path` that only a command could apply; "" when there is none.
+  Result<std::string> command_of(const std::string& path) const;
+
+  // Whether the work tree's files can say that they are executable (core.fileMode).
+  bool has_modes() const { return has_modes_; }
+
+ private:
+  Rules(git_repository& repository, std::string prefix, std::string scratch)
+      : repository_(&repository), prefix_(std::move(prefix)), scratch_(std::move(scratch)) {}
+  Status read_config();
+  Result<std::string> attribute(const std::string& path, const char* name) const;
+
+  git_repository* repository_;
+  std::string prefix_, scratch_;
+  std::set<std::string> filters_;  // those that a command is configured for
+  bool has_modes_ = true;
+};
+
+}  // namespace pawl::workspace
