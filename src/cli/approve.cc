@@ -19,7 +19,7 @@ struct ApproveOptions {
 
 struct Work {
   store::Approved what;
-  std::vector<std::string> left_out;  // protected paths
+  std::vector<std::string> protected_paths, of_submodules;  // left out
 };
 
 // As the gates saw it: what the agent changed, without what the source ignores and the plan protects.
@@ -27,7 +27,8 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
                          const std::string& phase_id) {
   PAWL_TRY(const auto newest, work_to_approve(*state.store, run.run_id, phase_id));
   Work work{.what = {.phase_id = phase_id, .attempt_id = newest.attempt_id, .layer = newest.agent_layer},
-            .left_out = {}};
+            .protected_paths = {},
+            .of_submodules = {}};
   if (!work.what.layer.empty()) {
     // Of a run that was over, gc may have taken it.
     if (auto there = state.workspaces->manifest(work.what.layer); !there)
@@ -42,10 +43,11 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
     PAWL_TRY(auto kept, objects.without_ignored(work.what.layer, executor::source_of(run), below));
     work.what.layer = std::move(kept.layer_id);
   }
-  if (work.what.layer.empty() || plan.protect.empty()) return work;
+  if (work.what.layer.empty()) return work;
   PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, below, plan.protect));
   work.what.layer = filtered.layer_id;
-  work.left_out = std::move(filtered.protected_changes);
+  work.protected_paths = std::move(filtered.protected_changes);
+  work.of_submodules = std::move(filtered.submodule_changes);
   return work;
 }
 
@@ -64,14 +66,17 @@ Status approve(const ApproveOptions& options) {
            state.store->operator_approve(run_id, work.what, overlaps, who, os::SystemClock().wall()));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   if (options.state.json) {
+    std::vector<std::string> left_out = work.protected_paths;
+    left_out.insert(left_out.end(), work.of_submodules.begin(), work.of_submodules.end());
     print_json({{"run_id", run_id},
                 {"phases", changed},
                 {"attempt_id", work.what.attempt_id},
-                {"left_out", work.left_out}});
+                {"left_out", left_out}});
     return {};
   }
   say("{} is COMPLETE with the work of {}\n", changed.front(), work.what.attempt_id);
-  for (const auto& path : work.left_out) say("left out, because the plan protects it: {}\n", path);
+  for (const auto& path : work.protected_paths) say("left out, because the plan protects it: {}\n", path);
+  for (const auto& path : work.of_submodules) say("left out, because it belongs to a submodule: {}\n", path);
   for (const auto& phase : changed | std::views::drop(1)) say("{} is QUEUED again\n", phase);
   if (changed.size() > 1) say("Next: pawl resume {}\n", run_id);
   return {};

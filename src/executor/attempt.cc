@@ -90,11 +90,12 @@ Status Attempt::filter_agent_layer() {
     if (work.ignored_entries > 0) ignored_ = std::move(work);
   }
   gate_layer_ = agent_layer_;
-  if (gate_layer_.empty() || plan_->protect.empty()) return {};
+  if (gate_layer_.empty()) return {};
   PAWL_TRY(auto filtered,
            world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_stack_, plan_->protect));
   gate_layer_ = filtered.layer_id;
   protected_changes_ = std::move(filtered.protected_changes);
+  submodule_changes_ = std::move(filtered.submodule_changes);
   return {};
 }
 
@@ -294,7 +295,8 @@ bool Attempt::agent_is_refused() const {
   const auto agent = results_.find(steps_.front().index);
   const bool minded =
       agent != results_.end() && !agent->second.refused.empty() && minds_refused_entries(steps_.front());
-  return minded || !protected_changes_.empty() || (policy_signal_ && !policy_signal_->passed);
+  return minded || !protected_changes_.empty() || !submodule_changes_.empty() ||
+         (policy_signal_ && !policy_signal_->passed);
 }
 
 Result<const PlannedStep*> Attempt::next() {

@@ -139,7 +139,7 @@ class Attempt {
   std::optional<workspace::Workspaces::Work>
       ignored_;             // when the source ignores a part of what the agent left
   std::string gate_layer_;  // the agent's layer without protected paths
-  std::vector<std::string> protected_changes_;
+  std::vector<std::string> protected_changes_, submodule_changes_;
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one
   std::map<std::string, gates::Inventories> inventories_;

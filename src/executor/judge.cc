@@ -32,14 +32,20 @@ gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFact
   return signal;
 }
 
-gates::Signal protect_signal(const std::vector<std::string>& changes, const std::string& layer) {
-  return {
+gates::Signal protect_signal(const std::vector<std::string>& changes,
+                             const std::vector<std::string>& of_submodules, const std::string& layer) {
+  gates::Signal signal{
       .kind = "policy",
       .gate_id = "protect",
-      .passed = changes.empty(),
+      .passed = changes.empty() && of_submodules.empty(),
       .details = {{"protected_paths_changed", changes.size()}, {"paths", joined(changes, kPathsNamedMax)}},
       .collector = "diff",
       .read = layer};
+  if (of_submodules.empty()) return signal;
+  signal.details["submodule_paths_changed"] = of_submodules.size();
+  signal.details["problem"] = "a commit can't change what belongs to a git submodule";
+  signal.details["submodule_paths"] = joined(of_submodules, kPathsNamedMax);
+  return signal;
 }
 
 // Passed: nothing of it is judged or accepted, and nobody loses it without a word.
@@ -72,8 +78,8 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   facts.max_attempts = claim_->phase.max_attempts;
   if (const auto agent = results_.find(this->agent().index); agent != results_.end())
     facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second)));
-  if (agent_seen_ && !plan_->protect.empty())
-    facts.signals.push_back(protect_signal(protected_changes_, agent_layer()));
+  if (agent_seen_ && (!plan_->protect.empty() || !submodule_changes_.empty()))
+    facts.signals.push_back(protect_signal(protected_changes_, submodule_changes_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   for (const auto& name : phase_->gates) {

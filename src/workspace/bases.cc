@@ -185,6 +185,24 @@ Result<std::string> BaseManifest::text() const {
   return out;
 }
 
+Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, const std::string& base_id) {
+  PAWL_TRY(const auto manifest, BaseManifest::open(workspaces, base_id));
+  PAWL_TRY(const std::string text, manifest.text());
+  // A base has up to a million lines, and few of them are parsed: of folders with content.
+  std::string lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find('\n', start), text.size());
+    const auto line = std::string_view(text).substr(start, end - start);
+    if (line.starts_with("{\"content\":") && line.ends_with("\"type\":\"folder\"}"))
+      lines += std::string(line) + "\n";
+    start = end + 1;
+  }
+  PAWL_TRY(const auto entries, parse_manifest(lines));
+  std::vector<std::string> out;
+  for (const auto& entry : entries) out.push_back(entry.path);
+  return out;
+}
+
 Result<std::string> derive_base(Workspaces& workspaces, const std::string& near, std::int64_t entries,
                                 const std::function<Result<std::string>()>& make_layer) {
   if (entries == 0) return near;  // they differ in what no base has

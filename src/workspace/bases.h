@@ -67,6 +67,9 @@ class BaseManifest {
   std::map<std::string, Placed> placed_;  // by path
 };
 
+// The paths of a base's submodules, sorted.
+Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, const std::string& base_id);
+
 // The base that is the base `near` with the layer that `make_layer` makes, of about `entries`. Durable when
 // it returns. "" when a whole copy is better. kCorrupt, kNotFound: nothing can be built upon `near`.
 Result<std::string> derive_base(Workspaces& workspaces, const std::string& near, std::int64_t entries,

@@ -147,6 +147,9 @@ class Looker {
       entry.content = before->entry.content;
     else if (is_file)
       unread_.push_back(out_.entries.size());
+    // That it is a submodule; not for a look to say.
+    if (entry.type == EntryType::kFolder && before != nullptr && before->entry.type == entry.type)
+      entry.content = before->entry.content;
     if (before == nullptr || before->entry != entry) ++differs_;
     bytes_ += entry.size;
     const bool is_folder = entry.type == EntryType::kFolder;

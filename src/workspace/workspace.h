@@ -3,12 +3,12 @@
 // Everything is kept by content below one folder, the object store (`.pawl/objects`):
 //   blobs/<ab>/<rest of 64 hex>     bytes: logs, reports
 //   bases/<id>/{manifest.jsonl,tree/}   a snapshot; id = BLAKE3 of the manifest
-//   derived/<id>                        "<base> <layer>": the base of that id is another one and a layer on
-//   it layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0
-//   devices);
+//   derived/<id>                    "<base> <layer>": the base of that id is another one and a layer on it
+//   layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0 devices);
 //                                       id = BLAKE3 of the manifest
 //   folders/<key>                       a cache: what a folder had when it was taken last
-//   git/<tree>                      a cache: the base of a git tree that was taken before
+//   git/<tree>.2                    a cache: the base of a git tree that was taken before
+//   git/<tree>.submodules           a cache: what are submodules in it
 //   merges/<key>                    a cache: the layer that a row of accepted layers was merged to before
 // Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,
 // so nothing in them is believed and no symlink is followed. Functions here are thread-safe and safe between
@@ -53,7 +53,7 @@ struct Entry {
   EntryType type = EntryType::kFile;
   unsigned mode = 0;      // permission bits; 0 for symlinks and deletions
   std::int64_t size = 0;  // of a file
-  std::string content;    // BLAKE3 of a file's bytes; the target of a symlink
+  std::string content;  // BLAKE3 of a file's bytes; the target of a symlink; the commit of a base's submodule
   bool operator==(const Entry&) const = default;
 };
 
@@ -160,13 +160,15 @@ class Workspaces {
   Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns,
                                      const Caps& caps = {});
   Result<std::vector<Entry>> manifest(const std::string& layer_id) const;
-  // The layer without any change at, below or above (shadowing) paths that `is_protected` names, in the view
-  // of `lower`; and the paths it left out. layer_id "" when nothing is left.
+  // The layer without any change at, below or above (shadowing) paths that match `protect`, in the view of
+  // base and the layers `below` (topmost first), and without any of a submodule of the base, which no commit
+  // could have; and the paths it left out. layer_id "" when nothing is left.
   struct Filtered {
     std::string layer_id;
-    std::vector<std::string> protected_changes;
+    std::vector<std::string> protected_changes, submodule_changes;
   };
-  Result<Filtered> without_protected(const std::string& layer_id, const std::vector<std::string>& lower,
+  Result<Filtered> without_protected(const std::string& layer_id, const std::string& base_id,
+                                     const std::vector<std::string>& below,
                                      const std::vector<std::string>& protect);
   // The layer without what the source's .gitignore files name and its commit does not have: what `git add`
   // would leave out. Those of the base count, and above the source those of its commit; no layer's do, since

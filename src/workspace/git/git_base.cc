@@ -15,6 +15,8 @@
 namespace pawl::workspace {
 namespace {
 
+// Behind the name of a tree whose base is kept: an older Pawl's base of it does not say what is a submodule.
+constexpr std::string_view kTakenAs = ".2";
 constexpr std::size_t kCandidatesMax = 16;  // trees that were taken last, and are compared
 
 Result<GitTree> tree_at(git_commit& commit, const std::string& prefix) {
@@ -67,7 +69,7 @@ class GitBases {
 
  private:
   std::string record_path(const git_oid& tree) const {
-    return os::join(object_folder(folder_, "git"), text_of(tree));
+    return os::join(object_folder(folder_, "git"), text_of(tree) + std::string(kTakenAs));
   }
 
   std::optional<std::string> base_of_record(const std::string& path) const {
@@ -108,7 +110,8 @@ class GitBases {
   GitTree tree_of_name(const std::string& name) const {
     git_oid id;
     git_tree* tree = nullptr;
-    if (name.size() != GIT_OID_HEXSZ || git_oid_fromstr(&id, name.c_str()) != 0 ||
+    if (name.size() != GIT_OID_HEXSZ + kTakenAs.size() || !name.ends_with(kTakenAs) ||
+        git_oid_fromstr(&id, name.substr(0, GIT_OID_HEXSZ).c_str()) != 0 ||
         git_tree_lookup(&tree, &repository_, &id) != 0)
       return GitTree();
     return GitTree(tree);

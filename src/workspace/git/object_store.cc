@@ -41,7 +41,7 @@ class DiskObjects final : public ObjectStore {
   Result<Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string& base_id,
                                                  const std::vector<std::string>& below,
                                                  const std::vector<std::string>& protect) override {
-    return kept_.without_protected(layer_id, kept_.trees_of(base_id, below), protect);
+    return kept_.without_protected(layer_id, base_id, below, protect);
   }
 
   Result<Workspaces::Work> without_ignored(const std::string& layer_id, const Workspaces::Source& source,

@@ -12,7 +12,7 @@
 #include "os/file.h"
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
-#include "workspace/git/git.h"
+#include "workspace/git/git_tree.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -27,13 +27,54 @@ std::string id_of(const std::vector<Looked>& looked) {
   return blake3_hex(manifest_of(entries));
 }
 
+// The submodules that HEAD has below a folder, by path, and the id of HEAD; nothing where there is no commit.
+struct Head {
+  std::string commit;
+  std::map<std::string, std::string> submodules;
+};
+
+// Reading all trees of a commit costs more than a look at an unchanged folder: it is done once a tree.
+Result<std::map<std::string, std::string>> submodules_at(const std::string& folder, git_repository& repository,
+                                                         const git_tree& tree) {
+  const std::string known =
+      os::join(object_folder(folder, "git"), text_of(*git_tree_id(&tree)) + ".submodules");
+  if (const auto text = os::read_file(known, kManifestBytesMax))
+    if (auto json = parse_json(*text); json && json->is_object())
+      return json->get<std::map<std::string, std::string>>();
+  PAWL_TRY(const auto listing, listing_of(repository, tree));
+  std::map<std::string, std::string> out;
+  for (const auto& [path, entry] : listing)
+    if (entry.mode == GIT_FILEMODE_COMMIT) out[path] = text_of(entry.id);
+  PAWL_OK(os::write_atomically(known, canonical(Json(out))));
+  return out;
+}
+
+Result<Head> head_of(const std::string& folder, const std::string& path) {
+  Head out;
+  const auto found = find_repository(path);
+  if (!found) return out;
+  const auto commit = find_commit(*found->repository, "HEAD");
+  if (!commit) return out;
+  out.commit = text_of(*git_commit_id(commit->get()));
+  const auto tree = tree_at(**commit, found->prefix);
+  if (!tree) return out;
+  PAWL_TRY(out.submodules, submodules_at(folder, *found->repository, **tree));
+  return out;
+}
+
+void mark_submodules(const std::map<std::string, std::string>& submodules, Entry& entry) {
+  if (entry.type != EntryType::kFolder) return;
+  const auto found = submodules.find(entry.path);
+  entry.content = found == submodules.end() ? "" : found->second;
+}
+
 // A folder becomes a base: the one that it was the last time, one that is there, what tells it from that of
 // the last time, or a copy.
 class FolderBase {
  public:
-  FolderBase(Workspaces& workspaces, const std::string& path, const std::vector<std::string>& exclude,
-             Form form)
-      : workspaces_(workspaces), path_(path), exclude_(exclude), form_(form) {}
+  FolderBase(Workspaces& workspaces, const std::string& path, const std::vector<std::string>& exclude, Form form,
+             const Head& head)
+      : workspaces_(workspaces), path_(path), exclude_(exclude), form_(form), submodules_(head.submodules) {}
 
   Result<std::string> take() {
     const std::int64_t began_ns = os::SystemClock().wall().micros * 1000;
@@ -43,6 +84,7 @@ class FolderBase {
     memory_ = FolderMemory::load(memory_path());
     PAWL_TRY(auto look, look_at(path_, exclude_, state, memory_));
     if (look.is_as_remembered && is_there(memory_.base_id())) return memory_.base_id();
+    for (auto& looked : look.entries) mark_submodules(submodules_, looked.entry);
     std::string id = id_of(look.entries);
     if (is_there(id)) {
       if (id != memory_.base_id())
@@ -64,6 +106,7 @@ class FolderBase {
   std::string memory_path() const {
     std::string key = path_;
     for (const auto& excluded : exclude_) key += '\0' + excluded;
+    for (const auto& [folder, commit] : submodules_) key += '\0' + folder + '\0' + commit;
     return os::join(object_folder(workspaces_.folder(), "folders"), blake3_hex(key));
   }
 
@@ -81,6 +124,7 @@ class FolderBase {
   Result<std::string> copy_to(std::string_view kind, const std::vector<Looked>& entries) const {
     PAWL_TRY(const std::string temporary, make_temporary(workspaces_.folder()));
     PAWL_TRY(auto copied, copy_looked(path_, entries, os::join(temporary, "tree")));
+    for (auto& entry : copied) mark_submodules(submodules_, entry);
     return keep_object(workspaces_.folder(), kind, temporary, std::move(copied));
   }
 
@@ -113,6 +157,7 @@ class FolderBase {
   const std::string& path_;
   const std::vector<std::string>& exclude_;
   const Form form_;
+  const std::map<std::string, std::string>& submodules_;
   FolderMemory memory_;
 };
 
@@ -152,11 +197,9 @@ Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<
 
 Result<Base> Workspaces::snapshot_directory(const std::string& path, const std::vector<std::string>& exclude,
                                             Form form) {
-  Base base;
-  if (const auto found = find_repository(path))
-    if (const auto commit = find_commit(*found->repository, "HEAD"))
-      base.git_commit = text_of(*git_commit_id(commit->get()));
-  PAWL_TRY(base.base_id, FolderBase(*this, path, exclude, form).take());
+  PAWL_TRY(const auto head, head_of(folder_, path));
+  Base base{.git_commit = head.commit};
+  PAWL_TRY(base.base_id, FolderBase(*this, path, exclude, form, head).take());
   return base;
 }
 

@@ -43,6 +43,17 @@ Status compare_folders(git_repository& repository, const git_tree* before, const
     const git_tree_entry* old = before == nullptr ? nullptr : git_tree_entry_byname(before, name);
     if (old != nullptr && is_same_entry(*old, *entry)) continue;
     const std::string path = child(folder, name);
+    const auto is_submodule = [](const git_tree_entry* each) {
+      return each != nullptr && git_tree_entry_filemode(each) == GIT_FILEMODE_COMMIT;
+    };
+    // One and the same folder in a base, but for the line of the manifest that says what it is.
+    if (is_submodule(old) != is_submodule(entry) && old != nullptr && is_folder_there(git_tree_entry_filemode(old)) &&
+        is_folder_there(git_tree_entry_filemode(entry)))
+      return fail(ErrorKind::kNotFound, path + " became a submodule, or was one");
+    if (is_submodule(old) && is_submodule(entry)) {
+      PAWL_OK(visit(path, entry));
+      continue;
+    }
     if (old == nullptr || !is_folder_there(git_tree_entry_filemode(old)) ||
         !is_folder_there(git_tree_entry_filemode(entry))) {
       PAWL_OK(visit(path, entry));
@@ -120,6 +131,8 @@ Status TreeWriter::add(const git_tree_entry& entry, const std::string& path) {
   if (is_folder_there(git_tree_entry_filemode(&entry))) {
     PAWL_OK(make_folder(path));
     entries_.push_back({.path = path, .type = EntryType::kFolder, .mode = 0755});
+    if (git_tree_entry_filemode(&entry) == GIT_FILEMODE_COMMIT)
+      entries_.back().content = text_of(*git_tree_entry_id(&entry));
     PAWL_TRY(const auto tree, tree_of_entry(repository_, entry));
     for (std::size_t i = 0; tree && i < git_tree_entrycount(tree.get()); ++i) {
       const git_tree_entry* below = git_tree_entry_byindex(tree.get(), i);
