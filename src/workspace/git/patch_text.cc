@@ -20,7 +20,9 @@ std::string quoted(const std::string& name) {
   const bool plain = std::ranges::none_of(
       name, [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '"' || c == '\\'; });
   const bool utf8 = valid_utf8(name) == name;
-  if (plain && utf8) return name;
+  // After a space git looks for the second name of a line, and gives up at a slash.
+  const bool split = name.find(" /") != std::string::npos || name.ends_with(' ');
+  if (plain && utf8 && !split) return name;
   std::string out = "\"";
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);

@@ -1,0 +1,328 @@
+// Random trees and changes: the patch and the commit that come out are, to git, the tree that was accepted.
+// PAWL_SEED and PAWL_ROUNDS run others, and more of them.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "workspace/repository.h"
+
+namespace pawl::workspace {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names that git quotes, orders or splits in ways of its own, and some that no layer may have.
+const std::vector<std::string> kNames = {
+    "a",         "b",
+    "t",         "t-1",
+    "t.b",       "t0",
+    "two words", " first",
+    "last ",     "-dash",
+    "q\"d",      "back\\",
+    "'s",        "x b",
+    "*",         "[c]",
+    "{d,e}",     "ünï",
+    "日本",      "null",
+    "~",         "#",
+    "a => b",    "--",
+    "@@ -1",     "b\tab",
+    "new\nline", "caf\xe9",
+    "\x7f",      "HEAD",
+    "A",         "$(x)",
+    "c:d",       "e;f",
+    "%41",       "rename to b",
+    ".hidden",   "...",
+    "é",         "zz",
+    "b/b",       "b b/b",
+    "t/t/t/t",   "a/b/c",
+    "x b/x b",   "deep/er/and/deeper/still",
+};
+bool may_be_refused(const std::string& name) {
+  return std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; }) ||
+         name.find('\xe9') != std::string::npos;
+}
+
+class Tree {
+ public:
+  Tree(std::string root, std::mt19937& random) : root_(std::move(root)), random_(random) {
+    fs::create_directories(root_);
+  }
+
+  void fill(bool any_name) {
+    any_name_ = any_name;
+    for (auto left = 5 + below(25); left > 0; --left) make(path());
+  }
+  void change() {
+    any_name_ = true;
+    for (auto left = 1 + below(8); left > 0; --left) act();
+  }
+
+ private:
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+
+  std::string name() {
+    for (;;) {
+      const auto& name = kNames[below(kNames.size())];
+      if (any_name_ || !may_be_refused(name)) return name;
+    }
+  }
+  fs::path path() {
+    fs::path out = root_;
+    for (auto left = 1 + below(3); left > 0; --left) out /= name();
+    return out;
+  }
+  // One that is there, as a rule.
+  fs::path some() {
+    std::vector<fs::path> all;
+    for (const auto& entry : fs::recursive_directory_iterator(root_)) all.push_back(entry.path());
+    return all.empty() || below(8) == 0 ? path() : all[below(all.size())];
+  }
+
+  std::string lines(std::size_t count, const std::string& end) {
+    static const std::vector<std::string> kLines = {"",
+                                                    "same",
+                                                    "diff --git a/a b/a",
+                                                    "-- ",
+                                                    "--- a/a",
+                                                    "+++ b/b",
+                                                    "@@ -1 +1 @@",
+                                                    "\\ No newline at end of file",
+                                                    "tail  ",
+                                                    "\ttab",
+                                                    "caf\xe9",
+                                                    "GIT binary patch",
+                                                    std::string(300, 'x'),
+                                                    "\x0c",
+                                                    "r\rr"};
+    std::string out;
+    for (; count > 0; --count)
+      out += (below(3) == 0 ? kLines[below(kLines.size())] : std::to_string(below(50))) + end;
+    return out;
+  }
+  std::string content() {
+    switch (below(9)) {
+      case 0:
+        return "";
+      case 1:
+        return lines(1 + below(5), "\r\n");
+      case 2:
+        return lines(1 + below(5), "\n") + "no newline";
+      case 3:
+        return std::string("a\0b", 3) + std::to_string(below(3));
+      case 4:
+        return lines(3000, "\n") + std::string(1, '\0');
+      case 5: {
+        std::string noise(below(200'000), '\0');
+        for (auto& byte : noise) byte = static_cast<char>(random_());
+        return noise;
+      }
+      case 6:
+        return "\n";
+      default:
+        return lines(1 + below(60), "\n");
+    }
+  }
+  // Some bytes or lines of it are others.
+  std::string edited(std::string text) {
+    const std::size_t at = text.empty() ? 0 : below(text.size());
+    switch (below(4)) {
+      case 0:
+        return text.insert(at, lines(1, "\n"));
+      case 1:
+        return text.erase(at, below(40));
+      case 2:
+        return text + lines(1, "");
+      default:
+        return text.replace(at, std::min<std::size_t>(text.size() - at, 3), "XYZ");
+    }
+  }
+
+  void write(const fs::path& at, const std::string& bytes, bool executable) {
+    ASSERT_TRUE(os::write_atomically(at, bytes, executable ? 0755 : 0644));
+  }
+  // Whatever is in the way goes.
+  void make_room(const fs::path& at) {
+    fs::path on = root_;
+    for (const auto& part : fs::relative(at.parent_path(), root_)) {
+      on /= part;
+      if (fs::exists(fs::symlink_status(on)) && !fs::is_directory(fs::symlink_status(on))) fs::remove(on);
+    }
+    fs::remove_all(at);
+    fs::create_directories(at.parent_path());
+  }
+  void make(const fs::path& at) {
+    make_room(at);
+    switch (below(6)) {
+      case 0:
+        return fs::create_symlink(below(2) == 0 ? "a" : "some where/else", at);
+      case 1:
+        fs::create_directory(at);
+        return;
+      default:
+        write(at, content(), below(4) == 0);
+    }
+  }
+
+  void act() {
+    const auto at = some();
+    const auto status = fs::symlink_status(at);
+    switch (below(7)) {
+      case 0:
+        if (at != root_) fs::remove_all(at);
+        return;
+      case 1:
+        if (fs::is_regular_file(status))
+          fs::permissions(at, fs::perms(0111),
+                          below(2) == 0 ? fs::perm_options::add : fs::perm_options::remove);
+        return;
+      case 2:
+      case 3:
+        if (!fs::is_regular_file(status)) return make(at);
+        return write(at, edited(*os::read_file(at, 1 << 20)),
+                     (status.permissions() & fs::perms::owner_exec) != fs::perms::none);
+      case 4: {  // moved, perhaps edited
+        if (!fs::is_regular_file(status)) return;
+        const auto bytes = *os::read_file(at, 1 << 20);
+        fs::remove(at);
+        const auto to = path();
+        make_room(to);
+        return write(to, below(2) == 0 ? bytes : edited(bytes), below(4) == 0);
+      }
+      default:
+        return make(below(2) == 0 ? at : path());
+    }
+  }
+
+  const std::string root_;
+  std::mt19937& random_;
+  bool any_name_ = false;
+};
+
+class PatchesTest : public ::testing::Test {
+ protected:
+  // Of the tree at `folder`, as git itself has it.
+  std::string tree_of(const std::string& folder) {
+    return line("git --git-dir=" + (temp_ / "judge.git") + " --work-tree=" + folder +
+                " add -A -f . && git --git-dir=" + (temp_ / "judge.git") + " write-tree");
+  }
+  std::string line(const std::string& command) {
+    // What git warns of on the way is no part of the answer.
+    auto out = sh("export GIT_CONFIG_GLOBAL=/dev/null; cd " + temp_.path() + " && { " + command +
+                  "; } 2>errors || { cat errors; exit 1; }");
+    while (out.ends_with('\n')) out.pop_back();
+    return out;
+  }
+
+  // The tree at `prefix` in what `revision` names; the empty tree where there is none.
+  std::string below(const std::string& folder, const std::string& revision, const std::string& prefix) {
+    if (prefix.empty()) return line("cd " + folder + " && git rev-parse " + revision + "^{tree}");
+    return line("cd " + folder + " && git rev-parse -q --verify '" + revision + ":" + prefix +
+                "' || git hash-object -t tree /dev/null");
+  }
+
+  // Applied to a clone, to the index and to files alone, at its root and in the folder.
+  void expect_patch(const Workspaces& workspaces, const Base& base, const std::vector<std::string>& layers,
+                    const std::string& prefix, const std::string& accepted) {
+    const auto patch = workspaces.diff(base.base_id, {}, layers, prefix);
+    ASSERT_TRUE(patch) << patch.error().message;
+    EXPECT_TRUE(patch->left_out.empty());
+    if (patch->text.empty()) {
+      EXPECT_EQ(below("got", "HEAD", prefix), accepted);
+      return;
+    }
+    ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
+    const std::string patch_file = " " + (temp_ / "patch");
+    for (const std::string at : {"got", ("got/" + prefix).c_str()}) {
+      if (!os::is_folder(temp_ / at)) continue;  // which had no file
+      const auto tree = line("cd '" + at + "' && git apply --whitespace=nowarn --index" + patch_file +
+                             " && git diff --quiet && git write-tree");
+      EXPECT_EQ(below("got", tree, prefix), accepted) << "in " << at;
+      line("cd got && git reset -q --hard && git clean -qfdx");
+      if (!os::is_folder(temp_ / at)) continue;
+      line("cd '" + at + "' && git apply --whitespace=nowarn" + patch_file);
+      EXPECT_EQ(line("cd got && git add -A -f && git write-tree"), tree) << "in " << at;
+      line("cd got && git reset -q --hard && git clean -qfdx");
+    }
+  }
+
+  void expect_commit(Workspaces& workspaces, const Commits& commits, const std::string& prefix,
+                     const std::string& accepted) {
+    const auto foretold = workspaces.commit_id(commits);
+    ASSERT_TRUE(foretold) << foretold.error().message;
+    const auto made = workspaces.apply("pawl/run", commits);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(*foretold, *made);
+    EXPECT_EQ(below("repo", *made, prefix), accepted);
+    const auto elsewhere =
+        prefix.empty() ? "" : line("cd repo && git diff --name-only HEAD " + *made + " -- beside");
+    EXPECT_EQ(elsewhere, "");
+    line("cd repo && git fsck --strict --no-dangling " + *made + " && git rev-list --objects --quiet " +
+         *made);
+  }
+
+  void round(unsigned seed);
+
+  TempFolder temp_;
+};
+
+void PatchesTest::round(unsigned seed) {
+  std::mt19937 random(seed);
+  const std::string prefix = seed % 3 == 0 ? "" : seed % 3 == 1 ? "pkg/" : "some pkg/a/";
+  const bool by_ref = seed % 2 == 0;
+  line(
+      "rm -rf judge.git repo got work pawl && git init -q --bare judge.git && git init -q -b main repo && "
+      "mkdir -p 'repo/" +
+      prefix + "' && echo beside >repo/beside");
+  const std::string source = temp_ / ("repo/" + prefix);
+  Tree base(source, random);
+  base.fill(false);
+  line(
+      "cd repo && git add -A -f && git -c user.name=t -c user.email=t@example.org commit -q -m base && git "
+      "clone -q . ../got");
+  auto workspaces = *Workspaces::open(temp_ / "pawl");
+  const std::string folder = source.ends_with('/') ? source.substr(0, source.size() - 1) : source;
+  const auto taken = by_ref ? workspaces.snapshot_git(folder, "HEAD") : workspaces.snapshot_directory(folder);
+  ASSERT_TRUE(taken) << taken.error().message;
+  // Two phases, the second on top of the first; each leaves its tree as a sandbox without overlayfs does.
+  line("cp -a " + workspaces.base_tree(taken->base_id) + " work");
+  Tree work(temp_ / "work", random);
+  std::vector<std::string> layers;
+  std::vector<AppliedPhase> phases;
+  for (const auto* phase : {"one", "two"}) {
+    work.change();
+    line("cp -a work upper");
+    const auto collected =
+        workspaces.collect(temp_ / "upper", workspaces.trees_of(taken->base_id, layers), true);
+    ASSERT_TRUE(collected) << collected.error().message;
+    for (const auto& path : collected->refused) fs::remove_all(temp_ / ("work/" + path));
+    if (!collected->layer_id.empty()) layers.insert(layers.begin(), collected->layer_id);
+    phases.push_back({.phase_id = phase, .goal = "", .layer_id = collected->layer_id});
+  }
+  const std::string accepted = tree_of(temp_ / "work");
+  expect_patch(workspaces, *taken, layers, prefix, accepted);
+  expect_commit(workspaces,
+                {.source = folder,
+                 .base = *taken,
+                 .phases = phases,
+                 .message = [](const auto& phase) { return phase.phase_id; },
+                 .of_work_tree = !by_ref},
+                prefix, accepted);
+}
+
+TEST_F(PatchesTest, GitMakesOfThemTheTreeThatWasAccepted) {
+  const auto number = [](const char* name, unsigned standard) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? standard : static_cast<unsigned>(std::stoul(text));
+  };
+  const unsigned first = number("PAWL_SEED", 1), rounds = number("PAWL_ROUNDS", 60);
+  for (unsigned seed = first; seed < first + rounds && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    round(seed);
+  }
+}
+
+}  // namespace
+}  // namespace pawl::workspace
