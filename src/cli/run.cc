@@ -40,6 +40,19 @@ Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan
   return os::join(source, ".pawl");
 }
 
+// An agent that expects a picture and gets three lines of text costs money.
+Status tell_pointers(const State& state, const std::string& run_id) {
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto pointers, state.workspaces->lfs_pointers(run.base_id));
+  if (pointers.empty()) return {};
+  tell(
+      "pawl: {} file(s) of the source are pointers of Git LFS, and agents and gates get no more of them: "
+      "{}{}; "
+      "after `git lfs pull` a plan without source.ref has the contents\n",
+      pointers.size(), printable(pointers.front()), pointers.size() > 1 ? ", ..." : "");
+  return {};
+}
+
 Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
   os::SystemClock clock;
   os::SystemRandom random;
@@ -52,6 +65,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
                                                           .policy_text = file.policy_text,
                                                           .backend = "namespace"}));
   PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
+  PAWL_OK(tell_pointers(state, run_id));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   return run_id;
 }

@@ -121,6 +121,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
                               os::Random& random, const RunInput& input) {
   PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
   PAWL_TRY(const auto hold, workspaces.hold());
+  if (!input.plan.source_ref) PAWL_OK(workspaces.check_filters(source));
   PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
                                                   : workspaces.snapshot_directory(source));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));

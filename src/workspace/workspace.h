@@ -205,6 +205,11 @@ class Workspaces {
   Status each_change(const std::string& base_id, const std::vector<std::string>& below,
                      const std::string& layer, bool contents,
                      const std::function<Status(const FileChange&)>& visit) const;
+  // Whether every committed file in the folder `path` can be compared with what the folder has. kInvalid: one
+  // has a filter that only a command of its repository could undo.
+  Status check_filters(const std::string& path) const;
+  // The files of a base that Git LFS has put in place of others, which are not in it.
+  Result<std::vector<std::string>> lfs_pointers(const std::string& base_id) const;
   // Content id of any file or folder of the host, as a base id is computed: what a spec hash binds. Nothing
   // is kept.
   Result<std::string> content_id(const std::string& path) const;

@@ -1,46 +1,27 @@
 // Base and layers show what the step saw, for any tree and whatever was done to it, however the workspace was
 // made.
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "base/hash.h"
 #include "support/temp_folder.h"
+#include "workspace/own_mounts.h"
 #include "workspace/random_work.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
 namespace {
 
+using testing::enter_namespaces;
 using testing::listing_of;
 using testing::RandomWork;
 using testing::TempFolder;
+using testing::use_memory_if_it_has_attributes;
 namespace fs = std::filesystem;
 using Ids = std::vector<std::string>;
 using Listing = std::map<std::string, std::string>;
-
-// Mounts of our own, as an ordinary user has them and as a sandbox makes them.
-void enter_namespaces() {
-  const auto user = std::to_string(geteuid()), group = std::to_string(getegid());
-  PAWL_CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
-  const auto write = [](const char* path, const std::string& text) {
-    FILE* file = std::fopen(path, "we");
-    PAWL_CHECK(file != nullptr && std::fputs(text.c_str(), file) >= 0 && std::fclose(file) == 0);
-  };
-  write("/proc/self/setgroups", "deny");
-  write("/proc/self/uid_map", "0 " + user + " 1");
-  write("/proc/self/gid_map", "0 " + group + " 1");
-}
-
-// In memory, where nothing waits for a disk. An overlay's marks need user.* attributes there (Linux 6.6).
-void use_memory_if_it_has_attributes() {
-  if (mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) != 0) return;
-  if (setxattr("/tmp", "user.pawl", "", 0, 0) != 0) PAWL_CHECK(umount("/tmp") == 0);
-}
 
 // Applies the manifest to the tree `before`, as another program would. The contents of files come from
 // `after`.

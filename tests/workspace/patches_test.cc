@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "workspace/own_mounts.h"
 #include "workspace/repository.h"
 
 namespace pawl::workspace {
@@ -49,6 +50,11 @@ class Tree {
  public:
   Tree(std::string root, std::mt19937& random) : root_(std::move(root)), random_(random) {
     fs::create_directories(root_);
+  }
+
+  static void remove(const fs::path& at) {
+    std::error_code ignored;  // a file may lie on the way to it
+    fs::remove_all(at, ignored);
   }
 
   void fill(bool any_name) {
@@ -146,11 +152,11 @@ class Tree {
   // Whatever is in the way goes.
   void make_room(const fs::path& at) {
     fs::path on = root_;
-    for (const auto& part : fs::relative(at.parent_path(), root_)) {
+    for (const auto& part : at.parent_path().lexically_relative(root_)) {
       on /= part;
       if (fs::exists(fs::symlink_status(on)) && !fs::is_directory(fs::symlink_status(on))) fs::remove(on);
     }
-    fs::remove_all(at);
+    remove(at);
     fs::create_directories(at.parent_path());
   }
   void make(const fs::path& at) {
@@ -171,8 +177,7 @@ class Tree {
     const auto status = fs::symlink_status(at);
     switch (below(7)) {
       case 0:
-        if (at != root_) fs::remove_all(at);
-        return;
+        return remove(at);
       case 1:
         if (fs::is_regular_file(status))
           fs::permissions(at, fs::perms(0111),
@@ -203,6 +208,11 @@ class Tree {
 
 class PatchesTest : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    testing::enter_namespaces();
+    testing::use_memory_if_it_has_attributes();
+  }
+
   // Of the tree at `folder`, as git itself has it.
   std::string tree_of(const std::string& folder) {
     return line("git --git-dir=" + (temp_ / "judge.git") + " --work-tree=" + folder +
@@ -297,7 +307,7 @@ void PatchesTest::round(unsigned seed) {
     const auto collected =
         workspaces.collect(temp_ / "upper", workspaces.trees_of(taken->base_id, layers), true);
     ASSERT_TRUE(collected) << collected.error().message;
-    for (const auto& path : collected->refused) fs::remove_all(temp_ / ("work/" + path));
+    for (const auto& path : collected->refused) Tree::remove(temp_ / ("work/" + path));
     if (!collected->layer_id.empty()) layers.insert(layers.begin(), collected->layer_id);
     phases.push_back({.phase_id = phase, .goal = "", .layer_id = collected->layer_id});
   }

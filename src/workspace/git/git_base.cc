@@ -19,22 +19,6 @@ namespace {
 constexpr std::string_view kTakenAs = ".2";
 constexpr std::size_t kCandidatesMax = 16;  // trees that were taken last, and are compared
 
-Result<GitTree> tree_at(git_commit& commit, const std::string& prefix) {
-  git_tree* root = nullptr;
-  if (git_commit_tree(&root, &commit) != 0) return git_failure(ErrorKind::kCorrupt, "commit");
-  GitTree tree(root);
-  if (prefix.empty()) return tree;
-  git_tree_entry* entry = nullptr;
-  if (git_tree_entry_bypath(&entry, root, prefix.substr(0, prefix.size() - 1).c_str()) != 0)
-    return fail(ErrorKind::kInvalid,
-                "source.path: " + prefix + " is not in the commit that source.ref names");
-  const GitTreeEntry owner(entry);
-  git_tree* below = nullptr;
-  if (git_tree_lookup(&below, git_tree_owner(root), git_tree_entry_id(entry)) != 0)
-    return git_failure(ErrorKind::kInvalid, "source.path: " + prefix + " is no folder in that commit");
-  return GitTree(below);
-}
-
 // A tree that was taken before, and its base.
 struct Taken {
   GitTree tree;

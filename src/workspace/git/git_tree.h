@@ -21,6 +21,9 @@ struct GitEntry {
 using GitListing = std::map<std::string, GitEntry>;                 // by path; of files, links and submodules
 using GitChanges = std::map<std::string, std::optional<GitEntry>>;  // nullopt: gone
 
+// The tree of a commit below `prefix`, "" or "a/b/". kInvalid: it has none there.
+Result<GitTree> tree_at(git_commit& commit, const std::string& prefix);
+
 // All below `tree`.
 Result<GitListing> listing_of(git_repository& repository, const git_tree& tree);
 

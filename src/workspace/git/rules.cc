@@ -106,15 +106,6 @@ Status write_config(const std::string& path) {
   return set_path(*from, *raw, "core.attributesfile", xdg.empty() ? "" : os::join(xdg, "attributes"));
 }
 
-// Not a pointer itself: git-lfs leaves those as they are.
-bool is_pointer(const GitFile& file) {
-  struct stat status {};
-  if (lstat(file.full.c_str(), &status) != 0 || status.st_size > static_cast<off_t>(kPointerBytesMax))
-    return false;
-  const auto text = os::read_file(file.full, kPointerBytesMax);
-  return text && text->starts_with(kPointerStart);
-}
-
 Result<std::string> pointer_to(const GitFile& file) {
   crypto_hash_sha256_state state;
   crypto_hash_sha256_init(&state);
@@ -134,13 +125,14 @@ Result<std::string> pointer_to(const GitFile& file) {
 
 }  // namespace
 
+bool is_lfs_pointer(const std::string& full) {
+  const auto text = os::read_file(full, kPointerBytesMax);
+  return text && text->starts_with(kPointerStart);
+}
+
 Result<Rules> Rules::open(const FoundRepository& found, const std::string& scratch) {
   Rules rules(*found.repository, found.prefix, scratch);
   PAWL_OK(rules.read_config());
-  const std::string tree = os::join(scratch, "tree");
-  PAWL_OK(os::make_folders(tree));
-  if (git_repository_set_workdir(found.repository.get(), tree.c_str(), 0) != 0)
-    return git_failure(ErrorKind::kUnavailable, tree);
   return rules;
 }
 
@@ -193,7 +185,8 @@ Status Rules::learn(const git_tree& root, const GitFiles& files) {
     PAWL_TRY(const auto bytes, os::read_file(file->full, kRulesBytesMax));
     PAWL_OK(write(prefix_ + path, bytes));
   }
-  if (git_attr_cache_flush(repository_) != 0) return git_failure(ErrorKind::kUnavailable, "attributes");
+  if (git_repository_set_workdir(repository_, tree.c_str(), 0) != 0 || git_attr_cache_flush(repository_) != 0)
+    return git_failure(ErrorKind::kUnavailable, "attributes");
   return {};
 }
 
@@ -222,7 +215,7 @@ Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const Git
   if (file.is_link) return std::optional<Cleaned>();
   PAWL_TRY(const auto filter, attribute(path, "filter"));
   if (filter == "lfs" && filters_.contains(filter)) {
-    if (is_pointer(file)) return std::optional<Cleaned>();
+    if (is_lfs_pointer(file.full)) return std::optional<Cleaned>();
     PAWL_TRY(auto pointer, pointer_to(file));
     return std::optional(Cleaned{.bytes = std::move(pointer), .is_lfs_pointer = true});
   }

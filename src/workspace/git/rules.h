@@ -18,15 +18,18 @@ struct Cleaned {
   bool is_lfs_pointer = false;  // to the file's content, which belongs into the store of Git LFS
 };
 
+// Whether the file at `full` is what Git LFS commits in place of a content.
+bool is_lfs_pointer(const std::string& full);
+
 class Rules {  // for one thread
  public:
-  // `scratch`: an empty folder of the caller, which outlives the rules. The repository of `found` takes it
-  // for its work tree from now on: rules are those of a tree that is kept, not of what lies in the folder
-  // today.
+  // `scratch`: an empty folder of the caller, which outlives the rules. They are those of the work tree,
+  // until others are learnt.
   static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
 
   // From now on the rules are those in `files`, below the folder that was found, and those of `root` above
-  // it.
+  // it: of a tree that is kept, whatever lies in the folder today. The repository takes a part of `scratch`
+  // for its work tree.
   Status learn(const git_tree& root, const GitFiles& files);
 
   // Of a path below the folder that was found.

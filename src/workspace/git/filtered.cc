@@ -1,0 +1,56 @@
+// What filters of a repository mean for a run, before it starts.
+#include "base/json.h"
+#include "os/file.h"
+#include "workspace/git/git_tree.h"
+#include "workspace/git/rules.h"
+#include "workspace/objects.h"
+
+namespace pawl::workspace {
+namespace {
+
+// What git-lfs writes has a hash and a size behind its first line.
+constexpr std::int64_t kPointerBytesLeast = 120, kPointerBytesMost = 200;
+
+Status check_in(const FoundRepository& found, const std::string& scratch) {
+  const auto commit = find_commit(*found.repository, "HEAD");
+  if (!commit) return {};
+  const auto tree = tree_at(**commit, found.prefix);
+  if (!tree) return {};  // nothing of the folder is committed
+  PAWL_TRY(const auto rules, Rules::open(found, scratch));
+  PAWL_TRY(const auto files, listing_of(*found.repository, **tree));
+  for (const auto& [path, entry] : files) {
+    if (entry.mode == GIT_FILEMODE_LINK || entry.mode == GIT_FILEMODE_COMMIT) continue;
+    PAWL_TRY(const auto command, rules.command_of(path));
+    if (!command.empty())
+      return fail(
+          ErrorKind::kInvalid,
+          "source: " + printable(path) + " has " + printable(command) +
+              " (`git check-attr -a`), which Pawl does not undo, so no patch or commit of it would be "
+              "right; set source.ref to take the files as they are committed");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Workspaces::check_filters(const std::string& path) const {
+  const auto found = find_repository(path);
+  if (!found) return {};
+  PAWL_TRY(const std::string scratch, make_temporary(folder_));
+  const auto checked = check_in(*found, scratch);
+  static_cast<void>(os::remove_tree(scratch));  // else it is a temporary that gc finds
+  return checked;
+}
+
+Result<std::vector<std::string>> Workspaces::lfs_pointers(const std::string& base_id) const {
+  PAWL_TRY(const auto entries, read_manifest(folder_, "bases", base_id));
+  std::vector<std::string> out;
+  for (const auto& entry : entries) {
+    if (entry.type != EntryType::kFile || entry.size < kPointerBytesLeast || entry.size > kPointerBytesMost)
+      continue;
+    if (is_lfs_pointer(os::join(base_tree(base_id), entry.path))) out.push_back(entry.path);
+  }
+  return out;
+}
+
+}  // namespace pawl::workspace

@@ -1,0 +1,271 @@
+// What is committed is what was accepted, of a base that was committed: dirty folders, filters, submodules.
+#include <cstdlib>
+
+#include "workspace/repository.h"
+
+namespace pawl::workspace {
+namespace {
+
+class CommitsTest : public WorkspaceTest {
+ protected:
+  void SetUp() override {
+    setenv("GIT_CONFIG_GLOBAL", (temp_ / "gitconfig").c_str(), 1);
+    sh("touch " + (temp_ / "gitconfig"));
+    WorkspaceTest::SetUp();
+  }
+  void TearDown() override { unsetenv("GIT_CONFIG_GLOBAL"); }
+
+  std::string git(const std::string& command) {
+    auto out = sh("cd " + source_ + " && " + command);
+    while (out.ends_with('\n')) out.pop_back();
+    return out;
+  }
+  void take_folder() { base_ = *workspaces_->snapshot_directory(source_); }
+  Commits commits(const std::string& id, bool of_work_tree = true) {
+    return {.source = source_,
+            .base = base_,
+            .phases = {{.phase_id = "p", .layer_id = id}},
+            .message = [](const auto&) { return "m"; },
+            .of_work_tree = of_work_tree};
+  }
+  // The commit of the layer's work on the folder; "" when it is refused, and then refusal_ says why.
+  std::string applied(const std::string& id) {
+    const auto foretold = workspaces_->commit_id(commits(id));
+    const auto made = workspaces_->apply("pawl/" + id.substr(0, 8), commits(id));
+    EXPECT_EQ(foretold.has_value(), made.has_value());
+    refusal_ = made ? "" : made.error().message;
+    EXPECT_EQ(made.value_or(""), foretold.value_or(""));
+    return made.value_or("");
+  }
+  std::string refusal(const std::string& id) {
+    EXPECT_EQ(applied(id), "");
+    return refusal_;
+  }
+  // The folder after `script`, as `git add` has it.
+  std::string tree_by_git(const std::string& script) {
+    return git("rm -rf ../by-git && cp -a . ../by-git && cd ../by-git && " + script +
+               " && git add -A && git write-tree");
+  }
+  std::string tree_of(const std::string& commit) { return git("git rev-parse " + commit + "^{tree}"); }
+
+  std::string refusal_;
+};
+
+TEST_F(CommitsTest, WhatWasNotCommittedIsNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"echo new > helper.sh", "helper.sh (not committed)"},
+      {"echo new > staged && git add staged", "staged (not committed)"},
+      {"echo more >> text", "text (changed since the commit)"},
+      {"rm doomed", "doomed (not in the source that the run took)"},
+      {"chmod -x tool", "tool (executable in only one"},
+      {"rm link && echo text > link", "link (another type of file"},
+      {"rm -r dir && echo file > dir", "dir (not committed), dir/inner (not in the source"},
+      {"mkdir deep && echo x > deep/er", "deep/er (not committed)"},
+      {"git rm -q --cached doomed", ""},
+      {"git mv doomed elsewhere", "elsewhere (not committed), doomed (not in the source"},
+      {"touch text; mkdir empty; chmod 600 text; mkfifo pipe", ""},
+  };
+  for (const auto& [script, named] : cases) {
+    SCOPED_TRACE(script);
+    git("git reset -q --hard && git clean -qfdx && rm -f pipe && " + std::string(script));
+    take_folder();
+    const auto id = layer("echo agent > agents");
+    if (std::string(named).empty()) {
+      EXPECT_NE(applied(id), "") << refusal_;
+      git("git branch -D -q pawl/" + id.substr(0, 8));
+    } else {
+      EXPECT_NE(refusal(id).find(named), std::string::npos) << refusal_;
+    }
+  }
+}
+
+TEST_F(CommitsTest, AFileThatBecameAFolderInADirtySourceIsNotLost) {
+  git("rm dir/other");
+  take_folder();
+  EXPECT_NE(refusal(layer("rm -r dir && echo x > dir")).find("dir/other"), std::string::npos);
+  git("git checkout -q dir/other");
+  take_folder();
+  const auto made = applied(layer("rm -r dir && echo x > dir && rm text && mkdir text && echo in > text/in"));
+  EXPECT_EQ(git("git show " + made + ":dir"), "x") << refusal_;
+  EXPECT_EQ(git("git show " + made + ":text/in"), "in");
+}
+
+TEST_F(CommitsTest, IgnoredFilesAreNotUncommitted) {
+  git("printf 'build/\\n*.o\\n!kept.o\\n' > .gitignore && printf 'local\\n' > dir/.gitignore && git add -A "
+      "&& git commit "
+      "-q -m ignore && printf 'mine\\n' >> .git/info/exclude && printf 'everywhere\\n' > ../ignores && git "
+      "config -f "
+      "../gitconfig core.excludesFile " +
+      (temp_ / "ignores"));
+  git("mkdir build && echo x > build/one && touch a.o dir/local mine everywhere");
+  take_folder();
+  // Somebody went on meanwhile: the rules are those of what the run took.
+  git("rm .gitignore dir/.gitignore");
+  const auto made = applied(layer("echo agent > agents && rm a.o && echo y > build/one"));
+  EXPECT_EQ(git("git show " + made + ":agents"), "agent") << refusal_;
+  git("git checkout -q . && touch kept.o local");
+  take_folder();
+  const auto refused = refusal(layer("echo agent > agents"));
+  EXPECT_NE(refused.find("kept.o (not committed), local (not committed);"), std::string::npos) << refused;
+}
+
+TEST_F(CommitsTest, LineEndsAreAsGitAddMakesThem) {
+  const std::string script =
+      "printf 'a\\r\\nB\\r\\n' > crlf.txt && printf 'new\\r\\n' > new.txt && printf 'x\\r\\n\\0' > some.bin "
+      "&& "
+      "printf 'lf\\n' > lf.txt";
+  const char* const configurations[] = {
+      "git config core.autocrlf true",
+      "git config -f ../gitconfig core.autocrlf true",
+      "git config core.autocrlf input",
+      "git config core.eol crlf && printf '* text=auto\\n' > .gitattributes",
+      "printf '*.txt text eol=crlf\\n*.bin -text\\n' > .gitattributes",
+      "mkdir -p d && printf '*.txt text eol=crlf\\n' > d/.gitattributes && printf '*.txt ident\\n' > "
+      ".gitattributes && printf "
+      "'$Id$\\r\\n' > d/id.txt",
+      "printf '* text=auto\\n' > .git/info/attributes",
+  };
+  for (const std::string configuration : configurations) {
+    SCOPED_TRACE(configuration);
+    git("git checkout -q -f main && git clean -qfdx && rm -f .git/info/attributes && git config --unset-all "
+        "core.autocrlf; "
+        "git config --unset-all core.eol; true > ../gitconfig; " +
+        configuration +
+        " && printf 'a\\r\\nb\\r\\n' > crlf.txt && git add -A 2>/dev/null && git commit -q --allow-empty -m "
+        "crlf "
+        "&& git ls-files -z | xargs -0 rm -f && git checkout -q -f . && test -z \"$(git status "
+        "--porcelain)\"");
+    take_folder();
+    const auto made = applied(layer(script));
+    ASSERT_NE(made, "") << refusal_;
+    EXPECT_EQ(tree_of(made), tree_by_git(script));
+    git("git reset -q --hard HEAD~1 && git branch -D -q $(git branch --list 'pawl/*')");
+  }
+}
+
+TEST_F(CommitsTest, ANewRuleForLineEndsCounts) {
+  take_folder();
+  const std::string script = "printf '*.txt text\\n' > .gitattributes && printf 'a\\r\\n' > new.txt";
+  EXPECT_EQ(tree_of(applied(layer(script))), tree_by_git(script));
+}
+
+// What the commit has is what agents and gates had, byte for byte.
+TEST_F(CommitsTest, OfACommitNothingIsFiltered) {
+  git("git config core.autocrlf true && printf '* text=auto\\n' > .gitattributes && git add -A && git commit "
+      "-q -m rule");
+  base_ = *workspaces_->snapshot_git(source_, "HEAD");
+  const auto made = workspaces_->apply("pawl/x", commits(layer("printf 'a\\r\\n' > new"), false));
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(git("git cat-file blob " + *made + ":new | od -c | head -1"), "0000000   a  \\r  \\n");
+}
+
+TEST_F(CommitsTest, LfsFilesAreCommittedAsPointers) {
+  // git-lfs-clean(1) in a shell script.
+  sh("printf '%s\\n' '#!/bin/sh' 'cat > /tmp/lfs.$$' 'printf \"version "
+     "https://git-lfs.github.com/spec/v1\\noid "
+     "sha256:%s\\nsize %s\\n\" \"$(sha256sum < /tmp/lfs.$$ | cut -c1-64)\" \"$(wc -c < /tmp/lfs.$$)\"' 'rm "
+     "/tmp/lfs.$$' > " +
+     (temp_ / "clean") + " && chmod +x " + (temp_ / "clean"));
+  git("git config filter.lfs.clean " + (temp_ / "clean") +
+      " && printf '*.png filter=lfs diff=lfs merge=lfs -text\\n' > .gitattributes && head -c 5000 "
+      "/dev/urandom > a.png && "
+      "git add -A && git commit -q -m lfs && test -z \"$(git status --porcelain)\" && git show HEAD:a.png | "
+      "grep -q oid");
+  take_folder();
+  EXPECT_TRUE(workspaces_->check_filters(source_));
+  EXPECT_TRUE(workspaces_->lfs_pointers(base_.base_id)->empty());
+  const std::string script = "echo new > b.png && echo more >> a.png";
+  const auto id = layer(script);
+  const auto foretold = workspaces_->commit_id(commits(id));
+  EXPECT_TRUE(foretold && !os::exists(source_ + "/.git/lfs")) << "commit_id() makes nothing";
+  const auto made = applied(id);
+  ASSERT_NE(made, "") << refusal_;
+  EXPECT_EQ(tree_of(made), tree_by_git(script));
+  EXPECT_EQ(git("h=$(printf 'new\\n' | sha256sum | cut -c1-64); cat .git/lfs/objects/$(echo $h | cut "
+                "-c1-2)/$(echo $h | "
+                "cut -c3-4)/$h"),
+            "new");
+  base_ = *workspaces_->snapshot_git(source_, "HEAD");
+  EXPECT_EQ(*workspaces_->lfs_pointers(base_.base_id), std::vector<std::string>{"a.png"});
+}
+
+TEST_F(CommitsTest, AFilterThatOnlyACommandUndoesIsRefusedByName) {
+  git("printf '*.txt filter=shout\\n' > .gitattributes && echo quiet > a.txt && git add -A && git commit -q "
+      "-m rule");
+  EXPECT_TRUE(workspaces_->check_filters(source_))
+      << "git knows no command of it, and takes the file as it is";
+  git("git config filter.shout.clean 'tr a-z A-Z'");
+  const auto refused = workspaces_->check_filters(source_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
+  EXPECT_NE(refused.error().message.find("a.txt has filter=shout"), std::string::npos)
+      << refused.error().message;
+  git("printf '*.txt working-tree-encoding=UTF-16\\n' > .gitattributes");
+  EXPECT_NE(workspaces_->check_filters(source_).error().message.find("working-tree-encoding=UTF-16"),
+            std::string::npos);
+  EXPECT_TRUE(workspaces_->check_filters(temp_.path())) << "in no repository";
+}
+
+TEST_F(CommitsTest, SubmodulesStayWhatTheyAre) {
+  git("git init -q ../lib && cd ../lib && echo l > l.txt && git add -A && git -c user.name=t -c "
+      "user.email=t@example.org "
+      "commit -q -m l");
+  git("git -c protocol.file.allow=always submodule --quiet add ../lib vendor/lib && git commit -q -m "
+      "submodule");
+  const std::string fine = "echo 1 >> text && mkdir -p vendor/lib/empty && echo x > vendor/beside";
+  const std::pair<std::string, std::string> cases[] = {
+      {"echo new > vendor/lib/l.txt", "vendor/lib/l.txt"},
+      {"mkdir -p vendor/lib/deep && echo new > vendor/lib/deep/er", "vendor/lib/deep/er"},
+      {"rm -r vendor/lib", "vendor/lib"},
+      {"rm -r vendor", "vendor"},
+      {"rm -r vendor/lib && echo x > vendor/lib", "vendor/lib"},
+      {"rm -r vendor && ln -s dir vendor", "vendor"},
+      {fine, ""},
+  };
+  for (const bool by_ref : {true, false}) {
+    base_ = by_ref ? *workspaces_->snapshot_git(source_, "HEAD") : *workspaces_->snapshot_directory(source_);
+    for (const auto& [script, named] : cases) {
+      SCOPED_TRACE(script + (by_ref ? ", of a commit" : ", of a folder"));
+      const auto id = layer(script);
+      const auto filtered = workspaces_->without_protected(id, base_.base_id, {}, {});
+      ASSERT_TRUE(filtered) << filtered.error().message;
+      const auto made = workspaces_->commit_id(commits(id, !by_ref));
+      EXPECT_EQ(made.has_value(), named.empty()) << (made ? "" : made.error().message);
+      if (named.empty()) {
+        EXPECT_TRUE(filtered->submodule_changes.empty());
+        EXPECT_EQ(filtered->layer_id, id);
+      } else {
+        ASSERT_FALSE(filtered->submodule_changes.empty());
+        EXPECT_EQ(filtered->submodule_changes.front(), named);
+        EXPECT_NE(made.error().message.find(named), std::string::npos) << made.error().message;
+        EXPECT_TRUE(changes(filtered->layer_id).empty()) << "nothing else is in it";
+      }
+    }
+  }
+  git("echo dirty > vendor/lib/l.txt");
+  take_folder();
+  EXPECT_NE(refusal(layer(fine)).find("vendor/lib/l.txt (changed since the commit)"), std::string::npos)
+      << refusal_;
+}
+
+TEST_F(CommitsTest, OfAFolderOfARepositoryTheRestStays) {
+  git("mkdir -p pkg/a other && echo 1 > pkg/a/f && echo o > other/o && printf '*.log\\n' > .gitignore && "
+      "printf '*.txt "
+      "text eol=crlf\\n' > pkg/.gitattributes && printf 'a\\r\\n' > pkg/a/w.txt && git add -A && git commit "
+      "-q -m pkg");
+  EXPECT_EQ(Workspaces::folder_in_repository(source_ + "/pkg/a"), "pkg/a/");
+  EXPECT_EQ(Workspaces::folder_in_repository(source_), "");
+  EXPECT_EQ(Workspaces::folder_in_repository(temp_.path()), "");
+  git("touch pkg/a/some.log outside");
+  base_ = *workspaces_->snapshot_directory(source_ + "/pkg/a");
+  const std::string script = "echo 2 > f && printf 'b\\r\\n' > w.txt && mkdir new && echo n > new/n";
+  const auto id = layer(script);
+  auto made_of = commits(id);
+  made_of.source = source_ + "/pkg/a";
+  const auto made = workspaces_->apply("pawl/x", made_of);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(tree_of(*made), tree_by_git("rm outside && cd pkg/a && " + script + " && cd ../.."));
+}
+
+}  // namespace
+}  // namespace pawl::workspace
