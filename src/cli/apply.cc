@@ -33,7 +33,9 @@ void add_apply(const Command& program) {
   command.footer(
       "One commit a phase, with the trailers Pawl-Run and Pawl-Ledger-Head. The working tree, the index and "
       "the current\n"
-      "branch are not touched.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
+      "branch are not touched. Of a folder that was not committed as the run found it no commit is made, for "
+      "no "
+      "gate has\njudged one.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
   command.on_run([=] {
     const auto applied = apply_run(*options, *run);
     if (!applied) return report(applied.error());

@@ -206,16 +206,17 @@ class Tree {
   bool any_name_ = false;
 };
 
-class PatchesTest : public ::testing::Test {
+class RandomPatches : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     testing::enter_namespaces();
     testing::use_memory_if_it_has_attributes();
   }
+  void SetUp() override { line("git init -q --bare judge.git"); }
 
   // Of the tree at `folder`, as git itself has it.
   std::string tree_of(const std::string& folder) {
-    return line("git --git-dir=" + (temp_ / "judge.git") + " --work-tree=" + folder +
+    return line("rm -f judge.git/index && git --git-dir=" + (temp_ / "judge.git") + " --work-tree=" + folder +
                 " add -A -f . && git --git-dir=" + (temp_ / "judge.git") + " write-tree");
   }
   std::string line(const std::string& command) {
@@ -278,12 +279,12 @@ class PatchesTest : public ::testing::Test {
   TempFolder temp_;
 };
 
-void PatchesTest::round(unsigned seed) {
+void RandomPatches::round(unsigned seed) {
   std::mt19937 random(seed);
   const std::string prefix = seed % 3 == 0 ? "" : seed % 3 == 1 ? "pkg/" : "some pkg/a/";
   const bool by_ref = seed % 2 == 0;
   line(
-      "rm -rf judge.git repo got work pawl && git init -q --bare judge.git && git init -q -b main repo && "
+      "rm -rf judge.git repo got work pawl && git init -q -b main repo && "
       "mkdir -p 'repo/" +
       prefix + "' && echo beside >repo/beside");
   const std::string source = temp_ / ("repo/" + prefix);
@@ -322,7 +323,45 @@ void PatchesTest::round(unsigned seed) {
                 prefix, accepted);
 }
 
-TEST_F(PatchesTest, GitMakesOfThemTheTreeThatWasAccepted) {
+// A new file of 600 MiB, which goes again.
+TEST_F(RandomPatches, OfALargeFileThePatchHasAllButNewContent) {
+  line(
+      "git init -q -b main repo && cd repo && git config user.name t && git config user.email t@example.org "
+      "&& echo 1 "
+      ">f && git add -A && git commit -q -m base && cp -a . ../work && rm -rf ../work/.git");
+  auto workspaces = *Workspaces::open(temp_ / "pawl");
+  const auto base = *workspaces.snapshot_git(temp_ / "repo", "HEAD");
+  std::vector<std::string> layers;
+  const auto leave = [&](const std::string& script) {
+    line("cd work && " + script + " && cp -a . ../upper");
+    const auto before = layers;
+    const auto collected =
+        workspaces.collect(temp_ / "upper", workspaces.trees_of(base.base_id, layers), true);
+    EXPECT_TRUE(collected);
+    layers.insert(layers.begin(), collected->layer_id);
+    const auto patch = workspaces.diff(base.base_id, before, layers);
+    EXPECT_TRUE(patch) << patch.error().message;
+    EXPECT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
+    return *patch;
+  };
+  const auto made = leave("truncate -s 600M big && echo 2 >f");
+  ASSERT_EQ(made.left_out.size(), 1U);
+  EXPECT_EQ(made.left_out.front().path, "big");
+  line("cd repo && git apply --index ../patch && test $(cat f) = 2");
+  const auto commit =
+      workspaces.apply("pawl/run", {.source = temp_ / "repo",
+                                    .base = base,
+                                    .phases = {{.phase_id = "p", .goal = "", .layer_id = layers.front()}},
+                                    .message = [](const auto&) { return "m"; }});
+  ASSERT_TRUE(commit) << commit.error().message;
+  EXPECT_EQ(line("cd repo && git rev-parse pawl/run:big"), line("git hash-object work/big"));
+  line("cd repo && git reset -q --hard pawl/run");
+  EXPECT_TRUE(leave("rm big && echo 3 >f").left_out.empty());
+  line("cd repo && git apply --index ../patch");
+  EXPECT_EQ(line("cd repo && git write-tree"), tree_of(temp_ / "work"));
+}
+
+TEST_F(RandomPatches, GitMakesOfThemTheTreeThatWasAccepted) {
   const auto number = [](const char* name, unsigned standard) {
     const char* text = std::getenv(name);
     return text == nullptr ? standard : static_cast<unsigned>(std::stoul(text));

@@ -117,12 +117,11 @@ class Applier {
   Status check_base() const {
     PAWL_TRY(const auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
     if (found.empty()) return {};
-    return fail(
-        ErrorKind::kConflict,
-        fmt::format("the source was not committed as the run found it, so no gate has judged a commit: "
-                    "{}; commit or remove that and run the plan again (`source.ref` takes what is "
-                    "committed), or take the work with `pawl diff` and `git apply`",
-                    said_of(found)));
+    return fail(ErrorKind::kConflict,
+                fmt::format("{} was not committed as the run found it, so no gate has judged a commit: "
+                            "{}; commit or remove that and run the plan again (`source.ref` takes what is "
+                            "committed), or take the work with `pawl diff` and `git apply`",
+                            printable(found.front().path), said_of(found)));
   }
 
   Result<GitEntry> entry_of(const std::string& path, const GitFile& file) const {

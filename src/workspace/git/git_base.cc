@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "os/file.h"
 #include "workspace/bases.h"
-#include "workspace/git/git.h"
+#include "workspace/git/git_tree.h"
 #include "workspace/git/tree_writer.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"

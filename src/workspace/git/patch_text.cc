@@ -51,15 +51,20 @@ struct Read {
   bool bounded = true;
 };
 
-Result<Read> identify(const PatchSide& side) {
+Result<Read> look_at(const PatchSide& side) {
   Read out{.file = side.file};
   if (!side.file) return out;
   struct stat status {};
   if (lstat(side.file->full.c_str(), &status) != 0) return fail_errno(errno, "changed file", side.file->full);
   out.size = static_cast<std::uint64_t>(status.st_size);
   out.bounded = out.size <= kPatchedFileBytesMax;
-  PAWL_TRY(out.id, blob_id(*side.file));
   return out;
+}
+
+Status identify(Read& side) {
+  if (!side.file) return {};
+  PAWL_TRY(side.id, blob_id(*side.file));
+  return {};
 }
 
 Status load(Read& side) {
@@ -188,6 +193,11 @@ std::string mode_lines(const Read& before, const Read& after) {
   return "old mode " + mode_text(*before.file) + "\nnew mode " + mode_text(*after.file) + "\n";
 }
 
+std::unexpected<Error> too_large(const Read& side) {
+  return fail(ErrorKind::kExhausted, fmt::format("its {} bytes are more than a patch takes of one file ({})",
+                                                 side.size, kPatchedFileBytesMax));
+}
+
 }  // namespace
 
 Result<std::string> patch_text(const PatchSide& from, const PatchSide& to) {
@@ -197,17 +207,18 @@ Result<std::string> patch_text(const PatchSide& from, const PatchSide& to) {
     PAWL_TRY(const auto made, patch_text({.path = from.path, .file = std::nullopt}, to));
     return removed + made;
   }
-  PAWL_TRY(auto before, identify(from));
-  PAWL_TRY(auto after, identify(to));
+  PAWL_TRY(auto before, look_at(from));
+  PAWL_TRY(auto after, look_at(to));
   if (!before.file && !after.file) return std::string();
+  const bool may_be_same = before.file && after.file && before.size == after.size;
+  if (!may_be_same && !after.bounded) return too_large(after);
+  PAWL_OK(identify(before));
+  PAWL_OK(identify(after));
   const bool same_content = before.file && after.file && git_oid_equal(&before.id, &after.id) != 0;
   const bool moved = from.path != to.path;
   const std::string modes = mode_lines(before, after);
   if (same_content && modes.empty() && !moved) return std::string();
-  if (!same_content && !after.bounded)
-    return fail(ErrorKind::kExhausted,
-                fmt::format("its {} bytes are more than a patch takes of one file ({})", after.size,
-                            kPatchedFileBytesMax));
+  if (!same_content && !after.bounded) return too_large(after);
   std::string out = "diff --git " + quoted("a/" + from.path) + " " + quoted("b/" + to.path) + "\n" + modes;
   if (moved) {
     if (same_content) out += "similarity index 100%\n";
