@@ -284,7 +284,7 @@ void RandomPatches::round(unsigned seed) {
   const std::string prefix = seed % 3 == 0 ? "" : seed % 3 == 1 ? "pkg/" : "some pkg/a/";
   const bool by_ref = seed % 2 == 0;
   line(
-      "rm -rf judge.git repo got work pawl && git init -q -b main repo && "
+      "rm -rf repo got work pawl && git init -q -b main repo && "
       "mkdir -p 'repo/" +
       prefix + "' && echo beside >repo/beside");
   const std::string source = temp_ / ("repo/" + prefix);
