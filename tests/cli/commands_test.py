@@ -168,6 +168,56 @@ class MainJob(WithRun):
             self.assertNotIn(hidden, log)
 
 
+class FromAndToGit(WithRun):
+    def test_a_patch_of_a_folder_applies_in_it_and_at_the_root(self):
+        self.make_simple(agent="echo more >> file", gate="grep -q more file")
+        self.write("beside", "beside")
+        self.commit_all()
+        self.pawl("run", "plan.yaml")
+        patch = self.pawl("diff", "last").stdout
+        self.assertIn("+++ b/source/file\n", patch)
+        self.write("patch", patch)
+        for folder in (".", "source"):
+            self.git("apply", str(self.root / "patch"), cwd=folder)
+            self.assertIn("more", (self.root / "source/file").read_text())
+            self.git("checkout", "-q", "source/file")
+
+    def test_no_commit_is_made_of_what_no_gate_saw(self):
+        self.make_simple(agent="echo more >> file", gate="sh helper.sh")
+        self.commit_all("source")
+        self.write("source/helper.sh", "true\n")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("helper.sh (not committed)", self.pawl("apply", "last", expect=1).stderr)
+        attested = self.pawl("attest", "last", "-o", "attested")
+        self.assertIn("helper.sh (not committed)", attested.stderr)
+        self.assertEqual(self.git("branch", "--list", "pawl/*", cwd="source"), "")
+
+    def test_what_belongs_to_a_submodule_fails_the_attempt(self):
+        self.write("lib/l", "l")
+        self.commit_all("lib")
+        self.make_simple(agent="echo new > vendor/l", gate="true")
+        self.commit_all("source")
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(self.root / "lib"), "vendor",
+                 cwd="source")
+        self.commit_all("source")
+        self.pawl("run", "plan.yaml", expect=12)
+        attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+        self.assertEqual(attempt["feedback"]["failing_signals"], ["protect.policy"])
+        self.assertIn("vendor/l", attempt["feedback"]["summary"])
+
+    def test_what_a_filter_of_the_repository_means_is_said_before_a_run(self):
+        self.make_simple(agent="echo more >> file", gate="true")
+        pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + 64 * "0" + "\nsize 12345\n"
+        self.write("source/picture.png", pointer)
+        self.write("source/.gitattributes", "*.txt filter=shout\n*.png filter=lfs\n")
+        self.write("source/a.txt", "quiet\n")
+        self.commit_all("source")
+        self.assertIn("pointers of Git LFS, and agents and gates get no more of them: picture.png",
+                      self.pawl("run", "plan.yaml").stderr)
+        self.git("config", "filter.shout.clean", "tr a-z A-Z", cwd="source")
+        self.assertIn("a.txt has filter=shout", self.pawl("run", "plan.yaml", expect=2).stderr)
+
+
 class Endings(WithRun):
     def test_exit_codes(self):
         self.make_simple(gate="false", max_attempts=1)
