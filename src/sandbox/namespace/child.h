@@ -14,10 +14,9 @@
 #include "os/walls.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
+#include "sandbox/namespace/user.h"
 
 namespace pawl::sandbox {
-
-inline constexpr unsigned kInsideUid = 1000;  // agents refuse to work as root, and nothing needs it
 
 // Made by whoever can do so while others work: the parent makes the cgroups and the command the network's
 // namespace (half a millisecond) while the init makes the mounts.

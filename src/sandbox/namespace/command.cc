@@ -128,9 +128,10 @@ class Command {
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib + kFileMibAbove) << 20);
     if (!by_rlimits) return;
-    // Of this user in this user namespace only (since Linux 5.14). The init is one.
+    // Memory has no such limit: RLIMIT_DATA and RLIMIT_AS count what is reserved and never used, the 16 TiB
+    // of a sanitizer for one. The watcher looks at what is used. Of this user in this user namespace only
+    // (since Linux 5.14). The init is one.
     set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);
-    set_limit(RLIMIT_DATA, static_cast<rlim_t>(job_.spec->memory_limit_mib) << 20);
   }
 
   void drop_capabilities() const {

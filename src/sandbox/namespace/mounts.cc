@@ -85,9 +85,11 @@ void plan_host(Builder& to, bool has_network) {
   if (has_network) to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), "nameserver 198.18.0.1\n");
 }
 
+// tty stands for the terminal of whoever opens it, and the sandbox's session has none (ENXIO) until a program
+// in there makes one of its own.
 void plan_devices(Builder& to) {
   to.add(Kind::kFolder, Builder::root("/dev"));
-  for (const std::string device : {"null", "zero", "full", "random", "urandom"}) {
+  for (const std::string device : {"null", "zero", "full", "random", "urandom", "tty"}) {
     to.add(Kind::kFile, Builder::root("/dev/" + device));
     to.add(Kind::kBind, Builder::root("/dev/" + device), "/dev/" + device);
   }
@@ -155,9 +157,10 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   plan.ops.reserve(kUsualOps);
   Builder to(plan);
   // One file system for the root's own folders and for what may be written in memory: what programs keep
-  // there counts as memory, and the limit is theirs together.
-  to.add(Kind::kTmpfs, "/tmp",
-         fmt::format("mode=755,size={}m", std::min(spec.disk_limit_mib, spec.memory_limit_mib) + kOwnMib));
+  // there counts as memory. At half of the limit it is full, an error that programs see; near the limit the
+  // kernel would kill them, because they and the page tables need memory, too.
+  const std::int64_t mib = std::min(spec.disk_limit_mib, (spec.memory_limit_mib + 1) / 2) + kOwnMib;
+  to.add(Kind::kTmpfs, "/tmp", fmt::format("mode=755,size={}m", mib));
   to.add(Kind::kFolder, kNewRoot);
   to.add(Kind::kFolder, kStage);
   to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) wants a mount

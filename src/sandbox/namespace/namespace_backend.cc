@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -44,6 +45,9 @@ constexpr std::string_view kDefaultPath = "PATH=/usr/local/bin:/usr/bin:/bin:/us
 // No file is longer than the limit, or the outcome would be another.
 constexpr std::string_view kFileSignal =
     "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
+
+// What login(1) would set for the sandbox's user, whose line is in /etc/passwd (mounts.cc).
+constexpr std::array kUserOfThePasswd = {"HOME=/tmp", "LOGNAME=agent", "USER=agent"};
 
 struct Pipe {
   os::UniqueFd read_end, write_end;
@@ -156,7 +160,7 @@ class NamespaceBackend final : public Backend {
                     const std::string& sandbox_run_id) override {
     SandboxSpec spec = wanted;
     add_default(spec.env, kDefaultPath);
-    add_default(spec.env, "HOME=/tmp");
+    for (const char* entry : kUserOfThePasswd) add_default(spec.env, entry);
     const os::SystemClock clock;
     const MonoTime start = clock.mono();
     Execution execution;

@@ -20,7 +20,7 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr std::int64_t kTickMs = 100;           // how late a limit that is watched may be noticed
-constexpr std::int64_t kMemoryTickMs = 20;      // memory grows faster
+constexpr std::int64_t kMemoryTickMs = 5;       // memory grows by some MiB a millisecond
 constexpr std::int64_t kMemoryPauseFactor = 3;  // watching it takes at most a quarter of the time
 constexpr std::int64_t kDiskPauseFactor = 10;   // watching the disk takes at most a tenth of the time
 constexpr std::int64_t kTermGraceMs = 2000;     // from SIGTERM to SIGKILL when the budget is over

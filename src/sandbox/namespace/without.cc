@@ -11,7 +11,7 @@ std::vector<Mechanism> namespace_does_without() {
     out.push_back({name, "degraded", instead});
   };
   const auto& home = cgroup_home();
-  if (!home.limits("memory")) without("memory", "RLIMIT_DATA and a watcher of resident memory");
+  if (!home.limits("memory")) without("memory", "a watcher of resident memory");
   if (!home.limits("pids")) without("pids", "RLIMIT_NPROC");
   if (!home.limits("cpu")) without("cpu", "nothing: the time budget only");
   if (landlock_abi() < kLandlockAbiMin) without("landlock", "the mounts alone keep writing where it belongs");

@@ -20,11 +20,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "sandbox/namespace/user.h"
 
 namespace {
 
@@ -33,6 +36,8 @@ constexpr std::uint32_t kNewNamespaces = 0x7E020000, kNewTime = 0x80;
 // ioctl_tty(2): both put characters into a terminal's input, which a shell outside then runs.
 constexpr std::uint32_t kTerminalPushers[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */};
 constexpr std::uint32_t kFamilies[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+
+constexpr std::uint32_t kNoChange = UINT32_MAX;  // chown(2), setreuid(2): -1
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW, kKill = SECCOMP_RET_KILL_PROCESS;
 constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM, kUnknown = SECCOMP_RET_ERRNO | ENOSYS;
@@ -79,11 +84,8 @@ constexpr std::uint32_t kArchitecture =
 constexpr std::uint32_t kX32Bit = 0x40000000;  // numbers of x32 (asm/unistd.h); no other ABI has that many
 constexpr std::uint32_t kEnd = 1024;           // above every number that there is
 
-// A test of one argument, of which the kernel looks at the low 32 bits (little-endian here).
-struct Test {
-  unsigned argument = 0;
-  std::vector<sock_filter> decide;  // the value is loaded; ends with a return
-};
+// A test of arguments, of which the kernel looks at the low 32 bits (little-endian here).
+using Test = std::vector<sock_filter>;  // loads what it looks at; ends with a return
 
 // What is done from this number on, to the next range.
 struct Range {
@@ -102,17 +104,37 @@ sock_filter jump(unsigned test, std::uint32_t k, std::size_t yes, std::size_t no
           static_cast<std::uint8_t>(no), k};
 }
 
+sock_filter load_argument(unsigned argument) {
+  return load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+}
+
 Test no_bit_of(std::uint32_t mask, std::uint32_t otherwise) {
-  return {.argument = 0, .decide = {jump(BPF_JSET, mask, 0, 1), give(otherwise), give(kAllow)}};
+  return {load_argument(0), jump(BPF_JSET, mask, 0, 1), give(otherwise), give(kAllow)};
 }
 
 Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint32_t then,
             std::uint32_t otherwise) {
-  Test test{.argument = argument, .decide = {}};
+  Test test{load_argument(argument)};
   for (std::size_t i = 0; i < values.size(); ++i)
-    test.decide.push_back(jump(BPF_JEQ, values[i], values.size() - i, 0));
-  test.decide.push_back(give(otherwise));
-  test.decide.push_back(give(then));
+    test.push_back(jump(BPF_JEQ, values[i], values.size() - i, 0));
+  test.push_back(give(otherwise));
+  test.push_back(give(then));
+  return test;
+}
+
+// `count` arguments from `first` on, each the id of the sandbox's user or the one that changes nothing.
+//
+// The kernel knows no other id in there, and says EINVAL to it. Programs expect the EPERM that an ordinary
+// user gets for the ids of others: fakeroot(1) and tar(1) bear it, and what tests for it finds it.
+Test own_ids(unsigned first, unsigned count, std::uint32_t otherwise) {
+  Test test;
+  for (unsigned argument = first; argument < first + count; ++argument) {
+    test.push_back(load_argument(argument));
+    test.push_back(jump(BPF_JEQ, kNoChange, 2, 0));
+    test.push_back(jump(BPF_JEQ, pawl::sandbox::kInsideUid, 1, 0));
+    test.push_back(give(otherwise));
+  }
+  test.push_back(give(kAllow));
   return test;
 }
 
@@ -130,7 +152,17 @@ Tests argument_tests(const Answers& answers) {
           {number("unshare"), no_bit_of(kNewNamespaces | kNewTime, answers.refuse)},
           {number("ioctl"), one_of(1, kTerminalPushers, answers.refuse, kAllow)},
           {number("socket"), one_of(0, kFamilies, kAllow, answers.no_family)},
-          {number("socketpair"), one_of(0, kFamilies, kAllow, answers.no_family)}};
+          {number("socketpair"), one_of(0, kFamilies, kAllow, answers.no_family)},
+          {number("chown"), own_ids(1, 2, answers.refuse)},
+          {number("fchown"), own_ids(1, 2, answers.refuse)},
+          {number("lchown"), own_ids(1, 2, answers.refuse)},
+          {number("fchownat"), own_ids(2, 2, answers.refuse)},
+          {number("setuid"), own_ids(0, 1, answers.refuse)},
+          {number("setgid"), own_ids(0, 1, answers.refuse)},
+          {number("setreuid"), own_ids(0, 2, answers.refuse)},
+          {number("setregid"), own_ids(0, 2, answers.refuse)},
+          {number("setresuid"), own_ids(0, 3, answers.refuse)},
+          {number("setresgid"), own_ids(0, 3, answers.refuse)}};
 }
 
 // The answer for each call, as ranges.
@@ -161,8 +193,7 @@ void add_tree(Program& program, std::span<const Range> ranges) {
   if (ranges.size() == 1) {
     const Test* test = ranges.front().test;
     if (test == nullptr) return program.push_back(give(ranges.front().action));
-    program.push_back(load(offsetof(seccomp_data, args) + test->argument * sizeof(std::uint64_t)));
-    program.insert(program.end(), test->decide.begin(), test->decide.end());
+    program.insert(program.end(), test->begin(), test->end());
     return;
   }
   const auto lower = ranges.first(ranges.size() / 2), upper = ranges.subspan(ranges.size() / 2);
@@ -199,12 +230,28 @@ std::uint32_t answer(const Program& program, const seccomp_data& call) {
   }
 }
 
-void check(const Program& program, const char* call, std::uint64_t first, std::uint64_t second,
+void check(const Program& program, const char* call, std::initializer_list<std::uint64_t> arguments,
            std::uint32_t expected) {
   seccomp_data data{.nr = seccomp_syscall_resolve_name(call), .arch = kArchitecture};
-  data.args[0] = first;
-  data.args[1] = second;
+  if (data.nr < 0) return;  // this architecture does not have it
+  std::ranges::copy(arguments, data.args);
   if (answer(program, data) != expected) die(std::string("the program is wrong about ") + call);
+}
+
+void check_ids(const Program& program, const Answers& answers, std::uint64_t high) {
+  constexpr std::uint64_t kOwn = pawl::sandbox::kInsideUid, kOther = 0;
+  for (const std::uint64_t one : {high | kOwn, high | kNoChange, high | kOther})
+    for (const std::uint64_t two : {high | kOwn, high | kNoChange, high | kOther}) {
+      const bool is_other = one == (high | kOther) || two == (high | kOther);
+      const std::uint32_t expected = is_other ? answers.refuse : kAllow;
+      for (const char* call : {"chown", "lchown", "fchown"})
+        check(program, call, {kOther, one, two}, expected);
+      check(program, "fchownat", {kOther, kOther, one, two, kOther}, expected);
+      for (const char* call : {"setreuid", "setregid"}) check(program, call, {one, two, kOther}, expected);
+      for (const char* call : {"setresuid", "setresgid"}) check(program, call, {kOwn, one, two}, expected);
+      for (const char* call : {"setuid", "setgid"})
+        check(program, call, {one, kOther}, one == (high | kOther) ? answers.refuse : kAllow);
+    }
 }
 
 // A mistake here would be a hole in every sandbox.
@@ -221,17 +268,18 @@ void check(const Program& program, const std::vector<Range>& ranges, const Answe
   for (const std::uint64_t high : {0UL, kHigh}) {
     for (int bit = 0; bit < 32; ++bit) {
       const std::uint32_t flag = 1U << bit;
-      check(program, "clone", high | flag, 0, (flag & kNewNamespaces) != 0 ? answers.refuse : kAllow);
-      check(program, "unshare", high | flag, 0,
+      check(program, "clone", {high | flag}, (flag & kNewNamespaces) != 0 ? answers.refuse : kAllow);
+      check(program, "unshare", {high | flag},
             (flag & (kNewNamespaces | kNewTime)) != 0 ? answers.refuse : kAllow);
     }
     for (std::uint32_t family = 0; family < 64; ++family)
       for (const char* call : {"socket", "socketpair"})
-        check(program, call, high | family, 0,
+        check(program, call, {high | family},
               std::ranges::count(kFamilies, family) == 1 ? kAllow : answers.no_family);
     for (std::uint32_t request = 0x5400; request < 0x5500; ++request)
-      check(program, "ioctl", 0, high | request,
+      check(program, "ioctl", {0, high | request},
             std::ranges::count(kTerminalPushers, request) == 1 ? answers.refuse : kAllow);
+    check_ids(program, answers, high);
   }
 }
 
@@ -275,7 +323,7 @@ int main(int argc, char** argv) {
     const auto test = tests.find(number);
     if (number < 0 || (allowed && test == tests.end())) continue;
     const auto gives_no_family = [](const sock_filter& one) { return one.k == kNoFamily; };
-    const bool no_family = test != tests.end() && std::ranges::any_of(test->second.decide, gives_no_family);
+    const bool no_family = test != tests.end() && std::ranges::any_of(test->second, gives_no_family);
     std::fprintf(out, "    {%d, %d, \"%s\"},\n", number, no_family ? EAFNOSUPPORT : EPERM, name.c_str());
   }
   std::fprintf(out, "};\n");

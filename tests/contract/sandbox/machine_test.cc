@@ -1,0 +1,104 @@
+// What a program finds that looks at its sandbox as at a machine: who it is, terminals, owners, memory that
+// is full or only reserved.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sandbox/namespace/cgroup.h"
+#include "support/sandbox_box.h"
+
+namespace pawl::sandbox {
+namespace {
+
+using testing::SandboxBox;
+
+class Machine : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Machine, ::testing::ValuesIn(backend_names()),
+                         [](const auto& backend) { return backend.param; });
+
+std::string python(const std::string& program) { return "exec python3 - <<'END'\n" + program + "\nEND\n"; }
+
+TEST_P(Machine, SaysTheSameOfItsUserEverywhere) {
+  SandboxBox box(GetParam());
+  box.sh("echo $USER $LOGNAME $HOME $(id -un) $(id -gn); cd ~agent && pwd");
+  EXPECT_EQ(box.out, "agent agent /tmp agent agent\n/tmp\n") << box.err;
+  box.spec.env = {"USER=somebody"};
+  box.sh("echo $USER $LOGNAME");
+  EXPECT_EQ(box.out, "somebody agent\n") << "what the plan passes stands";
+}
+
+TEST_P(Machine, HasTheTerminalThatAProgramMakesForItself) {
+  SandboxBox box(GetParam());
+  box.sh("(: </dev/tty) 2>&1 | grep -o 'No such device or address'; test -c /dev/tty && echo device");
+  EXPECT_EQ(box.out, "No such device or address\ndevice\n") << "not the caller's" << box.err;
+  box.sh(python(R"(
+import os, pty
+child, master = pty.fork()
+if child == 0:
+  with open("/dev/tty", "r+b", buffering=0) as tty: tty.write(b"asks"); os._exit(tty.read(3) != b"yes")
+assert os.read(master, 4) == b"asks"
+os.write(master, b"yes\n")
+print(os.waitpid(child, 0)[1]))"));
+  EXPECT_EQ(box.out, "0\n") << box.err;
+}
+
+// fakeroot(1), tar(1) and many tests expect it; the kernel says EINVAL to an id that it doesn't know here.
+TEST_P(Machine, RefusesTheIdsOfOthersAsAnOrdinaryUserIsRefused) {
+  SandboxBox box(GetParam());
+  const std::string program = R"(
+import errno, os
+open("f", "w"); fd = os.open("f", os.O_RDWR); os.symlink("f", "l")
+def word(call, *ids):
+  try: call(*ids); return "ok"
+  except OSError as error: return errno.errorcode[error.errno]
+def each(*ids):
+  return [word(os.chown, "f", *ids), word(os.lchown, "l", *ids), word(os.fchown, fd, *ids),
+          word(lambda *i: os.chown("f", *i, dir_fd=os.open(".", os.O_RDONLY)), *ids)]
+for ids in (0, 0), (0, -1), (-1, 0), (1000, 33), (65534, 1000): print(*set(each(*ids)))
+for ids in (1000, 1000), (-1, 1000), (1000, -1), (-1, -1): print(*set(each(*ids)))
+for call in os.setuid, os.setgid, os.seteuid, os.setegid: print(word(call, 0), word(call, 1000))
+for call in os.setreuid, os.setregid: print(word(call, -1, 0), word(call, 1000, -1))
+for call in os.setresuid, os.setresgid: print(word(call, -1, -1, 0), word(call, 1000, 1000, 1000)))";
+  std::string expected;
+  for (int i = 0; i < 5; ++i) expected += "EPERM\n";
+  for (int i = 0; i < 4; ++i) expected += "ok\n";
+  for (int i = 0; i < 8; ++i) expected += "EPERM ok\n";
+  for (const bool traced : {false, true}) {
+    box.spec.enable_trace = traced;
+    box.sh("rm -f f l; " + python(program));
+    EXPECT_EQ(box.out, expected) << box.err;
+  }
+  box.sh(
+      "echo x > one && touch -d 2001-01-01 one && cp -p one two && tar -cf t one && rm one && tar -xpf t && "
+      "stat -c '%U %G %y' one two | cut -c1-22");
+  EXPECT_EQ(box.out, "agent agent 2001-01-01\nagent agent 2001-01-01\n") << box.err;
+}
+
+TEST_P(Machine, AFullTmpIsAnErrorWhateverItsShareOfTheMemory) {
+  SandboxBox box(GetParam());
+  for (const std::int64_t mib : {64, 256}) {
+    box.spec.memory_limit_mib = mib;
+    for (const char* folder : {"/tmp", "/dev/shm", "/run"}) {
+      const auto run = box.sh(std::string("dd if=/dev/zero bs=1M count=400 of=") + folder + "/x; echo seen");
+      EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome) << folder;
+      EXPECT_EQ(box.out, "seen\n");
+      EXPECT_NE(box.err.find("No space left on device"), std::string::npos) << box.err;
+    }
+  }
+}
+
+// Sanitizers, garbage collectors and databases reserve far more than they use.
+TEST_P(Machine, MemoryThatIsOnlyReservedIsNoMemory) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  const auto run = box.sh(python(R"(
+import mmap
+for flags in mmap.MAP_PRIVATE, mmap.MAP_SHARED:
+  mmap.mmap(-1, 1 << 44, flags=flags | mmap.MAP_ANONYMOUS | 0x4000)[0] = 1  # MAP_NORESERVE
+print("reserved"))"));
+  EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome);
+  EXPECT_EQ(box.out, "reserved\n") << box.err;
+}
+
+}  // namespace
+}  // namespace pawl::sandbox
