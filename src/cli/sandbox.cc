@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -106,6 +108,18 @@ Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool
   return os::rename_durably("exec.copy_out", tree, target);
 }
 
+// What is piped in. A terminal is not: its person would wait for a command that reads nothing, as a step
+// does.
+Result<os::UniqueFd> input_to_pass_on() {
+  struct stat status {};
+  if (fstat(STDIN_FILENO, &status) != 0 || isatty(STDIN_FILENO) != 0) return os::UniqueFd();
+  if (S_ISDIR(status.st_mode))
+    return fail(ErrorKind::kInvalid, "stdin: it is a folder; give a file or a pipe, or </dev/null");
+  os::UniqueFd input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!input) return fail_errno(errno, "stdin");
+  return input;
+}
+
 int exit_code_of(const sandbox::SandboxRun& run) {
   switch (run.outcome) {
     case sandbox::Outcome::kExited:
@@ -127,13 +141,14 @@ int exit_code_of(const sandbox::SandboxRun& run) {
 
 Result<int> exec(const ExecOptions& options) {
   os::refuse_to_be_looked_into();
+  PAWL_TRY(const os::UniqueFd input, input_to_pass_on());
   PAWL_TRY(const auto spec, spec_of(options));
   PAWL_TRY(const auto backend,
            sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
   sandbox::Folders folders{.in_memory = options.workspace.empty() && options.copy_out.empty()};
-  sandbox::Events events{.count_cpu = options.json};
+  sandbox::Events events{.input = input.get(), .count_cpu = options.json};
   std::optional<os::TemporaryFolder> temporary;
   if (!folders.in_memory) {
     // Beside where the result goes, so that it can be renamed into place.
@@ -231,7 +246,10 @@ void add_exec(const Command& program) {
   command.flag("--json", options->json, "Print the sandbox run as JSON on stderr at the end");
   command.required("CMD", options->command, "The command and its arguments, after --");
   command.footer(
-      "Its output and exit code pass through. Endings that are not its own: 124 time budget, 123 output or "
+      "What is piped into it reaches the command, through a pipe of its own; a terminal does not (the "
+      "command's "
+      "stdin is\nempty then). Its output and exit code pass through. Endings that are not its own: 124 time "
+      "budget, 123 output or "
       "disk limit,\n"
       "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why. Interrupted, it "
       "ends the command: 130.\n\n"

@@ -45,6 +45,10 @@ struct Events {
   std::function<void(std::string_view)> on_network, on_trace;
   // What is secret in an argument of the trace, before it is cut. Optional.
   std::function<std::string(std::string_view)> redact;
+  // What the command reads from its standard input, up to its end, is copied from here; -1: the input is
+  // empty. More may be taken from it than the command reads. REQUIRES: no terminal, no
+  // folder.
+  int input = -1;
   // Descriptors that stay open until everything in the sandbox is dead: of a lock that says so. All others of
   // this process are closed in there. Optional.
   std::vector<int> held;

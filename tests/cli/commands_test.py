@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import pty
 import re
 import shutil
 import sqlite3
@@ -13,7 +14,7 @@ import time
 import unittest
 
 from pawl_runs import MEND, WithRun
-from pawl_testing import TIMEOUT_S, plan
+from pawl_testing import PAWL, TIMEOUT_S, plan
 
 
 class Cost(WithRun):
@@ -157,6 +158,28 @@ class MainJob(WithRun):
         self.write("plan.yaml", simple + "tiers: [{phases: [{id: one, goal: g, agent: {run: 'cp here.sh made.sh'}, gates: [check]}, "
                                          "{id: two, goal: g, agent: {run: [./made.sh]}, gates: [check]}]}]\n")
         self.pawl("run", "plan.yaml")
+
+    def test_exec_passes_its_input_on_and_no_terminal(self):
+        everything = bytes(range(256)) * 4000
+
+        def fed(*command, **stdin):
+            return subprocess.run([PAWL, "sandbox", "exec", "--", *command], capture_output=True, timeout=TIMEOUT_S, **stdin)
+
+        self.assertEqual(fed("cat", input=everything).stdout, everything)
+        self.assertEqual(fed("head", "-c", "3", input=everything).stdout, everything[:3])
+        self.assertEqual(fed("true", input=everything).returncode, 0)
+        (self.root / "file").write_bytes(everything)
+        with (self.root / "file").open("rb") as file:
+            self.assertEqual(fed("cat", stdin=file).stdout, everything)
+        ours, theirs = pty.openpty()
+        done = fed("sh", "-c", "test ! -t 0 && wc -c", stdin=theirs)
+        self.assertEqual((done.returncode, done.stdout), (0, b"0\n"), "it does not wait for a person")
+        folder = os.open(self.root, os.O_RDONLY)
+        done = fed("cat", stdin=folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"stdin", done.stderr)
+        for fd in (ours, theirs, folder):
+            os.close(fd)
 
     def test_secrets_of_the_host_do_not_reach_the_agent(self):
         self.make_simple(agent="env; ls -a / /root /home 2>&1 || true", env="[MY_NAME, MY_URL]")

@@ -41,7 +41,8 @@ class SandboxBox {
                                      },
                                  .should_stop = should_stop,
                                  .on_network = [this](std::string_view line) { (network += line) += '\n'; },
-                                 .on_trace = [this](std::string_view line) { (trace += line) += '\n'; }};
+                                 .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
+                                 .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);
     copied = execution.copied;
     return execution.run;
@@ -53,6 +54,7 @@ class SandboxBox {
   std::function<bool()> should_stop;
   std::string out, err, id, network, trace;
   bool copied = false;
+  int input = -1;  // as Events has it
 
  private:
   const std::string backend_;

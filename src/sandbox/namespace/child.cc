@@ -202,8 +202,10 @@ class Init {
   // Reaps whatever is left to it, and ends once all in here are dead. It keeps what is held (the command does
   // not): so the lock that says "this step runs" is free only when the sandbox is gone.
   [[noreturn]] void be_init() const {
-    // The end of the output is when the command is gone, not when we are.
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdout_fd, job_.stderr_fd})
+    // The end of the output is when the command is gone, not when we are; nor are we somebody who reads the
+    // input.
+    for (const int fd :
+         {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdin_fd, job_.stdout_fd, job_.stderr_fd})
       close(fd);
     pass_on_what_ends_us();
     using Kind = ChildReport::Kind;

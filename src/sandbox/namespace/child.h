@@ -81,6 +81,7 @@ struct ChildJob {
   int cgroups_fd = -1;  // the command's: its cgroups come, as handovers
   int parent_fd = -1;   // the parent, as pidfd_open(2) makes it
   int report_fd = -1;   // where a ChildReport goes
+  int stdin_fd = -1;    // -1: nothing to read
   int stdout_fd = -1, stderr_fd = -1;
   std::vector<int> held;  // Events::held
   // All of the above, sorted: the others belong to other threads' work, and are closed.

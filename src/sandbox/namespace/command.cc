@@ -49,7 +49,7 @@ class Command {
       need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
       bring_up_loopback();
     }
-    connect_streams();
+    connect_output();
     open_listeners();
     const CommandLimits limits = await_limits();
     join_cgroups(limits.cgroups_follow);
@@ -65,6 +65,7 @@ class Command {
     await(init_fd_);
     need(job_.processors.take_back(), "processors");
     need(chdir("/workspace") == 0, "/workspace");
+    connect_input();
     need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
     if (traced && job_.walls.seccomp) install_trace();
     exec();
@@ -75,10 +76,14 @@ class Command {
     if (!ok) report_failure(job_.report_fd, errno, mechanism);
   }
 
-  void connect_streams() const {
+  void connect_output() const {
     need(dup2(job_.stdout_fd, STDOUT_FILENO) >= 0 && dup2(job_.stderr_fd, STDERR_FILENO) >= 0, "output");
-    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    need(null >= 0 && dup2(null, STDIN_FILENO) >= 0, "/dev/null");
+  }
+
+  // /dev/null of the sandbox, which programs can open again by /dev/stdin: Landlock knows no other.
+  void connect_input() const {
+    const int input = job_.stdin_fd >= 0 ? job_.stdin_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    need(input >= 0 && dup2(input, STDIN_FILENO) >= 0, "input");
   }
 
   void bring_up_loopback() const {

@@ -62,6 +62,10 @@ Identity sandbox_identity() {
   return {.privileged = false, .outside_uid = geteuid(), .outside_gid = getegid()};
 }
 
+void give_pipe(int end, const Identity& identity) {
+  if (identity.privileged) static_cast<void>(fchown(end, identity.outside_uid, identity.outside_gid) == 0);
+}
+
 Status write_id_maps(int pid, const Identity& identity) {
   // user_namespaces(7): without privileges setgroups must be denied before a group can be mapped.
   if (!identity.privileged) PAWL_OK(write_proc(pid, "setgroups", "deny"));

@@ -25,6 +25,9 @@ Identity sandbox_identity();
 // Lets `pid`, a child in a new user namespace, be kInsideUid there and `identity` outside.
 Status write_id_maps(int pid, const Identity& identity);
 
+// Lets programs of `identity` open the pipe by name: /dev/stdin, /dev/stdout.
+void give_pipe(int end, const Identity& identity);
+
 // A user namespace that maps root's files to `identity`. REQUIRES: identity.privileged.
 class IdmapNamespace {
  public:

@@ -69,6 +69,45 @@ Result<SocketPair> make_socket_pair() {
   return SocketPair{os::UniqueFd(fds[0]), os::UniqueFd(fds[1])};
 }
 
+// What leads from this process to those of the sandbox, and back.
+struct Ways {
+  Pipe out, err, report;
+  SocketPair sync, cgroups;
+  os::UniqueFd self;  // readable once all of this process has ended; who inherits it can't keep it from that
+
+  static Result<Ways> make(const Identity& identity) {
+    Ways ways;
+    PAWL_TRY(ways.out, make_pipe());
+    PAWL_TRY(ways.err, make_pipe());
+    for (const auto* pipe : {&ways.out, &ways.err}) give_pipe(pipe->read_end.get(), identity);
+    PAWL_TRY(ways.report, make_pipe());
+    PAWL_TRY(ways.sync, make_socket_pair());
+    PAWL_TRY(ways.cgroups, make_socket_pair());
+    ways.self.reset(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+    if (!ways.self) return fail_errno(errno, "pidfd_open");
+    return ways;
+  }
+
+  void lend_to(ChildJob& job) const {
+    job.sync_fd = sync.theirs.get();
+    job.cgroups_fd = cgroups.theirs.get();
+    job.parent_fd = self.get();
+    job.report_fd = report.write_end.get();
+    job.stdout_fd = out.write_end.get();
+    job.stderr_fd = err.write_end.get();
+    job.descriptors = {job.sync_fd,   job.cgroups_fd, job.parent_fd,
+                       job.report_fd, job.stdout_fd,  job.stderr_fd};
+    if (job.stdin_fd >= 0) job.descriptors.push_back(job.stdin_fd);
+    job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
+    std::ranges::sort(job.descriptors);
+  }
+
+  void close_theirs() {
+    for (auto* fd : {&sync.theirs, &cgroups.theirs, &self, &out.write_end, &err.write_end, &report.write_end})
+      fd->reset();
+  }
+};
+
 void add_default(std::vector<std::string>& env, std::string_view entry) {
   const auto name = entry.substr(0, entry.find('=') + 1);
   if (std::ranges::none_of(env, [&](const std::string& each) { return each.starts_with(name); }))
@@ -229,27 +268,30 @@ class NamespaceBackend final : public Backend {
     return names;
   }
 
-  // Readable once all of us has ended; whoever inherits it can't keep it from that, as with a pipe's end.
-  static Result<os::UniqueFd> this_process() {
-    os::UniqueFd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
-    if (!self) return fail_errno(errno, "pidfd_open");
-    return self;
-  }
+  struct Try {
+    const SandboxSpec& spec;
+    const Folders& folders;
+    const Events& events;
+    Input& input;
+    Execution& execution;
+  };
 
   // An overlay; where the kernel or the file system has none, a copy.
   Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
                    Execution& execution) {
-    auto status = run_once(spec, folders, events, false, execution);
+    PAWL_TRY(Input input, Input::make(events.input, sandbox_identity()));
+    const Try one{spec, folders, events, input, execution};
+    auto status = run_once(one, false);
     const bool no_overlay = !status && status.error().message.find("overlay /") != std::string::npos;
     if (!no_overlay) return status;
     PAWL_OK(copy_merged(folders.lower, folders.upper));
     execution.copied = true;
     execution.run.degraded.emplace_back(kOverlay);
-    return run_once(spec, folders, events, true, execution);
+    return run_once(one, true);
   }
 
-  Status run_once(const SandboxSpec& spec, const Folders& folders, const Events& events, bool copied,
-                  Execution& execution) {
+  static Status run_once(const Try& one, bool copied) {
+    const auto& [spec, folders, events, input, execution] = one;
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
     std::vector<std::string> hidden = folders.hidden;
     if (const auto home = os::environment_value("HOME")) hidden.push_back(*home);
@@ -270,6 +312,7 @@ class NamespaceBackend final : public Backend {
                  .argv = pointers(spec.cmd),
                  .env = pointers(spec.env),
                  .writable = writable_paths(spec),
+                 .stdin_fd = input.read_end(),
                  .held = events.held};
     std::vector<Listener> listeners;
     if (egress) {
@@ -278,7 +321,7 @@ class NamespaceBackend final : public Backend {
     }
     std::optional<Cgroup> cgroup;
     DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
-    auto status = start_and_watch(job, cgroup, disk, events, egress ? &*egress : nullptr, execution);
+    auto status = start_and_watch(one, job, cgroup, disk, egress ? &*egress : nullptr);
     if (egress) execution.run.egress_refused = egress->refused();
     if (cgroup) cgroup->remove();
     return status;
@@ -298,66 +341,53 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Status start_and_watch(ChildJob& job, std::optional<Cgroup>& cgroup, DiskWatch& disk,
-                                const Events& events, egress::Egress* egress, Execution& execution) {
+  static Status start_and_watch(const Try& one, ChildJob& job, std::optional<Cgroup>& cgroup,
+                                DiskWatch& disk, egress::Egress* egress) {
+    const Events& events = one.events;
+    SandboxRun& run = one.execution.run;
     int into_cgroup = -1;
     if (cgroups_are_unified()) {
-      cgroup = cgroup_for(*job.spec, events, execution.run.run_id);
+      cgroup = cgroup_for(*job.spec, events, run.run_id);
       if (cgroup->size() > 0) {
         PAWL_TRY(into_cgroup, cgroup->make(0));
       }
     }
-    PAWL_TRY(auto out, make_pipe());
-    PAWL_TRY(auto err, make_pipe());
-    PAWL_TRY(auto report, make_pipe());
-    PAWL_TRY(auto sync, make_socket_pair());
-    PAWL_TRY(auto cgroups, make_socket_pair());
-    PAWL_TRY(os::UniqueFd self, this_process());
-    job.sync_fd = sync.theirs.get();
-    job.cgroups_fd = cgroups.theirs.get();
-    job.parent_fd = self.get();
-    job.report_fd = report.write_end.get();
-    job.stdout_fd = out.write_end.get();
-    job.stderr_fd = err.write_end.get();
-    job.descriptors = {job.sync_fd,   job.cgroups_fd, job.parent_fd,
-                       job.report_fd, job.stdout_fd,  job.stderr_fd};
-    job.descriptors.insert(job.descriptors.end(), job.held.begin(), job.held.end());
-    std::ranges::sort(job.descriptors);
-
+    const Identity identity = sandbox_identity();
+    PAWL_TRY(Ways ways, Ways::make(identity));
+    ways.lend_to(job);
     int pidfd = -1;
     const int pid = clone_init(job.walls, into_cgroup, pidfd);
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);
     // From here on while the init gets ready: first what it waits for.
-    const Identity identity = sandbox_identity();
     const ChildStart start{.privileged = identity.privileged};
     auto started = write_id_maps(pid, identity);
-    if (started && send(sync.ours.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
+    if (started && send(ways.sync.ours.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
       started = fail_errno(errno, "start");
     const auto& home = cgroup_home();
-    if (!cgroup) cgroup = cgroup_for(*job.spec, events, execution.run.run_id);
+    if (!cgroup) cgroup = cgroup_for(*job.spec, events, run.run_id);
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
-                    .stdout_fd = std::move(out.read_end),
-                    .stderr_fd = std::move(err.read_end),
-                    .report_fd = std::move(report.read_end),
-                    .sync_fd = std::move(sync.ours),
+                    .stdout_fd = std::move(ways.out.read_end),
+                    .stderr_fd = std::move(ways.err.read_end),
+                    .report_fd = std::move(ways.report.read_end),
+                    .input = &one.input,
+                    .sync_fd = std::move(ways.sync.ours),
                     .egress = egress,
                     .disk = &disk,
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),
                     .cgroup = &*cgroup,
                     .spec = job.spec,
                     .events = &events};
-    for (auto* fd : {&sync.theirs, &cgroups.theirs, &self, &out.write_end, &err.write_end, &report.write_end})
-      fd->reset();
-    if (started) started = send_cgroups(*cgroup, watched.watch_memory, cgroups.ours.get());
-    cgroups.ours.reset();
+    ways.close_theirs();
+    if (started) started = send_cgroups(*cgroup, watched.watch_memory, ways.cgroups.ours.get());
+    ways.cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own words say more
-    return conclude(ending, *job.plan, execution.run);
+    return conclude(ending, *job.plan, run);
   }
 
   // A limit's word stands before how the command itself ended, which may have been later and well.

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <span>
 
 #include "os/clock.h"
 #include "sandbox/namespace/handover.h"
@@ -45,15 +46,19 @@ class Watcher {
 
  private:
   void wait_for_something() {
-    std::array<pollfd, 6> fds{pollfd{sandbox_.stdout_fd.get(), POLLIN, 0},
-                              pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
-                              pollfd{sandbox_.pidfd.get(), POLLIN, 0},
-                              pollfd{hands_over_ ? sandbox_.sync_fd.get() : -1, POLLIN, 0},
-                              pollfd{tracer_ ? tracer_->fd() : -1, POLLIN, 0},
-                              pollfd{sandbox_.report_fd.get(), POLLIN, 0}};  // poll(2) ignores -1
+    std::array<pollfd, 6 + Input::kPolled> fds{
+        pollfd{sandbox_.stdout_fd.get(), POLLIN, 0},
+        pollfd{sandbox_.stderr_fd.get(), POLLIN, 0},
+        pollfd{sandbox_.pidfd.get(), POLLIN, 0},
+        pollfd{hands_over_ ? sandbox_.sync_fd.get() : -1, POLLIN, 0},
+        pollfd{tracer_ ? tracer_->fd() : -1, POLLIN, 0},
+        pollfd{sandbox_.report_fd.get(), POLLIN, 0}};  // poll(2) ignores -1
+    const auto of_input = std::span(fds).last<Input::kPolled>();
+    sandbox_.input->ask(of_input);
     const std::int64_t left = (deadline() - clock_.mono().micros) / 1000 + 1;
     const std::int64_t tick = sandbox_.watch_memory ? kMemoryTickMs : kTickMs;
     poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, tick)));
+    sandbox_.input->pass_on(of_input);
     if ((fds[4].revents & POLLIN) != 0) tracer_->handle_one();
     if ((fds[4].revents & (POLLHUP | POLLERR)) != 0 || (tracer_ && tracer_->over())) tracer_.reset();
     take_descriptors();

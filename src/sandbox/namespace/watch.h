@@ -11,6 +11,7 @@
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/disk.h"
+#include "sandbox/namespace/input.h"
 #include "sandbox/trace/tracer.h"
 
 namespace pawl::sandbox {
@@ -18,6 +19,7 @@ namespace pawl::sandbox {
 struct Watched {
   int pid = -1;  // init of the sandbox, our child
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
+  Input* input = nullptr;
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
   DiskWatch* disk = nullptr;

@@ -1,6 +1,8 @@
 // What a program finds that looks at its sandbox as at a machine: who it is, terminals, owners, memory that
 // is full or only reserved.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -98,6 +100,54 @@ for flags in mmap.MAP_PRIVATE, mmap.MAP_SHARED:
 print("reserved"))"));
   EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome);
   EXPECT_EQ(box.out, "reserved\n") << box.err;
+}
+
+TEST_P(Machine, OpensItsStreamsByName) {
+  SandboxBox box(GetParam());
+  box.sh("cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr");
+  EXPECT_EQ(box.out, "out\n") << "without an input, stdin is empty";
+  EXPECT_EQ(box.err, "err\n");
+}
+
+TEST_P(Machine, ReadsItsInputWholeAndToItsEnd) {
+  SandboxBox box(GetParam());
+  std::string all;
+  for (int i = 0; i < 3'000'000; ++i) all += static_cast<char>(i % 251);
+  ASSERT_TRUE(os::write_atomically(box.temp / "all", all));
+  const os::UniqueFd file(open((box.temp / "all").c_str(), O_RDWR | O_CLOEXEC));
+  box.input = file.get();
+  box.sh("sleep 0.1; cat /dev/stdin");
+  EXPECT_EQ(box.out.size(), all.size());
+  EXPECT_TRUE(box.out == all) << box.err;
+  // A copy: what is behind the caller's descriptor is out of reach.
+  ASSERT_EQ(lseek(file.get(), 0, SEEK_SET), 0);
+  box.sh(
+      "readlink /proc/self/fd/0 | cut -c1-5; (: >>/dev/stdin) 2>/dev/null; echo x >&0; ls -l /proc/self/fd | "
+      "grep -c all");
+  EXPECT_EQ(box.out, "pipe:\n0\n") << box.err;
+  EXPECT_TRUE(*os::read_file(box.temp / "all", 1 << 22) == all);
+}
+
+TEST_P(Machine, AnInputThatNobodyReadsOrThatNeverEndsHoldsNothingUp) {
+  SandboxBox box(GetParam());
+  box.spec.time_budget_seconds = 20;
+  const os::UniqueFd zero(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const os::UniqueFd silent(ends[0]), held(ends[1]);
+  for (const int input : {zero.get(), silent.get()}) {
+    box.input = input;
+    EXPECT_TRUE(succeeded(box.sh("true")));
+    EXPECT_TRUE(succeeded(box.sh("exec <&-; sleep 0.1; echo on")));
+    EXPECT_EQ(box.out, "on\n");
+  }
+  box.input = zero.get();
+  EXPECT_TRUE(succeeded(box.sh("head -c 200000 | wc -c")));
+  EXPECT_EQ(box.out, "200000\n");
+  ASSERT_EQ(write(held.get(), "one\n", 4), 4);
+  box.input = silent.get();
+  EXPECT_TRUE(succeeded(box.sh("read line; echo $line")));
+  EXPECT_EQ(box.out, "one\n") << "before its end";
 }
 
 }  // namespace
