@@ -147,17 +147,18 @@ Result<int> exec(const ExecOptions& options) {
            sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
-  sandbox::Folders folders{.in_memory = options.workspace.empty() && options.copy_out.empty()};
-  sandbox::Events events{.input = input.get(), .count_cpu = options.json};
-  std::optional<os::TemporaryFolder> temporary;
-  if (!folders.in_memory) {
-    // Beside where the result goes, so that it can be renamed into place.
-    const std::string stem = options.copy_out.empty() ? os::temporary_stem() : options.copy_out;
-    if (!options.copy_out.empty()) os::sweep_temporary_folders(stem);  // nobody else looks there
-    PAWL_TRY(auto made, os::TemporaryFolder::make(stem));
-    temporary.emplace(std::move(made));
-    events.held = {temporary->lock_fd()};
-    folders = {.upper = os::join(temporary->path(), "upper"), .work = os::join(temporary->path(), "work")};
+  const bool in_memory = options.workspace.empty() && options.copy_out.empty();
+  sandbox::Events events{.input = input.get()};
+  // Beside where the result goes, so that it can be renamed into place.
+  const std::string stem = options.copy_out.empty() ? os::temporary_stem() : options.copy_out;
+  if (!options.copy_out.empty()) os::sweep_temporary_folders(stem);  // nobody else looks there
+  PAWL_TRY(const auto temporary, os::TemporaryFolder::make(stem));
+  events.held = {temporary.lock_fd()};
+  const auto below = [&](const char* name) { return os::join(temporary.path(), name); };
+  sandbox::Folders folders{.scratch = below("scratch"), .in_memory = in_memory};
+  if (!in_memory) {
+    folders.upper = below("upper");
+    folders.work = below("work");
     for (const auto& folder : {folders.upper, folders.work}) PAWL_OK(os::make_folders(folder));
   }
   if (!options.workspace.empty()) {
@@ -186,7 +187,7 @@ Result<int> exec(const ExecOptions& options) {
   const auto& run = execution.run;
   if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
     PAWL_OK(
-        copy_out(temporary->path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
+        copy_out(temporary.path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
   PAWL_OK(trace.check_written());
   if (options.json) {
     tell("{}\n", json_text(run));

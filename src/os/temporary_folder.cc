@@ -42,7 +42,10 @@ TemporaryFolder::~TemporaryFolder() {
   if (lock_) static_cast<void>(remove_tree(path_));
 }
 
-std::string temporary_stem() { return join(environment_value("TMPDIR").value_or("/tmp"), "pawl-sandbox"); }
+std::string temporary_stem() {
+  const char* usual = access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
+  return join(environment_value("TMPDIR").value_or(usual), "pawl-sandbox");
+}
 
 void sweep_temporary_folders(const std::string& stem) {
   const std::string folder = folder_of(stem);

@@ -23,7 +23,7 @@ class TemporaryFolder {
   UniqueFd lock_;
 };
 
-// "pawl-sandbox" in TMPDIR, or in /tmp.
+// "pawl-sandbox" in TMPDIR, or in /var/tmp, which is on a disk where /tmp may be memory, or in /tmp.
 std::string temporary_stem();
 // Removes this user's folders of that stem whose makers are dead.
 void sweep_temporary_folders(const std::string& stem);

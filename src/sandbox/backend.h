@@ -22,7 +22,9 @@ struct Folders {
                       // user.overlay.opaque), or, when `copied` comes back true, as the whole tree; none: the
                       // workspace is read-only
   std::string work;   // exists, empty, same file system as upper
-  std::string scratch;  // exists, empty: for the copies that copy_in rw asks for; not needed without them
+  // Exists, empty: for /var/tmp, where large temporary files have room, and for the copies that copy_in rw
+  // asks for. None: /var/tmp is /tmp, and nothing is copied in.
+  std::string scratch;
   bool in_memory =
       false;  // nothing is below and nothing is kept: /workspace is the sandbox's memory, as /tmp is
   // Paths of the host that stay out of sight where they lie below what every sandbox sees (a source in
@@ -52,8 +54,6 @@ struct Events {
   // Descriptors that stay open until everything in the sandbox is dead: of a lock that says so. All others of
   // this process are closed in there. Optional.
   std::vector<int> held;
-  // False: nobody reads SandboxRun::cpu_ms. Of v1 that spares a cgroup, some 0.1 ms.
-  bool count_cpu = true;
 };
 
 struct Execution {

@@ -98,7 +98,7 @@ HOST = [
     ("abstract_socket", "{abstract}", "net landlock", "abstract sockets have no path to hide"),
     ("loopback", "{port}", "net", "services of the host listen on loopback"),
     ("shared_memory", "{shared}", "ipc", "System V shared memory is global"),
-    ("list", "/sys", "host", "devices and their switches"),
+    ("list", "/sys/class", "host", "devices and their switches"),
     ("hostname_of_host", "{host}", "uts", "what tells machines apart"),
 ]
 # Only root gets further, because on the host they are for root alone; an ordinary user's sandbox is tried with every wall up.

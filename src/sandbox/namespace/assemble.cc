@@ -76,6 +76,13 @@ bool make_read_only(const char* target) {
                         true);
 }
 
+bool show_cgroup(const MountOp& op, const os::Walls& walls) {
+  const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
+  return mount(op.text.c_str(), op.target.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+         set_attributes(op.target.c_str(),
+                        read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
+}
+
 // One call for all of them; then what it did to the mount at target, on which more is to be made, is undone.
 bool make_read_only_below(const char* target, const os::Walls& walls) {
   const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
@@ -116,6 +123,8 @@ bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls
       return !walls.masks || cover(target);
     case Kind::kReadOnly:
       return !walls.read_only || make_read_only(target);
+    case Kind::kCgroup:
+      return show_cgroup(op, walls);
     case Kind::kReadOnlyBelow:
       return make_read_only_below(target, walls);
   }
@@ -128,12 +137,13 @@ int clone_tree(const std::string& path) {
   return open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 }
 
-std::size_t assemble(const MountPlan& plan, std::size_t first, std::span<const int> trees,
-                     const os::Walls& walls, bool& failed) {
+std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready, const os::Walls& walls,
+                     bool& failed) {
   for (std::size_t i = first; i < plan.ops.size(); ++i) {
     const MountOp& op = plan.ops[i];
-    if (op.kind == Kind::kAttach && trees[static_cast<std::size_t>(op.source)] < 0) return i;
-    failed = !apply(op, trees, walls);
+    if (op.kind == Kind::kAttach && ready.trees[static_cast<std::size_t>(op.source)] < 0) return i;
+    if (op.kind == Kind::kCgroup && !ready.cgroups) return i;
+    failed = !apply(op, ready.trees, walls);
     if (failed) return i;
   }
   return plan.ops.size();

@@ -22,7 +22,7 @@ constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
 constexpr int kMakeTriesMax = 20;  // of 1 ms: who sweeps holds a cgroup for as long as it takes to remove it
 constexpr std::string_view kNameStart = "pawl-";
-constexpr const char* kControllers[] = {"memory", "pids", "cpu", "cpuacct"};  // of v1
+constexpr const char* kControllers[] = {"memory", "pids", "cpu", "cpuacct", "cpuset"};  // of v1
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
 
 bool write_control(const std::string& path, const std::string& value) {
@@ -152,7 +152,17 @@ os::UniqueFd hold(const std::string& folder, bool v2) {
   return is_held ? std::move(lock) : os::UniqueFd();
 }
 
-// More than the machine has limits nothing; a controller that is not used costs nothing.
+// As cpuset(7) wants them: its cpuset is all that a process in it may run on.
+std::string processors_of_this_process() {
+  cpu_set_t ours;
+  if (sched_getaffinity(0, sizeof ours, &ours) != 0) return {};
+  std::string list;
+  for (std::size_t processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &ours)) list += (list.empty() ? "" : ",") + std::to_string(processor);
+  return list;
+}
+
+// More than the machine has limits nothing.
 bool cpu_limit_binds(const CgroupLimits& limits) {
   cpu_set_t ours;
   return sched_getaffinity(0, sizeof ours, &ours) != 0 || limits.cpu_millis < 1000LL * CPU_COUNT(&ours);
@@ -179,7 +189,13 @@ Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limi
     return set("memory.memsw.limit_in_bytes", bytes, false);
   }
   if (at.name == "pids") return set("pids.max", std::to_string(limits.pids), true);
-  if (at.name == "cpuacct") return {};  // it counts
+  if (at.name == "cpuset") {  // nobody can join one without
+    PAWL_OK(set("cpuset.cpus", processors_of_this_process(), true));
+    const std::string above = os::folder_of(at.folder) + "/cpuset.";
+    const std::string nodes = read_control(above + "effective_mems");
+    return set("cpuset.mems", nodes.empty() ? read_control(above + "mems") : nodes, true);
+  }
+  if (at.name == "cpuacct" || !cpu_limit_binds(limits)) return {};  // it counts
   return set("cpu.cfs_quota_us", quota, true);
 }
 
@@ -213,7 +229,8 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
     const std::string mount = mount_of(root, controller);
     for (const std::string& folder : {trimmed(mount + own_path(own, controller)), mount})
       if (is_writable_folder(folder)) {
-        home.controllers.push_back({.name = controller, .folder = folder});
+        home.controllers.push_back(
+            {.name = controller, .folder = folder, .mount = mount.substr(mount.rfind('/') + 1)});
         break;
       }
   }
@@ -237,10 +254,14 @@ Cgroup::Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const 
     : v2_(home.kind == CgroupKind::kV2), limits_(limits) {
   for (const auto& controller : home.controllers) {
     const std::string folder = os::join(controller.folder, std::string(kNameStart) + sandbox_run_id);
-    const bool is_there = !folders_.empty() && folders_.back().folder == folder;  // cpu and cpuacct in one
-    const bool is_needed = (controller.name != "cpu" || cpu_limit_binds(limits)) &&
-                           (controller.name != "cpuacct" || limits.count_cpu);
-    if (!is_there && is_needed) folders_.push_back({.name = controller.name, .folder = folder});
+    auto view = std::ranges::find(views_, folder, &CgroupView::folder);
+    if (view == views_.end()) {  // cpu and cpuacct can be in one
+      folders_.push_back({.name = controller.name, .folder = folder, .mount = {}});
+      const std::string target = v2_ ? kCgroupRoot : os::join(kCgroupRoot, controller.mount);
+      view = views_.insert(view, {.folder = folder, .target = target, .links = {}});
+    }
+    if (!v2_ && controller.name != controller.mount)
+      view->links.push_back(os::join(kCgroupRoot, controller.name));
   }
 }
 

@@ -18,10 +18,11 @@ enum class CgroupKind { kV2, kV1, kNone };
 // Where this process may make cgroups.
 struct CgroupHome {
   CgroupKind kind = CgroupKind::kNone;
-  // v2: one folder. v1: the folders of the controllers memory, pids, cpu, cpuacct (those that are there).
+  // v2: one folder. v1: the folders of the controllers that are there.
   struct Controller {
-    std::string name;  // memory | pids | cpu | cpuacct | unified
+    std::string name;  // memory | pids | cpu | cpuacct | cpuset | unified
     std::string folder;
+    std::string mount;  // of v1: the name of the mount, which can have several controllers ("cpu,cpuacct")
   };
   std::vector<Controller> controllers;
   bool limits(std::string_view controller) const;  // can bound memory, pids, cpu
@@ -39,13 +40,18 @@ inline constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 
 struct CgroupLimits {
   std::int64_t memory_mib = 0, pids = 0, cpu_millis = 0;
-  bool count_cpu = true;  // v2 does in any case
 };
 
 struct CgroupUse {
   std::int64_t oom_kills = 0;
   std::int64_t memory_peak_kib = 0;    // 0: unknown
   std::optional<std::int64_t> cpu_ms;  // nothing: no cgroup counts it
+};
+
+// A cgroup as a program in it is to find it: at `target`, and at each of `links`, which lead there.
+struct CgroupView {
+  std::string folder, target;
+  std::vector<std::string> links;
 };
 
 // The cgroups of one sandbox, named "pawl-<sandbox_run_id>"; none where there are none to have. Removed by
@@ -60,6 +66,8 @@ class Cgroup {
   // In v2 the sandbox's first process is made inside of the one; in v1 it starts, and joins each.
   bool is_joined() const { return !v2_; }
   std::size_t size() const { return folders_.size(); }
+  // Where the usual mounts show them, by which programs look for their limits. They are there once made.
+  const std::vector<CgroupView>& views() const { return views_; }
   // A descriptor of ours: for CLONE_INTO_CGROUP; for join_cgroup.
   Result<int> make(std::size_t index);
   CgroupUse use() const;
@@ -71,6 +79,7 @@ class Cgroup {
   bool v2_;
   CgroupLimits limits_;
   std::vector<CgroupHome::Controller> folders_;  // controller, this sandbox's folder
+  std::vector<CgroupView> views_;
   std::vector<os::UniqueFd> held_;
 };
 

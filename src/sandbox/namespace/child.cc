@@ -114,21 +114,28 @@ class Init {
     // Before anything covers their paths.
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (job_.start.privileged) continue;
-      job_.trees[i] = clone_tree(sources[i]);
-      need(job_.trees[i] >= 0, "open_tree ", sources[i].c_str());
+      job_.trees[i] = clone_tree(sources[i].path);
+      need(job_.trees[i] >= 0, "open_tree ", sources[i].path.c_str());
     }
-    bool failed = false;
+    bool failed = false, is_joined = false;
     for (std::size_t next = 0;;) {
-      next = assemble(*job_.plan, next, job_.trees, job_.walls, failed);
+      next = assemble(*job_.plan, next, {.trees = job_.trees, .cgroups = is_joined}, job_.walls, failed);
       if (failed) {
         report(job_.report_fd, {.value = errno, .op = static_cast<std::int32_t>(next)});
         _exit(1);
       }
-      if (next == job_.plan->ops.size()) return;
+      if (next == job_.plan->ops.size()) break;
+      if (job_.plan->ops[next].kind == MountOp::Kind::kCgroup) {
+        is_joined = true;
+        await(command_fd_);
+        continue;
+      }
       auto tree = take_over(job_.sync_fd, Waiting::kForOne);
       if (!tree) _exit(1);  // the parent could not make it, and has said so
       job_.trees[tree->index] = tree->fd.release();
     }
+    // Its network namespace is there, too, and nobody in here may stay in another.
+    if (!is_joined) await(command_fd_);
   }
 
   void enter_root() const {
@@ -160,7 +167,6 @@ class Init {
   }
 
   void let_the_command_go() const {
-    await(command_fd_);  // its network namespace is there, and nobody in here may stay in another
     need(!job_.walls.net || setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
     if (job_.walls.init) prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};

@@ -11,29 +11,9 @@ namespace {
 
 using Kind = MountOp::Kind;
 
-// An allowlist, never / minus a few. Of /etc only what programs need to start, resolve names and check
-// certificates.
+// An allowlist, never / minus a few. Of /etc it is the view that etc.h makes.
 constexpr std::array kHostBase = {
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc/alternatives",
-    "/etc/java-17-openjdk",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/nsswitch.conf",
-    "/etc/os-release",
-    "/etc/protocols",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 };
 
 // What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks,
@@ -53,8 +33,9 @@ class Builder {
   void add(Kind kind, std::string target, std::string text = {}) {
     plan_.ops.push_back({.kind = kind, .target = std::move(target), .text = std::move(text)});
   }
-  void attach(std::string source, std::string target, bool read_only) {
-    plan_.sources.push_back(std::move(source));
+  void attach(std::string source, std::string target, bool read_only,
+              Source::Owner owner = Source::Owner::kOwn) {
+    plan_.sources.push_back({.path = std::move(source), .owner = owner});
     plan_.ops.push_back({.kind = Kind::kAttach,
                          .target = std::move(target),
                          .source = static_cast<int>(plan_.sources.size()) - 1,
@@ -72,17 +53,19 @@ class Builder {
   MountPlan& plan_;
 };
 
-void plan_host(Builder& to, bool has_network) {
-  to.add(Kind::kFolder, Builder::root("/etc"));
-  to.add(Kind::kFolder, Builder::root("/etc/ssl"));
+void plan_host(Builder& to) {
   for (const char* path : kHostBase) to.add(Kind::kHost, Builder::root(path), path);
   to.add(Kind::kReadOnlyBelow, kNewRoot);
-  to.add(Kind::kFile, Builder::root("/etc/passwd"),
-         "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/tmp:/bin/sh\n"
-         "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
-  to.add(Kind::kFile, Builder::root("/etc/group"), "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n");
-  to.add(Kind::kFile, Builder::root("/etc/hosts"), "127.0.0.1 localhost pawl\n::1 localhost\n");
-  if (has_network) to.add(Kind::kFile, Builder::root("/etc/resolv.conf"), "nameserver 198.18.0.1\n");
+  to.add(Kind::kFolder, Builder::root("/etc"));
+}
+
+void plan_etc(Builder& to, const std::string& view, bool has_network) {
+  to.attach(view, Builder::root("/etc"), true, Source::Owner::kAsItIs);
+  if (!has_network) return;
+  const std::string resolver = Builder::stage("resolv.conf");
+  to.add(Kind::kFile, resolver, "nameserver 198.18.0.1\n");
+  to.add(Kind::kBind, Builder::root("/etc/resolv.conf"), resolver);
+  to.add(Kind::kReadOnly, Builder::root("/etc/resolv.conf"));
 }
 
 // tty stands for the terminal of whoever opens it, and the sandbox's session has none (ENXIO) until a program
@@ -100,6 +83,20 @@ void plan_devices(Builder& to) {
   to.add(Kind::kFolder, Builder::root("/dev/pts"));
   to.add(Kind::kDevpts, Builder::root("/dev/pts"));
   to.add(Kind::kSymlink, Builder::root("/dev/ptmx"), "pts/ptmx");
+}
+
+// What is large has a place that is no memory.
+void plan_large_files(Builder& to, const Folders& folders) {
+  const std::string at = Builder::root(kLargeFiles);
+  if (folders.scratch.empty()) return to.add(Kind::kSymlink, at, "/tmp");
+  to.add(Kind::kFolder, at);
+  to.attach(large_files_of(folders), at, false, Source::Owner::kGiven);
+}
+
+void plan_cgroup(Builder& to, const CgroupView& cgroup) {
+  to.parents(cgroup.target);
+  to.add(Kind::kFolder, Builder::root(cgroup.target));
+  for (const auto& link : cgroup.links) to.add(Kind::kSymlink, Builder::root(link), cgroup.target);
 }
 
 void plan_workspace(Builder& to, const Folders& folders, bool copied) {
@@ -139,6 +136,8 @@ bool is_of_system(const std::string& path) {
 
 }  // namespace
 
+std::string large_files_of(const Folders& folders) { return os::join(folders.scratch, "tmp"); }
+
 std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
   for (const auto& path : paths) {
@@ -152,7 +151,7 @@ std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) 
 }
 
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
-                      const std::vector<std::string>& covered, bool copied) {
+                      const OfHost& of_host, bool copied) {
   MountPlan plan;
   plan.ops.reserve(kUsualOps);
   Builder to(plan);
@@ -164,7 +163,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   to.add(Kind::kFolder, kNewRoot);
   to.add(Kind::kFolder, kStage);
   to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) wants a mount
-  plan_host(to, spec.network == Network::kScoped);
+  plan_host(to);
   plan_devices(to);
   const std::string memory = Builder::stage("memory");
   to.add(Kind::kFolder, memory);
@@ -176,13 +175,15 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
     to.add(Kind::kBind, Builder::root(folder), source);
   }
   to.add(Kind::kFolder, Builder::root("/var"));
-  to.add(Kind::kSymlink, Builder::root("/var/tmp"), "/tmp");
+  plan_large_files(to, folders);
   to.add(Kind::kFolder, Builder::root("/proc"));
   to.add(Kind::kProc, Builder::root("/proc"));
   to.add(Kind::kFolder, kNothing);
   for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
-  for (const auto& path : covered) to.add(Kind::kCover, Builder::root(path));
+  for (const auto& path : of_host.covered) to.add(Kind::kCover, Builder::root(path));
   plan_workspace(to, folders, copied);
+  plan_etc(to, of_host.etc, spec.network == Network::kScoped);
+  for (const auto& cgroup : of_host.cgroups) plan_cgroup(to, cgroup);
   for (std::size_t i = 0; i < spec.copy_in.size(); ++i) {
     const auto& item = spec.copy_in[i];
     to.parents(item.dst);
@@ -191,6 +192,8 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   }
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
   to.add(Kind::kReadOnly, kNewRoot);
+  for (const auto& cgroup : of_host.cgroups)
+    to.add(Kind::kCgroup, Builder::root(cgroup.target), cgroup.folder);
   return plan;
 }
 
@@ -211,8 +214,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
     case Kind::kHost:
       return "host " + op.target;
     case Kind::kAttach:
-      return fmt::format("attach {} at {}{}", plan.sources[static_cast<std::size_t>(op.source)], op.target,
-                         op.read_only ? " read-only" : "");
+      return fmt::format("attach {} at {}{}", plan.sources[static_cast<std::size_t>(op.source)].path,
+                         op.target, op.read_only ? " read-only" : "");
     case Kind::kOverlay:
       return "overlay " + op.target + " " + op.text;
     case Kind::kProc:
@@ -225,6 +228,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "cover " + op.target;
     case Kind::kReadOnly:
       return "read-only " + op.target;
+    case Kind::kCgroup:
+      return "cgroup " + op.target + " " + op.text;
     case Kind::kReadOnlyBelow:
       return "read-only below " + op.target;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sandbox/backend.h"
+#include "sandbox/namespace/cgroup.h"
 
 namespace pawl::sandbox {
 
@@ -31,6 +32,7 @@ struct MountOp {
     kMask,           // hides a file or folder of /proc with nothing, when it is there
     kCover,          // hides a folder of the host's base with an empty one, whoever it belongs to
     kReadOnly,       // the mount at target, without those below it
+    kCgroup,         // text: a folder of cgroups, shown read-only. Only once the command has joined it
     kReadOnlyBelow,  // the mounts below the one at target: no devices and no setuid either
   };
   Kind kind = Kind::kFolder;
@@ -40,10 +42,18 @@ struct MountOp {
   bool read_only = false;
 };
 
+// A tree of the host, cloned as a detached mount (open_tree(2)).
+struct Source {
+  // As whose the files show when Pawl runs as root. kOwn: what is its user's shows as the sandbox's, by an
+  // idmapped mount. kGiven: the same without one, which not every file system has: the folder, which is new,
+  // is the sandbox user's from now on. kAsItIs: as on the host.
+  enum class Owner { kOwn, kGiven, kAsItIs };
+  std::string path;
+  Owner owner = Owner::kOwn;
+};
+
 struct MountPlan {
-  // Trees of the host, each cloned as a detached mount (open_tree(2)), in which what is its user's shows as
-  // the sandbox's own (an idmapped mount as root).
-  std::vector<std::string> sources;
+  std::vector<Source> sources;
   std::vector<MountOp> ops;
 };
 
@@ -53,9 +63,19 @@ struct CopiedIn {
   std::string path;
   bool is_folder = false;
 };
-// `covered`: as covered_of_host() gives it.
+// Where large temporary files lie inside; and the folder of the host that is shown there. REQUIRES: there is
+// a folders.scratch.
+inline constexpr char kLargeFiles[] = "/var/tmp";
+std::string large_files_of(const Folders& folders);
+
+// What else it shows of the host, or does not.
+struct OfHost {
+  std::vector<std::string> covered;  // as covered_of_host() gives it
+  std::vector<CgroupView> cgroups;   // the sandbox's own
+  std::string etc;                   // as etc_view() gives it
+};
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
-                      const std::vector<std::string>& covered, bool copied);
+                      const OfHost& of_host, bool copied);
 
 // Of these paths of the host those that the host's base would show, without links.
 std::vector<std::string> covered_of_host(const std::vector<std::string>& paths);

@@ -28,6 +28,7 @@
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/copy_tree.h"
 #include "sandbox/namespace/dumpable.h"
+#include "sandbox/namespace/etc.h"
 #include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/health.h"
 #include "sandbox/namespace/idmap.h"
@@ -130,11 +131,21 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
+// As /tmp is: everybody's, each his own.
+Status make_large_files(const Folders& folders) {
+  if (folders.scratch.empty()) return {};
+  const std::string path = large_files_of(folders);
+  PAWL_OK(os::make_folders(path));
+  if (chmod(path.c_str(), 01777) != 0) return fail_errno(errno, "chmod", path);
+  return {};
+}
+
 // In memory it is the tmpfs that is bounded.
 std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folders& folders,
                                            const std::vector<CopiedIn>& copied_in) {
   std::vector<WritablePath> out;
   if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = "/workspace"});
+  if (!folders.scratch.empty()) out.push_back({.outside = large_files_of(folders), .inside = kLargeFiles});
   for (std::size_t i = 0; i < copied_in.size(); ++i)
     if (spec.copy_in[i].access == Access::kReadWrite)
       out.push_back({.outside = copied_in[i].path, .inside = spec.copy_in[i].dst});
@@ -143,10 +154,22 @@ std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folder
 
 // The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
 Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) {
-  if (!identity.privileged || plan.sources.empty()) return {};
-  PAWL_TRY(const auto idmap, IdmapNamespace::make(identity));
+  if (!identity.privileged) return {};
+  std::unique_ptr<IdmapNamespace> idmap;
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
-    PAWL_TRY(const auto tree, idmap->clone_tree(plan.sources[i]));
+    const auto& [path, owner] = plan.sources[i];
+    os::UniqueFd tree;
+    if (owner == Source::Owner::kOwn) {
+      if (!idmap) {
+        PAWL_TRY(idmap, IdmapNamespace::make(identity));
+      }
+      PAWL_TRY(tree, idmap->clone_tree(path));
+    } else {
+      tree.reset(clone_tree(path));
+      const bool is_theirs = owner != Source::Owner::kGiven ||
+                             chown(path.c_str(), identity.outside_uid, identity.outside_gid) == 0;
+      if (!tree || !is_theirs) return fail_errno(errno, "open_tree", path);
+    }
     if (!hand_over(sync_fd, HandOver::kTree, i, tree.get())) return fail_errno(errno, "start");
   }
   return {};
@@ -175,7 +198,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 // What a step may write to: everywhere else the mounts are read-only, and Landlock says so a second time.
 std::vector<std::string> writable_paths(const SandboxSpec& spec) {
-  std::vector<std::string> out{"/workspace", "/tmp", "/dev", "/run"};
+  std::vector<std::string> out{"/workspace", "/tmp", kLargeFiles, "/dev", "/run"};
   for (const auto& item : spec.copy_in)
     if (item.access == Access::kReadWrite) out.push_back(item.dst);
   return out;
@@ -200,6 +223,7 @@ class NamespaceBackend final : public Backend {
     SandboxSpec spec = wanted;
     add_default(spec.env, kDefaultPath);
     for (const char* entry : kUserOfThePasswd) add_default(spec.env, entry);
+    if (!folders.scratch.empty()) add_default(spec.env, std::string("TMPDIR=") + kLargeFiles);
     const os::SystemClock clock;
     const MonoTime start = clock.mono();
     Execution execution;
@@ -292,11 +316,16 @@ class NamespaceBackend final : public Backend {
 
   static Status run_once(const Try& one, bool copied) {
     const auto& [spec, folders, events, input, execution] = one;
+    PAWL_OK(make_large_files(folders));
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
+    PAWL_TRY(const std::string etc, etc_view());
     std::vector<std::string> hidden = folders.hidden;
     if (const auto home = os::environment_value("HOME")) hidden.push_back(*home);
-    const MountPlan plan =
-        weakened(plan_mounts(spec, folders, copied_in, covered_of_host(hidden), copied), os::walls());
+    Cgroup cgroup(
+        cgroup_home(), execution.run.run_id,
+        {.memory_mib = spec.memory_limit_mib, .pids = spec.pids_limit, .cpu_millis = spec.cpu_limit_millis});
+    const OfHost of_host{.covered = covered_of_host(hidden), .cgroups = cgroup.views(), .etc = etc};
+    const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::walls());
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
       PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
@@ -319,18 +348,11 @@ class NamespaceBackend final : public Backend {
       listeners = egress->listeners();
       job.listeners = &listeners;
     }
-    std::optional<Cgroup> cgroup;
     DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
     auto status = start_and_watch(one, job, cgroup, disk, egress ? &*egress : nullptr);
     if (egress) execution.run.egress_refused = egress->refused();
-    if (cgroup) cgroup->remove();
+    cgroup.remove();
     return status;
-  }
-
-  static Cgroup cgroup_for(const SandboxSpec& spec, const Events& events, const std::string& sandbox_run_id) {
-    return {cgroup_home(),
-            sandbox_run_id,
-            {spec.memory_limit_mib, spec.pids_limit, spec.cpu_limit_millis, events.count_cpu}};
   }
 
   // An undumpable one's /proc files belong to root, and an ordinary user could not write the child's id maps.
@@ -341,16 +363,13 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Status start_and_watch(const Try& one, ChildJob& job, std::optional<Cgroup>& cgroup,
-                                DiskWatch& disk, egress::Egress* egress) {
+  static Status start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
+                                egress::Egress* egress) {
     const Events& events = one.events;
     SandboxRun& run = one.execution.run;
     int into_cgroup = -1;
-    if (cgroups_are_unified()) {
-      cgroup = cgroup_for(*job.spec, events, run.run_id);
-      if (cgroup->size() > 0) {
-        PAWL_TRY(into_cgroup, cgroup->make(0));
-      }
+    if (!cgroup.is_joined() && cgroup.size() > 0) {
+      PAWL_TRY(into_cgroup, cgroup.make(0));
     }
     const Identity identity = sandbox_identity();
     PAWL_TRY(Ways ways, Ways::make(identity));
@@ -366,7 +385,6 @@ class NamespaceBackend final : public Backend {
     if (started && send(ways.sync.ours.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
       started = fail_errno(errno, "start");
     const auto& home = cgroup_home();
-    if (!cgroup) cgroup = cgroup_for(*job.spec, events, run.run_id);
     Watched watched{.pid = pid,
                     .pidfd = os::UniqueFd(pidfd),
                     .stdout_fd = std::move(ways.out.read_end),
@@ -377,11 +395,11 @@ class NamespaceBackend final : public Backend {
                     .egress = egress,
                     .disk = &disk,
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),
-                    .cgroup = &*cgroup,
+                    .cgroup = &cgroup,
                     .spec = job.spec,
                     .events = &events};
     ways.close_theirs();
-    if (started) started = send_cgroups(*cgroup, watched.watch_memory, ways.cgroups.ours.get());
+    if (started) started = send_cgroups(cgroup, watched.watch_memory, ways.cgroups.ours.get());
     ways.cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
     if (!started) watched.sync_fd.reset();  // the child reads the end and leaves

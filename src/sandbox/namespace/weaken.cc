@@ -31,10 +31,17 @@ std::vector<MountOp> others_of(const MountPlan& plan, const std::string& folder)
 }
 
 void show_all_of_host(MountPlan& plan) {
-  std::erase_if(plan.ops, [](const MountOp& op) { return op.target.starts_with(inside("/var")); });
+  std::erase_if(plan.ops, [](const MountOp& op) {
+    return op.target.starts_with(inside("/var")) || op.target.starts_with(inside("/sys"));
+  });
+  const auto is_view = [](const MountOp& op) {
+    return op.kind == Kind::kAttach && op.target == inside("/etc");
+  };
+  std::erase_if(plan.ops, is_view);
   auto more = others_of(plan, "");
   for (auto& op : others_of(plan, "/etc")) more.push_back(std::move(op));
   const auto before = std::ranges::find(plan.ops, Kind::kReadOnlyBelow, &MountOp::kind);
+  more.insert(more.begin(), {.kind = Kind::kFolder, .target = inside("/etc")});
   plan.ops.insert(before, more.begin(), more.end());
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "sandbox/namespace/cgroup.h"
 #include "support/sandbox_box.h"
@@ -89,6 +90,27 @@ TEST_P(Machine, AFullTmpIsAnErrorWhateverItsShareOfTheMemory) {
   }
 }
 
+TEST_P(Machine, HasRoomForLargeTemporaryFilesOnDisk) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 64;
+  box.spec.disk_limit_mib = 200;
+  auto run = box.sh(
+      "f=$(mktemp) && echo ${f%/*} && dd if=/dev/zero bs=1M count=150 of=$f && stat -c %a /var/tmp && rm $f");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome);
+  EXPECT_EQ(box.out, "/var/tmp\n1777\n") << box.err;
+  run = box.sh(
+      "exec 3>/var/tmp/x; rm /var/tmp/x; dd if=/dev/zero bs=1M count=190 of=/var/tmp/y; cat /var/tmp/y >&3; "
+      "sleep 9");
+  EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << "with a name or not" << box.err;
+  box.spec.env = {"TMPDIR=/workspace"};
+  box.sh("echo $TMPDIR");
+  EXPECT_EQ(box.out, "/workspace\n");
+  box.folders = {.in_memory = true};
+  box.spec.env.clear();
+  box.sh("echo $TMPDIR; echo x >/tmp/x; cat /var/tmp/x");
+  EXPECT_EQ(box.out, "\nx\n") << "without a place on disk it is /tmp" << box.err;
+}
+
 // Sanitizers, garbage collectors and databases reserve far more than they use.
 TEST_P(Machine, MemoryThatIsOnlyReservedIsNoMemory) {
   SandboxBox box(GetParam());
@@ -100,6 +122,51 @@ for flags in mmap.MAP_PRIVATE, mmap.MAP_SHARED:
 print("reserved"))"));
   EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome);
   EXPECT_EQ(box.out, "reserved\n") << box.err;
+}
+
+TEST_P(Machine, ShowsItsOwnLimitsWhereProgramsLookForThem) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 300;
+  box.spec.cpu_limit_millis = 500;
+  const auto& home = cgroup_home();
+  box.sh(
+      "cd /sys/fs/cgroup && cat $(ls -d memory/memory.limit_in_bytes memory.max pids/pids.max pids.max "
+      "2>/dev/null)");
+  std::string expected;
+  if (home.limits("memory")) expected += std::to_string(300 << 20) + "\n";
+  if (home.limits("pids")) expected += std::to_string(box.spec.pids_limit) + "\n";
+  EXPECT_EQ(box.out, expected) << box.err;
+  if (home.kind == CgroupKind::kNone) return;
+  box.sh(
+      "cut -d: -f3 /proc/self/cgroup | sort -u; find /sys -type d | wc -l; find /sys -writable -type f | wc "
+      "-l");
+  const std::size_t mounts = home.kind == CgroupKind::kV2 ? 0 : Cgroup(home, box.id, {}).size();
+  // Nobody else's are below: /sys, /sys/fs, /sys/fs/cgroup, and those that are mounted.
+  EXPECT_EQ(box.out, "/\n" + std::to_string(3 + mounts) + "\n0\n") << box.err;
+  box.sh(
+      "for f in $(find /sys/fs/cgroup/ -name '*.max' -o -name '*.limit_in_bytes' -o -name cgroup.procs); do "
+      "(echo 0 >$f) 2>&1 | grep -v 'Read-only file system'; done; mkdir /sys/fs/cgroup/memory/x "
+      "/sys/fs/cgroup/x");
+  EXPECT_EQ(box.out, "") << "read-only, whoever owns them";
+  EXPECT_NE(box.err.find("Read-only file system"), std::string::npos) << box.err;
+}
+
+TEST_P(Machine, ShowsOfEtcWhatPackagesPutThere) {
+  SandboxBox box(GetParam());
+  // What a person puts there, also into a folder of a package, is nobody's business in here.
+  const std::vector<std::string> secrets = {"/etc/pawl-test-secret",
+                                            "/etc/fonts/conf.d/pawl-test-secret.conf"};
+  const bool may_write = geteuid() == 0;
+  for (const auto& secret : secrets) ASSERT_EQ(os::write_atomically(secret, "x").has_value(), may_write);
+  box.sh(
+      "test -r /etc/ssl/openssl.cnf && test -r /etc/fonts/fonts.conf && ls /etc/fonts/conf.d/*.conf "
+      ">/dev/null && "
+      "cat /etc/passwd | wc -l; find /etc -name 'pawl-test*' -o -name 'shadow*' -o -name 'ssh_host*' -o "
+      "-name machine-id;"
+      "find /etc -type f ! -readable; touch /etc/x /etc/fonts/x");
+  for (const auto& secret : secrets) unlink(secret.c_str());
+  EXPECT_EQ(box.out, "3\n") << box.err;
+  EXPECT_NE(box.err.find("Read-only file system"), std::string::npos) << box.err;
 }
 
 TEST_P(Machine, OpensItsStreamsByName) {
