@@ -8,8 +8,8 @@
 
 #include <cerrno>
 #include <climits>
-#include <ctime>
 
+#include "os/clock.h"
 #include "os/file.h"
 #include "sandbox/namespace/etc_rules.h"
 
@@ -135,7 +135,9 @@ class EtcCopy {
   std::string watched_;
 };
 
-std::int64_t age_seconds(const struct stat& status) { return std::time(nullptr) - status.st_mtim.tv_sec; }
+std::int64_t age_seconds(const struct stat& status) {
+  return os::SystemClock().wall().micros / 1'000'000 - status.st_mtim.tv_sec;
+}
 
 // The view that is there, when it still says what the host does.
 Result<std::string> current_view(const std::string& root, const std::string& record) {

@@ -34,15 +34,18 @@ void show_all_of_host(MountPlan& plan) {
   std::erase_if(plan.ops, [](const MountOp& op) {
     return op.target.starts_with(inside("/var")) || op.target.starts_with(inside("/sys"));
   });
-  const auto is_view = [](const MountOp& op) {
-    return op.kind == Kind::kAttach && op.target == inside("/etc");
-  };
-  std::erase_if(plan.ops, is_view);
   auto more = others_of(plan, "");
   for (auto& op : others_of(plan, "/etc")) more.push_back(std::move(op));
   const auto before = std::ranges::find(plan.ops, Kind::kReadOnlyBelow, &MountOp::kind);
   more.insert(more.begin(), {.kind = Kind::kFolder, .target = inside("/etc")});
   plan.ops.insert(before, more.begin(), more.end());
+}
+
+// Of the view of /etc other sandboxes have a part, too: without the walls that keep it as it is, /etc is
+// empty.
+void leave_out_etc(MountPlan& plan) {
+  std::erase_if(plan.ops,
+                [](const MountOp& op) { return op.kind == Kind::kAttach && op.target == inside("/etc"); });
 }
 
 void show_devices_of_host(MountPlan& plan) {
@@ -56,6 +59,7 @@ void show_devices_of_host(MountPlan& plan) {
 }  // namespace
 
 MountPlan weakened(MountPlan plan, const os::Walls& walls) {
+  if (!walls.host || !walls.read_only) leave_out_etc(plan);
   if (!walls.host) show_all_of_host(plan);
   if (!walls.devices) show_devices_of_host(plan);
   for (auto& op : plan.ops)  // of the host's process ids there can be no fresh /proc
