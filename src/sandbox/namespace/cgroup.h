@@ -83,6 +83,8 @@ class Cgroup {
   std::vector<os::UniqueFd> held_;
 };
 
+inline constexpr std::size_t kCgroupsMax = 4;  // of one sandbox
+
 // In the process that is to be in it.
 bool join_cgroup(int tasks_fd);
 

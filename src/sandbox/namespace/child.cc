@@ -21,6 +21,7 @@
 
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/handover.h"
+#include "sandbox/namespace/renames.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -41,7 +42,7 @@ void die_with_parent(const ChildJob& job) {
 
 class Init {
  public:
-  explicit Init(ChildJob& job) : job_(job) {}
+  explicit Init(ChildJob& job) : job_(job), renames_(job) {}
 
   [[noreturn]] void run() {
     if (job_.walls.descriptors) close_what_is_not_ours();
@@ -166,7 +167,7 @@ class Init {
     close(job_.parent_fd);  // nobody in here has a handle on it
   }
 
-  void let_the_command_go() const {
+  void let_the_command_go() {
     need(!job_.walls.net || setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
     if (job_.walls.init) prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -175,6 +176,7 @@ class Init {
     need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs of the init");
     // When the command is gone already, it has said why.
     static_cast<void>(send(command_fd_, "g", 1, MSG_NOSIGNAL) == 1);
+    renames_.take_from(command_fd_);
     close(command_fd_);
     close(command_pidfd_);
   }
@@ -205,22 +207,39 @@ class Init {
     need(sigaction(SIGTERM, &action, nullptr) == 0, "termination signal");
   }
 
+  // A signal that comes while it is let in only.
+  sigset_t hear_of_children() const {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigset_t child, before;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    need(sigaction(SIGCHLD, &action, nullptr) == 0 && sigprocmask(SIG_BLOCK, &child, &before) == 0,
+         "signals of children");
+    return before;
+  }
+
   // Reaps whatever is left to it, and ends once all in here are dead. It keeps what is held (the command does
   // not): so the lock that says "this step runs" is free only when the sandbox is gone.
-  [[noreturn]] void be_init() const {
+  [[noreturn]] void be_init() {
     // The end of the output is when the command is gone, not when we are; nor are we somebody who reads the
     // input.
     for (const int fd :
          {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdin_fd, job_.stdout_fd, job_.stderr_fd})
       close(fd);
     pass_on_what_ends_us();
+    const sigset_t while_waiting = hear_of_children();
     using Kind = ChildReport::Kind;
     for (;;) {
       int status = 0;
-      const pid_t ended = wait(&status);
-      if (ended < 0 && errno == EINTR) continue;
-      if (ended != command_) continue;
+      const pid_t ended = waitpid(-1, &status, WNOHANG);
+      if (ended == 0) {
+        renames_.await(while_waiting);
+        continue;
+      }
+      if (renames_.has_ended(ended, status) || ended != command_) continue;
       const bool exited = WIFEXITED(status);
+      renames_.finish();
       if (asked_to_end != 0) reap_all();
       report(job_.report_fd, {.kind = exited ? Kind::kExited : Kind::kSignaled,
                               .value = exited ? WEXITSTATUS(status) : WTERMSIG(status)});
@@ -230,6 +249,7 @@ class Init {
   }
 
   ChildJob& job_;
+  Renames renames_;
   pid_t command_ = -1;
   int command_fd_ = -1, command_pidfd_ = -1;
 };

@@ -71,6 +71,7 @@ struct ChildJob {
   std::vector<int> trees;
   ChildStart start;  // in the child, once it has come
   bool use_landlock = false;
+  bool has_layers = false;  // /workspace is an overlay that can be written
   Processors processors;
   os::Walls walls;
   std::vector<char*> argv, env;                      // of the command, with their nullptr

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -44,7 +45,7 @@ class Command {
  public:
   Command(const ChildJob& job, int init_fd) : job_(job), init_fd_(init_fd) {}
 
-  [[noreturn]] void run() const {
+  [[noreturn]] void run() {
     if (job_.walls.net) {
       need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
       bring_up_loopback();
@@ -60,14 +61,12 @@ class Command {
     // A session keyring of its own: whatever hung on the one inherited is out of reach, even where keyctl is
     // not.
     static_cast<void>(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
-    const bool traced = job_.spec->enable_trace;
-    need(traced || !job_.walls.seccomp || install_filter(), "seccomp");
+    if (job_.walls.seccomp) filter();
     await(init_fd_);
     need(job_.processors.take_back(), "processors");
     need(chdir("/workspace") == 0, "/workspace");
     connect_input();
     need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
-    if (traced && job_.walls.seccomp) install_trace();
     exec();
   }
 
@@ -116,11 +115,12 @@ class Command {
   }
 
   // Only the command and what it starts: the init is ours.
-  void join_cgroups(std::size_t count) const {
+  void join_cgroups(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      const auto cgroup = take_over(job_.cgroups_fd, Waiting::kForOne);
+      auto cgroup = take_over(job_.cgroups_fd, Waiting::kForOne);
       if (!cgroup) _exit(1);  // the parent could not make it, and has said so
       need(join_cgroup(cgroup->fd.get()), "cgroup: join");
+      if (joined_ < cgroups_.size()) cgroups_[joined_++] = std::move(cgroup->fd);
     }
     need(unshare(CLONE_NEWCGROUP) == 0, "cgroup namespace");
   }
@@ -150,10 +150,27 @@ class Command {
     need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
   }
 
-  void install_trace() const {
-    const int listener = install_traced_filter();
-    need(listener >= 0, kNoTrace);
-    need(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
+  // In somebody else's pid namespace the init is not the parent of all, and may not look at them.
+  bool asks_for_renames() const { return job_.has_layers && job_.walls.seccomp && job_.walls.pid; }
+
+  void hand_to_init(HandOver what, int fd) const {
+    need(hand_over(init_fd_, what, 0, fd), "hand over to the init");
+  }
+
+  void filter() const {
+    int listener = -1;
+    if (job_.spec->enable_trace) {
+      listener = install_asking_filter(Asks::kAll);
+      need(listener >= 0, kNoTrace);
+      need(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
+    } else if (asks_for_renames()) {
+      listener = install_asking_filter(Asks::kRenames);
+    }
+    if (listener < 0) return need(install_filter(), "seccomp");
+    if (asks_for_renames()) {
+      hand_to_init(HandOver::kRenames, listener);
+      for (std::size_t i = 0; i < joined_; ++i) hand_to_init(HandOver::kCgroup, cgroups_[i].get());
+    }
     close(listener);
   }
 
@@ -175,6 +192,8 @@ class Command {
 
   const ChildJob& job_;
   const int init_fd_;
+  std::array<os::UniqueFd, kCgroupsMax> cgroups_;
+  std::size_t joined_ = 0;
 };
 
 }  // namespace

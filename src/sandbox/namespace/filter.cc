@@ -13,6 +13,8 @@
 namespace pawl::sandbox {
 namespace {
 
+constexpr unsigned kWaitKillable = 1U << 5;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+
 int install(std::span<const sock_filter> program, unsigned flags) {
   const sock_fprog prog{.len = static_cast<unsigned short>(program.size()),
                         .filter = const_cast<sock_filter*>(program.data())};
@@ -23,7 +25,14 @@ int install(std::span<const sock_filter> program, unsigned flags) {
 
 bool install_filter() { return install(filter::kList, 0) == 0; }
 
-int install_traced_filter() { return install(filter::kTracedList, SECCOMP_FILTER_FLAG_NEW_LISTENER); }
+int install_asking_filter(Asks asks) {
+  const std::span<const sock_filter> list =
+      asks == Asks::kAll ? std::span<const sock_filter>(filter::kTracedList) : filter::kRenamesList;
+  // From when it is asked, only its death takes the caller away from the call: no handler of a signal makes
+  // it fail with EINTR, which no program expects of rename(2). Linux 5.19; before, the flag is EINVAL.
+  const int listener = install(list, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable);
+  return listener >= 0 || errno != EINVAL ? listener : install(list, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+}
 
 std::string denied_call_name(int number) {
   for (const auto& call : filter::kDenied)

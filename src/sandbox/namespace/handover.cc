@@ -54,4 +54,15 @@ std::optional<Handed> take_over(int socket, Waiting waiting) {
   return handed;
 }
 
+bool send_rename(int socket, const AskedRename& asked) {
+  return send(socket, &asked, sizeof asked, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof asked;
+}
+
+bool take_rename(int socket, AskedRename& asked) {
+  ssize_t got = 0;
+  do got = recv(socket, &asked, sizeof asked, MSG_WAITALL);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof asked;
+}
+
 }  // namespace pawl::sandbox

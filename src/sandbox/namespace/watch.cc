@@ -73,7 +73,10 @@ class Watcher {
       auto handed = take_over(sandbox_.sync_fd.get(), Waiting::kNot);
       if (!handed) return;
       if (handed->what == HandOver::kTracer)
-        tracer_.emplace(std::move(handed->fd), sandbox_.events->on_trace, sandbox_.events->redact);
+        tracer_.emplace(std::move(handed->fd), sandbox_.events->on_trace, sandbox_.events->redact,
+                        [this](const AskedRename& asked) {
+                          return sandbox_.has_layers && send_rename(sandbox_.sync_fd.get(), asked);
+                        });
       else if (sandbox_.egress != nullptr)
         sandbox_.egress->take(handed->index, std::move(handed->fd));
     }

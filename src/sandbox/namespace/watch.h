@@ -22,6 +22,7 @@ struct Watched {
   Input* input = nullptr;
   os::UniqueFd sync_fd;              // where the init hands descriptors over
   egress::Egress* egress = nullptr;  // takes the listeners; none without a network
+  bool has_layers = false;           // then the init hears of renames
   DiskWatch* disk = nullptr;
   bool watch_memory = false;  // no cgroup does it
   Cgroup* cgroup = nullptr;

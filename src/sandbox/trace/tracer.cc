@@ -120,6 +120,22 @@ void describe_connect(const Caller& caller, const seccomp_data& call, Json& line
   }
 }
 
+bool is_rename(int call) {
+#ifdef SYS_rename  // arm64 has none
+  if (call == SYS_rename) return true;
+#endif
+  return call == SYS_renameat || call == SYS_renameat2;
+}
+
+// proc(5), NSpid: the last one is the innermost namespace's. 0: it has ended.
+std::int32_t number_inside(std::uint32_t thread) {
+  const auto status = os::read_file("/proc/" + std::to_string(thread) + "/status", 1 << 16);
+  const auto line = status ? status->find("\nNSpid:") : std::string::npos;
+  if (line == std::string::npos) return 0;
+  const std::string numbers = status->substr(line, status->find('\n', line + 1) - line);
+  return std::atoi(numbers.c_str() + numbers.find_last_of("\t ") + 1);
+}
+
 }  // namespace
 
 std::string redacted_argument(const std::string& argument, const std::string& before) {
@@ -141,12 +157,23 @@ std::string redacted_argument(const std::string& argument, const std::string& be
   return lower == kBearer ? argument.substr(0, kBearer.size()) + std::string(kRedacted) : argument;
 }
 
+void Tracer::answer_rename(const seccomp_notif& asked) {
+  AskedRename rename{.id = asked.id, .thread = number_inside(asked.pid), .call = asked.data.nr};
+  std::ranges::copy_n(asked.data.args, std::size(rename.arguments), rename.arguments);
+  const bool still_there = ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &rename.id) == 0;
+  if (!still_there || (rename.thread > 0 && on_rename_(rename))) return;
+  seccomp_notif_resp answer{.id = asked.id};
+  answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
 void Tracer::handle_one() {
   seccomp_notif asked{};
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
     if (errno != ENOENT && errno != EINTR) over_ = true;  // ENOENT: the caller is gone
     return;
   }
+  if (is_rename(asked.data.nr)) return answer_rename(asked);
   const Caller caller(static_cast<pid_t>(asked.pid));
   Json line{{"time", rfc3339(os::SystemClock().wall())}, {"pid", asked.pid}, {"parent", caller.parent()}};
   seccomp_notif_resp answer{.id = asked.id};

@@ -1,8 +1,9 @@
 // At build time: turns syscalls.txt into the classic BPF programs that a sandbox installs, so that none is
 // made while a step starts. Usage: filter_compiler syscalls.txt OUT.h
 //
-// A tree over ranges of numbers, with a few tests of arguments at its leaves. The program exists a second
-// time for traces: exec, connect and what is denied ask the supervisor there.
+// A tree over ranges of numbers, with a few tests of arguments at its leaves. The program exists two more
+// times: one asks the init for each rename, and one asks the supervisor for that, exec, connect and what is
+// denied.
 //
 // libseccomp knows the numbers. It could make the program too, but for single numbers, four times as long;
 // and the kernel translates and measures it anew for each sandbox.
@@ -146,6 +147,9 @@ struct Answers {
 };
 constexpr Answers kPlain{kRefuse, kNoFamily}, kTraced{SECCOMP_RET_USER_NOTIF, SECCOMP_RET_USER_NOTIF};
 
+enum class Asks { kNothing, kRenames, kAll };  // as in filter.h
+const Answers& answers_of(Asks asks) { return asks == Asks::kAll ? kTraced : kPlain; }
+
 Tests argument_tests(const Answers& answers) {
   const auto number = [](const char* name) { return seccomp_syscall_resolve_name(name); };
   return {{number("clone"), no_bit_of(kNewNamespaces, answers.refuse)},
@@ -165,17 +169,22 @@ Tests argument_tests(const Answers& answers) {
           {number("setresgid"), own_ids(0, 3, answers.refuse)}};
 }
 
+bool is_asked(const std::string& name, Asks asks) {
+  const bool traced = name == "execve" || name == "execveat" || name == "connect";
+  const bool renames = name == "rename" || name == "renameat" || name == "renameat2";
+  return (traced && asks == Asks::kAll) || (renames && asks != Asks::kNothing);
+}
+
 // The answer for each call, as ranges.
-std::vector<Range> ranges_of(const std::vector<Call>& calls, const Tests& tests, bool traced) {
+std::vector<Range> ranges_of(const std::vector<Call>& calls, const Tests& tests, Asks asks) {
   std::vector<std::uint32_t> actions(kEnd, kUnknown);
   for (const auto& [name, allowed] : calls) {
     const int number = seccomp_syscall_resolve_name(name.c_str());
     if (number == __NR_SCMP_ERROR) die("no such call: " + name);
     if (number < 0) continue;  // this architecture does not have it: arm64 has no open(2)
     if (number >= static_cast<int>(kEnd)) die("a number that high: " + name);
-    const bool watched = name == "execve" || name == "execveat" || name == "connect";
-    const std::uint32_t refused = (traced ? kTraced : kPlain).refuse;
-    actions[static_cast<std::size_t>(number)] = allowed && !(traced && watched) ? kAllow : refused;
+    const std::uint32_t let = is_asked(name, asks) ? SECCOMP_RET_USER_NOTIF : kAllow;
+    actions[static_cast<std::size_t>(number)] = allowed ? let : answers_of(asks).refuse;
   }
   std::vector<Range> ranges;
   for (std::uint32_t number = 0; number < kEnd; ++number) {
@@ -283,10 +292,10 @@ void check(const Program& program, const std::vector<Range>& ranges, const Answe
   }
 }
 
-Program list_program(const std::vector<Call>& calls, bool traced) {
-  const Answers& answers = traced ? kTraced : kPlain;
+Program list_program(const std::vector<Call>& calls, Asks asks) {
+  const Answers& answers = answers_of(asks);
   const Tests tests = argument_tests(answers);
-  const auto ranges = ranges_of(calls, tests, traced);
+  const auto ranges = ranges_of(calls, tests, asks);
   Program program{load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0), give(kKill),
                   load(offsetof(seccomp_data, nr))};
   add_tree(program, ranges);
@@ -311,8 +320,9 @@ int main(int argc, char** argv) {
   std::fprintf(out,
                "// Generated from syscalls.txt by filter_compiler.\n#pragma once\n#include <linux/filter.h>\n"
                "namespace pawl::sandbox::filter {\n");
-  print(out, "kList", list_program(calls, false));
-  print(out, "kTracedList", list_program(calls, true));
+  print(out, "kList", list_program(calls, Asks::kNothing));
+  print(out, "kRenamesList", list_program(calls, Asks::kRenames));
+  print(out, "kTracedList", list_program(calls, Asks::kAll));
   std::fprintf(out,
                "struct DeniedCall {\n  int number, error;\n  const char* name;\n};\ninline constexpr "
                "DeniedCall kDenied[] = {\n");

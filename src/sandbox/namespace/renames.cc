@@ -1,0 +1,302 @@
+#include "sandbox/namespace/renames.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+#include "sandbox/namespace/filter.h"
+#include "sandbox/namespace/landlock.h"
+#include "sandbox/namespace/upper_folder.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr long kOverlayMagic = 0x794c7630;
+// Linux 6.6; <linux/seccomp.h> of Debian 12 is older. The caller and the init take turns on one processor.
+constexpr unsigned long kSetFlags = SECCOMP_IOW(4, std::uint64_t);
+constexpr std::uint64_t kSyncWakeUp = 1;
+constexpr unsigned kNoReplace = 1, kExchange = 2;  // linux/fs.h
+
+volatile std::sig_atomic_t asked_to_stop = 0;
+
+// An address of the caller's memory: at most PATH_MAX, page by page, because the next may not be there.
+bool read_path(pid_t thread, std::uint64_t address, char (&path)[PATH_MAX]) {
+  constexpr std::uint64_t kPage = 4096;
+  for (std::size_t size = 0; size < sizeof path;) {
+    const std::size_t most = std::min<std::size_t>(sizeof path - size, kPage - (address + size) % kPage);
+    const iovec to{path + size, most};
+    const iovec from{reinterpret_cast<void*>(address + size), most};  // NOLINT(performance-no-int-to-ptr)
+    const ssize_t got = process_vm_readv(thread, &to, 1, &from, 1, 0);
+    if (got <= 0) return false;
+    if (std::memchr(path + size, '\0', static_cast<std::size_t>(got)) != nullptr) return path[0] != '\0';
+    size += static_cast<std::size_t>(got);
+  }
+  return false;
+}
+
+// Where the caller's relative paths start.
+os::UniqueFd folder_of_caller(pid_t thread, int fd) {
+  char path[64];
+  if (fd == AT_FDCWD)
+    std::snprintf(path, sizeof path, "/proc/%d/cwd", thread);
+  else
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", thread, fd);
+  return os::UniqueFd(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+// A name and the folder that it is in, as the caller sees them.
+class Place {
+ public:
+  // False: it can't be found, or there can't be a folder of that name.
+  bool find(pid_t thread, int at, std::uint64_t address) {
+    if (!read_path(thread, address, path_)) return false;
+    start_.reset();
+    if (path_[0] != '/') start_ = folder_of_caller(thread, at);
+    return path_[0] == '/' || start_;
+  }
+
+  bool is_folder() const {
+    struct stat status {};
+    return fstatat(start(), path_, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+  }
+
+  // Magic links would lead to what the init itself has open.
+  bool open_parent() {
+    std::size_t end = std::strlen(path_);
+    while (end > 1 && path_[end - 1] == '/') --end;
+    path_[end] = '\0';
+    char* slash = std::strrchr(path_, '/');
+    name_ = slash == nullptr ? path_ : slash + 1;
+    if (*name_ == '\0' || std::strcmp(name_, ".") == 0 || std::strcmp(name_, "..") == 0) return false;
+    const char* folder = slash == path_ ? "/" : path_;
+    if (slash == nullptr)
+      folder = ".";
+    else
+      *slash = '\0';
+    const open_how how{
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .mode = 0, .resolve = RESOLVE_NO_MAGICLINKS};
+    parent_.reset(static_cast<int>(syscall(SYS_openat2, start(), folder, &how, sizeof how)));
+    return static_cast<bool>(parent_);
+  }
+
+  int parent() const { return parent_.get(); }
+  const char* name() const { return name_; }
+
+ private:
+  int start() const { return start_ ? start_.get() : AT_FDCWD; }
+
+  char path_[PATH_MAX];  // NOLINT(cppcoreguidelines-pro-type-member-init): find fills it
+  os::UniqueFd start_, parent_;
+  const char* name_ = nullptr;
+};
+
+struct Arguments {
+  int from_at = AT_FDCWD, to_at = AT_FDCWD;
+  std::uint64_t from = 0, to = 0;
+  unsigned flags = 0;
+};
+
+Arguments arguments_of(const AskedRename& asked) {
+  const auto* of = asked.arguments;
+#ifdef SYS_rename  // arm64 has none
+  if (asked.call == SYS_rename) return {.from = of[0], .to = of[1]};
+#endif
+  return {.from_at = static_cast<int>(of[0]),
+          .to_at = static_cast<int>(of[2]),
+          .from = of[1],
+          .to = of[3],
+          .flags = asked.call == SYS_renameat2 ? static_cast<unsigned>(of[4]) : 0};
+}
+
+bool is_empty(int parent, const char* name) {
+  const os::UniqueFd folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  char entries[256];
+  long got = -1;
+  // "." and ".." take 24 bytes each.
+  return !folder || (got = syscall(SYS_getdents64, folder.get(), entries, sizeof entries)) <= 48;
+}
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// Whether `folder` is in the folder that `status` tells of, which no folder can be moved into.
+bool is_below(int folder, const struct stat& status) {
+  os::UniqueFd at(openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat here {
+  }, above{};
+  for (int depth = 0; at && depth < PATH_MAX / 2; ++depth) {
+    if (fstat(at.get(), &here) != 0) return false;
+    if (is_same(here, status)) return true;
+    at.reset(openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!at || fstat(at.get(), &above) != 0 || is_same(here, above)) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct Renames::Asked {
+  Place from, to;
+  unsigned flags = 0;
+
+  // Whether the kernel will get as far as to overlayfs: what it refuses anyway is not worth a copy.
+  bool may_succeed() const {
+    struct statfs system {};
+    if (fstatfs(from.parent(), &system) != 0 || system.f_type != kOverlayMagic) return false;
+    struct stat source {
+    }, target{};
+    if (fstatat(from.parent(), from.name(), &source, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    if (fstat(to.parent(), &target) != 0 || source.st_dev != target.st_dev) return false;
+    for (const int folder : {from.parent(), to.parent()})
+      if (faccessat(folder, ".", W_OK | X_OK, 0) != 0) return false;
+    if (is_below(to.parent(), source)) return false;
+    const bool is_there = fstatat(to.parent(), to.name(), &target, AT_SYMLINK_NOFOLLOW) == 0;
+    if (flags == kExchange) return is_there;
+    if ((flags & ~kNoReplace) != 0) return false;
+    if (!is_there) return true;
+    return flags == 0 && S_ISDIR(target.st_mode) && !is_same(source, target) &&
+           is_empty(to.parent(), to.name());
+  }
+};
+
+void Renames::take_from(int command) {
+  while (auto handed = take_over(command, Waiting::kForOne)) {
+    if (handed->what == HandOver::kRenames)
+      listener_ = std::move(handed->fd);
+    else if (cgroup_count_ < cgroups_.size())
+      cgroups_[cgroup_count_++] = std::move(handed->fd);
+  }
+  if (listener_) ioctl(listener_.get(), kSetFlags, kSyncWakeUp);
+}
+
+Renames::Worker* Renames::free_worker() {
+  const auto found = std::ranges::find(workers_, 0, &Worker::pid);
+  return found == workers_.end() ? nullptr : &*found;
+}
+
+void Renames::await(const sigset_t& mask) {
+  Worker* worker = is_over_ || !listener_ ? nullptr : free_worker();
+  // In a trace the supervisor has all that is asked, and passes on what is ours.
+  const int source = job_.spec->enable_trace ? job_.sync_fd : listener_.get();
+  pollfd asks{.fd = worker == nullptr ? -1 : source, .events = POLLIN};
+  if (ppoll(&asks, 1, nullptr, &mask) <= 0) return;
+  if ((asks.revents & POLLIN) == 0) {
+    is_over_ = true;  // nobody is left who could ask
+    return;
+  }
+  AskedRename asked;
+  if (receive(asked) && !start_worker(*worker, asked)) answer(asked.id, 0);
+}
+
+bool Renames::receive(AskedRename& asked) {
+  if (job_.spec->enable_trace) {
+    const bool is_whole = take_rename(job_.sync_fd, asked);
+    is_over_ = !is_whole;
+    return is_whole;
+  }
+  seccomp_notif one{};
+  if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &one) != 0) {
+    is_over_ = errno != ENOENT && errno != EINTR;  // ENOENT: the caller is gone
+    return false;
+  }
+  asked = {.id = one.id, .thread = static_cast<std::int32_t>(one.pid), .call = one.data.nr, .arguments = {}};
+  std::ranges::copy_n(one.data.args, std::size(asked.arguments), asked.arguments);
+  return true;
+}
+
+// False: there is nothing to do.
+bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
+  const auto arguments = arguments_of(rename);
+  Asked asked;
+  asked.flags = arguments.flags;
+  if (!asked.from.find(rename.thread, arguments.from_at, arguments.from)) return false;
+  const bool exchanged = arguments.flags == kExchange;
+  if (!exchanged && !asked.from.is_folder()) return false;
+  if (!asked.to.find(rename.thread, arguments.to_at, arguments.to)) return false;
+  if (!asked.from.is_folder() && !asked.to.is_folder()) return false;
+  if (!asked.from.open_parent() || !asked.to.open_parent()) return false;
+  // The caller may have died meanwhile and its number be another's.
+  if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &rename.id) != 0) return true;
+  int pidfd = -1;
+  const int pid = clone_process(0, -1, pidfd);
+  if (pid == 0) work(asked, latest_.get());
+  if (pid < 0) return false;
+  fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+  latest_.reset(pidfd);
+  worker = {.pid = pid, .id = rename.id};
+  return true;
+}
+
+void Renames::work(const Asked& asked, int before) const {
+  struct sigaction stop {};
+  stop.sa_handler = [](int) { asked_to_stop = 1; };
+  for (const int signal : {SIGCHLD, SIGUSR1}) std::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  bool ok = sigaction(SIGTERM, &stop, nullptr) == 0 && sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+  for (std::size_t i = 0; i < cgroup_count_; ++i) ok = ok && join_cgroup(cgroups_[i].get());
+  rlimit files{};  // two for each level of folders
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  ok = ok && install_filter();
+  if (job_.use_landlock && job_.walls.landlock) ok = ok && restrict_writing(job_.writable);
+  // One at a time: two of them in the same folders would be in each other's way.
+  pollfd ended{.fd = before, .events = POLLIN};
+  while (ok && before >= 0 && asked_to_stop == 0 && poll(&ended, 1, -1) < 0) continue;
+  if (!ok || !asked.may_succeed()) _exit(0);
+  int error = 0;
+  for (const Place* place : {&asked.from, &asked.to}) {
+    if (error != 0 || (place == &asked.to && asked.flags != kExchange)) continue;
+    struct stat status {};
+    const bool is_folder =
+        fstatat(place->parent(), place->name(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+    if (is_folder) error = make_upper_alone(place->parent(), place->name(), asked_to_stop);
+  }
+  _exit(error);
+}
+
+// What a rename can say of the disk, it says. Of the rest the kernel knows more.
+bool Renames::has_ended(pid_t child, int status) {
+  const auto found = std::ranges::find(workers_, child, &Worker::pid);
+  if (found == workers_.end()) return false;
+  const int error = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  const bool is_told = error == ENOSPC || error == EDQUOT || error == EIO || error == ENOMEM;
+  answer(found->id, is_told ? error : 0);
+  *found = {};
+  return true;
+}
+
+void Renames::answer(std::uint64_t id, int error) const {
+  seccomp_notif_resp answer{.id = id, .val = 0, .error = -error, .flags = 0};
+  if (error == 0) answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);  // ENOENT: the caller is gone
+}
+
+void Renames::finish() {
+  for (const auto& worker : workers_)
+    if (worker.pid > 0) {
+      kill(worker.pid, SIGTERM);
+      kill(worker.pid, SIGCONT);
+    }
+  for (auto& worker : workers_)
+    while (worker.pid > 0 && waitpid(worker.pid, nullptr, 0) != worker.pid && errno == EINTR) continue;
+}
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,301 @@
+#include "sandbox/namespace/upper_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "os/file.h"
+
+namespace pawl::sandbox {
+namespace {
+
+constexpr int kFolderDepthMax = 256;  // each level takes two descriptors and a buffer
+constexpr int kPassesMax = 16;        // over a folder that others write to meanwhile
+constexpr mode_t kModeBits = 07777, kMayRead = S_IRUSR | S_IXUSR;
+
+int result_of(int returned) { return returned == 0 ? 0 : errno; }
+
+bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
+
+// linux_dirent64, whose name does not end where the structure does (getdents64(2)).
+struct Entry {
+  static constexpr std::size_t kType = 18, kName = 19, kSize = 16;
+};
+
+bool is_folder_at(int parent, const char* name, unsigned char type) {
+  if (type != DT_UNKNOWN) return type == DT_DIR;
+  struct stat status {};
+  return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+// visit(name, is_folder): 0, or an errno that ends it.
+template <typename Visit>
+int for_each_entry(int folder, const Visit& visit) {
+  alignas(std::uint64_t) char buffer[4096];
+  if (lseek(folder, 0, SEEK_SET) < 0) return errno;
+  for (;;) {
+    const long got = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+    if (got <= 0) return got == 0 ? 0 : errno;
+    std::uint16_t size = 0;
+    for (const char* at = buffer; at < buffer + got; at += size) {
+      std::memcpy(&size, at + Entry::kSize, sizeof size);
+      const char* name = at + Entry::kName;
+      if (is_dots(name)) continue;
+      const auto type = static_cast<unsigned char>(at[Entry::kType]);
+      if (const int error = visit(name, is_folder_at(folder, name, type)); error != 0) return error;
+    }
+  }
+}
+
+// What some file systems keep there is theirs: only the user's own must be there in the copy.
+int copy_attributes(int from, int to) {
+  static char names[XATTR_LIST_MAX], value[XATTR_SIZE_MAX];
+  const ssize_t size = flistxattr(from, names, sizeof names);
+  if (size < 0) return errno == ENOTSUP ? 0 : errno;
+  for (const char* name = names; name < names + size; name += std::strlen(name) + 1) {
+    const ssize_t bytes = fgetxattr(from, name, value, sizeof value);
+    if (bytes >= 0 && fsetxattr(to, name, value, static_cast<std::size_t>(bytes), 0) == 0) continue;
+    if (std::strncmp(name, "user.", 5) == 0) return errno;
+  }
+  return 0;
+}
+
+int make_like(const struct stat& status, int from, int to) {
+  const timespec times[] = {status.st_atim, status.st_mtim};
+  if (const int error = copy_attributes(from, to); error != 0) return error;
+  return result_of(fchmod(to, status.st_mode & kModeBits) != 0 ? -1 : futimens(to, times));
+}
+
+// A folder whose owner, who we are, may lack rights to it: it has them while this lives.
+class Opened {
+ public:
+  Opened(int parent, const char* name, mode_t rights) : parent_(parent), name_(name) {
+    if (fstatat(parent, name, &before_, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (!S_ISDIR(before_.st_mode)) {
+      errno = ENOTDIR;
+      return;
+    }
+    const mode_t mode = before_.st_mode & kModeBits;
+    is_changed_ = (mode & rights) != rights && fchmodat(parent, name, mode | rights, 0) == 0;
+    fd_ = os::UniqueFd(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  ~Opened() {
+    const int error = errno;
+    if (is_changed_) fchmodat(parent_, name_, before_.st_mode & kModeBits, 0);
+    errno = error;
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  int fd() const { return fd_.get(); }
+  const struct stat& before() const { return before_; }
+  void stay() { is_changed_ = false; }  // it is gone, or got what it is to have
+
+ private:
+  int parent_;
+  const char* name_;
+  struct stat before_ {};
+  bool is_changed_ = false;
+  os::UniqueFd fd_;
+};
+
+bool is_mount(int folder) {
+  struct statx status {};
+  return statx(folder, "", AT_EMPTY_PATH, STATX_TYPE, &status) != 0 ||
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+class Filling {
+ public:
+  explicit Filling(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
+
+  // Gives all of `from` a second name in `to`. `from` stays as it is.
+  int fill(int from, int to, int depth) const {
+    return for_each_entry(from, [&](const char* name, bool is_folder) {
+      if (stop_ != 0) return EINTR;
+      return is_folder ? fill_folder(from, name, to, depth) : result_of(linkat(from, name, to, name, 0));
+    });
+  }
+
+ private:
+  int fill_folder(int from, const char* name, int to, int depth) const {
+    if (depth == kFolderDepthMax) return ENAMETOOLONG;
+    const Opened source(from, name, kMayRead);
+    if (!source) return errno;
+    if (source.before().st_uid != geteuid()) return EPERM;  // the copy would be ours
+    if (is_mount(source.fd())) return EBUSY;
+    if (mkdirat(to, name, S_IRWXU) != 0) return errno;
+    const Opened target(to, name, S_IRWXU);
+    if (!target) return errno;
+    const int error = fill(source.fd(), target.fd(), depth + 1);
+    return error != 0 ? error : make_like(source.before(), source.fd(), target.fd());
+  }
+
+  const volatile std::sig_atomic_t& stop_;
+};
+
+int drain(int from, int to, int depth);
+
+int drain_folder(int from, const char* name, int to, int depth) {
+  if (depth == kFolderDepthMax) return ENAMETOOLONG;
+  Opened source(from, name, S_IRWXU);
+  if (!source) return errno;
+  const bool is_new = mkdirat(to, name, S_IRWXU) == 0;
+  if (!is_new && errno != EEXIST) return errno;
+  Opened target(to, name, S_IRWXU);
+  if (!target) return errno;
+  if (const int error = drain(source.fd(), target.fd(), depth + 1); error != 0) return error;
+  if (is_new) {
+    if (const int error = make_like(source.before(), source.fd(), target.fd()); error != 0) return error;
+    target.stay();
+  }
+  if (unlinkat(from, name, AT_REMOVEDIR) != 0) return errno;
+  source.stay();
+  return 0;
+}
+
+bool is_same_time(const timespec& one, const timespec& other) {
+  return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
+// Two names of one file: overlayfs may show an inode number for the one that is of a lower layer, and the
+// upper's for the other.
+bool is_one_file(const struct stat& one, const struct stat& other) {
+  return one.st_mode == other.st_mode && one.st_size == other.st_size && one.st_rdev == other.st_rdev &&
+         is_same_time(one.st_mtim, other.st_mtim) && is_same_time(one.st_ctim, other.st_ctim);
+}
+
+int drain_file(int from, const char* name, int to) {
+  if (linkat(from, name, to, name, 0) == 0) return result_of(unlinkat(from, name, 0));
+  if (errno != EEXIST) return errno;
+  struct stat one {
+  }, other{};
+  if (fstatat(from, name, &one, AT_SYMLINK_NOFOLLOW) != 0 ||
+      fstatat(to, name, &other, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno;
+  // Else somebody has put another one there since.
+  if (!is_one_file(one, other) && (unlinkat(to, name, 0) != 0 || linkat(from, name, to, name, 0) != 0))
+    return errno;
+  return result_of(unlinkat(from, name, 0));
+}
+
+// Takes everything out of `from`; what has no second name in `to` gets one.
+int drain(int from, int to, int depth) {
+  for (int pass = 0; pass < kPassesMax; ++pass) {
+    bool is_empty = true;
+    const int error = for_each_entry(from, [&](const char* name, bool is_folder) {
+      is_empty = false;
+      const int gone = is_folder ? drain_folder(from, name, to, depth) : drain_file(from, name, to);
+      return gone == ENOENT ? 0 : gone;  // somebody has removed it
+    });
+    if (error != 0 || is_empty) return error;
+  }
+  return EBUSY;
+}
+
+int erase(int folder, int depth) {
+  return for_each_entry(folder, [&](const char* name, bool is_folder) {
+    if (!is_folder) return result_of(unlinkat(folder, name, 0));
+    Opened below(folder, name, S_IRWXU);
+    if (!below || depth == kFolderDepthMax) return ENAMETOOLONG;
+    if (const int error = erase(below.fd(), depth + 1); error != 0) return error;
+    below.stay();
+    return result_of(unlinkat(folder, name, AT_REMOVEDIR));
+  });
+}
+
+// overlayfs shows one link for a folder of several layers, because it does not count what they have together.
+// What the upper alone has shows what the file system counts: two and more (btrfs: one). So does a folder of
+// one lower layer, but it gets its part in the upper by a change of owner that changes nothing.
+bool is_surely_alone(int parent, const char* name) {
+  struct stat status {};
+  const auto is_counted = [&] {
+    return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_nlink > 1;
+  };
+  return is_counted() &&
+         fchownat(parent, name, static_cast<uid_t>(-1), static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) == 0 &&
+         is_counted();
+}
+
+class Replacement {
+ public:
+  Replacement(int parent, const char* name, const volatile std::sig_atomic_t& stop)
+      : parent_(parent), name_(name), stop_(stop) {
+    std::uint64_t random = 0;
+    static_cast<void>(getrandom(&random, sizeof random, 0) == 0);
+    std::snprintf(own_name_, sizeof own_name_, ".pawl-rename-%016llx",
+                  static_cast<unsigned long long>(random));
+  }
+
+  int make() {
+    if (mkdirat(parent_, own_name_, S_IRWXU) != 0) return errno;
+    int error = try_rename();
+    if (error == EXDEV) error = fill_and_replace();
+    if (error != 0) unlinkat(parent_, own_name_, AT_REMOVEDIR);
+    return error == ENOTEMPTY || error == EEXIST ? 0 : error;
+  }
+
+ private:
+  // What the kernel says to a rename that never succeeds, since the target is not empty: EXDEV comes first.
+  int try_rename() const {
+    char below[sizeof own_name_ + 2];
+    std::snprintf(below, sizeof below, "%s/x", own_name_);
+    if (mkdirat(parent_, below, S_IRWXU) != 0) return errno;
+    const int error = result_of(renameat(parent_, name_, parent_, own_name_));
+    return unlinkat(parent_, below, AT_REMOVEDIR) == 0 ? error : errno;
+  }
+
+  int fill_and_replace() const {
+    Opened old(parent_, name_, S_IRWXU);
+    if (!old) return errno;
+    if (old.before().st_uid != geteuid()) return EPERM;
+    const os::UniqueFd own(openat(parent_, own_name_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!own) return errno;
+    int error = Filling(stop_).fill(old.fd(), own.get(), 0);
+    if (error == 0) error = make_like(old.before(), old.fd(), own.get());
+    if (error != 0) {
+      erase(own.get(), 0);
+      return error == EEXIST || error == ENOTEMPTY ? EBUSY : error;
+    }
+    error = replace(old.fd(), own.get());
+    if (error == 0) {
+      old.stay();
+      return 0;
+    }
+    fchmod(own.get(), S_IRWXU);
+    drain(own.get(), old.fd(), 0);
+    return EBUSY;
+  }
+
+  int replace(int old, int own) const {
+    for (int pass = 0; pass < kPassesMax; ++pass) {
+      if (const int error = drain(old, own, 0); error != 0) return error;
+      if (renameat(parent_, own_name_, parent_, name_) == 0) return 0;
+      if (errno != ENOTEMPTY && errno != EEXIST) return errno;
+    }
+    return EBUSY;
+  }
+
+  int parent_;
+  const char* name_;
+  const volatile std::sig_atomic_t& stop_;
+  char own_name_[40] = {};
+};
+
+}  // namespace
+
+int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop) {
+  return is_surely_alone(parent, name) ? 0 : Replacement(parent, name, stop).make();
+}
+
+}  // namespace pawl::sandbox
