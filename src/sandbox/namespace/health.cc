@@ -20,6 +20,13 @@ constexpr std::string_view kNamespaceAdvice =
     "AppArmor profile with `userns,`; Fedora: sysctl user.max_user_namespaces=15000; in a container: run it "
     "privileged";
 constexpr std::string_view kNoSandbox = "no sandbox could be made: see namespaces";
+// What a program does then costs more: most copy the folder and remove it, some fail.
+constexpr std::string_view kNoRename =
+    "a folder of the base can't be renamed (EXDEV): no seccomp notification can be had here, or Pawl may not "
+    "read "
+    "the sandbox's memory (does Pawl itself run under one, as in some containers? is "
+    "kernel.yama.ptrace_scope "
+    "above 1?)";
 constexpr std::string_view kNotHeld = "it did not hold; no step is safe here";
 
 class Report {
@@ -84,6 +91,8 @@ void add_walls(Backend& backend, Report& report) {
   wall("rlimits", "no core dumps; open files");
   report.wall("supervisor", trial.closed, "its memory is closed to its user (PR_SET_DUMPABLE)");
   wall("workspace", "can be written", "; is there room below /tmp?");
+  report.add("rename", trial.printed("rename"), "of the base's folders, too",
+             std::string(report.runs() ? kNoRename : kNoSandbox));
   if (trial.execution.copied) return report.degraded(std::string(kOverlay), kNoOverlay);
   report.add("overlay", report.runs(), "userxattr", std::string(kNoSandbox));
 }

@@ -27,9 +27,6 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr long kOverlayMagic = 0x794c7630;
-// Linux 6.6; <linux/seccomp.h> of Debian 12 is older. The caller and the init take turns on one processor.
-constexpr unsigned long kSetFlags = SECCOMP_IOW(4, std::uint64_t);
-constexpr std::uint64_t kSyncWakeUp = 1;
 constexpr unsigned kNoReplace = 1, kExchange = 2;  // linux/fs.h
 
 volatile std::sig_atomic_t asked_to_stop = 0;
@@ -151,27 +148,40 @@ bool is_below(int folder, const struct stat& status) {
 
 }  // namespace
 
+// What the kernel refuses anyway is not worth a copy.
+enum class Prospect { kRefused, kNotEmpty, kGood };
+
 struct Renames::Asked {
   Place from, to;
   unsigned flags = 0;
 
-  // Whether the kernel will get as far as to overlayfs: what it refuses anyway is not worth a copy.
-  bool may_succeed() const {
+  Prospect prospect() const {
     struct statfs system {};
-    if (fstatfs(from.parent(), &system) != 0 || system.f_type != kOverlayMagic) return false;
+    if (fstatfs(from.parent(), &system) != 0 || system.f_type != kOverlayMagic) return Prospect::kRefused;
     struct stat source {
     }, target{};
-    if (fstatat(from.parent(), from.name(), &source, AT_SYMLINK_NOFOLLOW) != 0) return false;
-    if (fstat(to.parent(), &target) != 0 || source.st_dev != target.st_dev) return false;
+    if (fstatat(from.parent(), from.name(), &source, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstat(to.parent(), &target) != 0 || source.st_dev != target.st_dev || !may_move(source) ||
+        is_below(to.parent(), source))
+      return Prospect::kRefused;
+    const bool is_there = fstatat(to.parent(), to.name(), &target, AT_SYMLINK_NOFOLLOW) == 0;
+    if (flags == kExchange) return is_there ? Prospect::kGood : Prospect::kRefused;
+    if ((flags & ~kNoReplace) != 0) return Prospect::kRefused;
+    if (!is_there) return Prospect::kGood;
+    if (flags != 0 || !S_ISDIR(target.st_mode) || is_same(source, target)) return Prospect::kRefused;
+    return is_empty(to.parent(), to.name()) ? Prospect::kGood : Prospect::kNotEmpty;
+  }
+
+ private:
+  // By what can be written: a folder that goes to another one has its ".." changed.
+  bool may_move(const struct stat& source) const {
     for (const int folder : {from.parent(), to.parent()})
       if (faccessat(folder, ".", W_OK | X_OK, 0) != 0) return false;
-    if (is_below(to.parent(), source)) return false;
-    const bool is_there = fstatat(to.parent(), to.name(), &target, AT_SYMLINK_NOFOLLOW) == 0;
-    if (flags == kExchange) return is_there;
-    if ((flags & ~kNoReplace) != 0) return false;
-    if (!is_there) return true;
-    return flags == 0 && S_ISDIR(target.st_mode) && !is_same(source, target) &&
-           is_empty(to.parent(), to.name());
+    struct stat one {
+    }, other{};
+    const bool stays =
+        fstat(from.parent(), &one) == 0 && fstat(to.parent(), &other) == 0 && is_same(one, other);
+    return stays || !S_ISDIR(source.st_mode) || faccessat(from.parent(), from.name(), W_OK, 0) == 0;
   }
 };
 
@@ -182,7 +192,6 @@ void Renames::take_from(int command) {
     else if (cgroup_count_ < cgroups_.size())
       cgroups_[cgroup_count_++] = std::move(handed->fd);
   }
-  if (listener_) ioctl(listener_.get(), kSetFlags, kSyncWakeUp);
 }
 
 Renames::Worker* Renames::free_worker() {
@@ -231,6 +240,7 @@ bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
   if (!asked.to.find(rename.thread, arguments.to_at, arguments.to)) return false;
   if (!asked.from.is_folder() && !asked.to.is_folder()) return false;
   if (!asked.from.open_parent() || !asked.to.open_parent()) return false;
+  if (!exchanged && is_upper_alone(asked.from.parent(), asked.from.name())) return false;
   // The caller may have died meanwhile and its number be another's.
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &rename.id) != 0) return true;
   int pidfd = -1;
@@ -260,7 +270,8 @@ void Renames::work(const Asked& asked, int before) const {
   // One at a time: two of them in the same folders would be in each other's way.
   pollfd ended{.fd = before, .events = POLLIN};
   while (ok && before >= 0 && asked_to_stop == 0 && poll(&ended, 1, -1) < 0) continue;
-  if (!ok || !asked.may_succeed()) _exit(0);
+  const Prospect prospect = ok ? asked.prospect() : Prospect::kRefused;
+  if (prospect != Prospect::kGood) _exit(prospect == Prospect::kNotEmpty ? ENOTEMPTY : 0);
   int error = 0;
   for (const Place* place : {&asked.from, &asked.to}) {
     if (error != 0 || (place == &asked.to && asked.flags != kExchange)) continue;
@@ -272,12 +283,14 @@ void Renames::work(const Asked& asked, int before) const {
   _exit(error);
 }
 
-// What a rename can say of the disk, it says. Of the rest the kernel knows more.
+// What a rename can say of the disk, it says; and that the target is not empty, before which overlayfs says
+// EXDEV. Of the rest the kernel knows more.
 bool Renames::has_ended(pid_t child, int status) {
   const auto found = std::ranges::find(workers_, child, &Worker::pid);
   if (found == workers_.end()) return false;
   const int error = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  const bool is_told = error == ENOSPC || error == EDQUOT || error == EIO || error == ENOMEM;
+  const int told[] = {ENOTEMPTY, ENOSPC, EDQUOT, EIO, ENOMEM};
+  const bool is_told = std::ranges::count(told, error) == 1;
   answer(found->id, is_told ? error : 0);
   *found = {};
   return true;

@@ -34,6 +34,7 @@ holds session '[ "$(cut -d" " -f6,7 /proc/self/stat)" = "1 0" ] && ! (: < /dev/t
 holds descriptors '[ "$(echo $(ls /proc/self/fd))" = "0 1 2 3" ]'
 holds rlimits '! (ulimit -c 1) && ! (ulimit -H -n 20000)'
 holds workspace 'touch /workspace/x && rm /workspace/x'
+holds rename '{ mv below moved && echo x >&3; } 3>> below/file && [ -s moved/file ]'
 holds init '! cat /proc/1/environ && ! ls /proc/1/fd && { kill -9 1; kill -STOP 1; true; }'
 exit 9
 )sh";
@@ -75,8 +76,10 @@ Trial try_out(Backend& backend, SandboxSpec spec) {
   const Folders folders{
       .lower = {root + "/lower"}, .upper = root + "/rw/upper", .work = root + "/rw/work", .scratch = root};
   const std::string shown = root + "/shown";
-  for (const auto& folder : {folders.lower.front(), folders.upper, folders.work, shown})
+  for (const auto& folder : {folders.lower.front() + "/below", folders.upper, folders.work, shown})
     if (const auto made = os::make_folders(folder, 0700); !made) return fail_with(made.error());
+  if (const auto made = os::write_atomically(folders.lower.front() + "/below/file", ""); !made)
+    return fail_with(made.error());
   spec.time_budget_seconds = kTrialSeconds;
   spec.copy_in = {{.src = shown, .dst = "/shown"}};
   return run(backend, spec, folders, {temporary->lock_fd()});

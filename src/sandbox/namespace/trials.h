@@ -17,7 +17,8 @@ struct Trial {
   bool ended(Outcome outcome) const { return execution.run.outcome == outcome; }
 };
 
-// With a workspace below /tmp, and a folder of ours that it sees read-only at /shown.
+// With a workspace below /tmp whose base has below/file, and a folder of ours that it sees read-only at
+// /shown.
 Trial try_out(Backend& backend, SandboxSpec spec);
 
 // Prints the name of each wall that holds, and exits with kPushed.

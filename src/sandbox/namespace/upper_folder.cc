@@ -214,19 +214,6 @@ int erase(int folder, int depth) {
   });
 }
 
-// overlayfs shows one link for a folder of several layers, because it does not count what they have together.
-// What the upper alone has shows what the file system counts: two and more (btrfs: one). So does a folder of
-// one lower layer, but it gets its part in the upper by a change of owner that changes nothing.
-bool is_surely_alone(int parent, const char* name) {
-  struct stat status {};
-  const auto is_counted = [&] {
-    return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_nlink > 1;
-  };
-  return is_counted() &&
-         fchownat(parent, name, static_cast<uid_t>(-1), static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) == 0 &&
-         is_counted();
-}
-
 class Replacement {
  public:
   Replacement(int parent, const char* name, const volatile std::sig_atomic_t& stop)
@@ -294,8 +281,17 @@ class Replacement {
 
 }  // namespace
 
+bool is_upper_alone(int parent, const char* name) {
+  struct stat status {};
+  const auto is_counted = [&] {
+    return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_nlink > 1;
+  };
+  constexpr auto kSame = static_cast<uid_t>(-1);
+  return is_counted() && fchownat(parent, name, kSame, kSame, AT_SYMLINK_NOFOLLOW) == 0 && is_counted();
+}
+
 int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop) {
-  return is_surely_alone(parent, name) ? 0 : Replacement(parent, name, stop).make();
+  return Replacement(parent, name, stop).make();
 }
 
 }  // namespace pawl::sandbox

@@ -9,6 +9,13 @@
 
 namespace pawl::sandbox {
 
+// Whether `name` in the folder `parent` is surely of the second kind, found out in microseconds. overlayfs
+// shows one link for a folder of several layers, because it does not count what they have together. What the
+// upper alone has shows what the file system counts: two and more (btrfs: one, so that nothing is sure). So
+// does a folder of one lower layer, but it gets its part in the upper by a change of owner that changes
+// nothing.
+bool is_upper_alone(int parent, const char* name);
+
 // Of `name` in the folder `parent`; nothing when it is of the second kind. The result has the same files
 // (hard links that the kernel copies up, so that nothing changes for who has one open) and the modes, times
 // and extended attributes of the folders. While the work goes on, a folder of a name of its own lies beside

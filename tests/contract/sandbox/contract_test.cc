@@ -332,7 +332,7 @@ TEST_P(Sandbox, HealthSaysWhatWorks) {
       }
   }
   EXPECT_THAT(names, ::testing::IsSupersetOf({"namespaces", "memory", "pids", "cpu", "disk", "output", "time",
-                                              "egress", "trace", "overlay", "files", "workspace"}));
+                                              "egress", "trace", "overlay", "files", "workspace", "rename"}));
   EXPECT_FALSE(make_backend("docker"));
 }
 
@@ -348,7 +348,8 @@ TEST_P(Sandbox, HealthSaysWhenAWallDoesNotHold) {
     EXPECT_FALSE(health.usable) << off;
     for (const auto& mechanism : health.mechanisms)
       EXPECT_EQ(mechanism.status == "missing",
-                mechanism.name == name || (name == "seccomp" && mechanism.name == "trace"))
+                mechanism.name == name ||
+                    (name == "seccomp" && (mechanism.name == "trace" || mechanism.name == "rename")))
           << off << ": " << mechanism.name;
   }
   unsetenv("PAWL_WALLS_OFF");

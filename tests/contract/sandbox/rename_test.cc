@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "support/sandbox_box.h"
@@ -262,8 +265,8 @@ no_leftovers()
 }
 
 TEST_P(Rename, SurvivesSignalsKillsAndAllThatAProgramDoesToItself) {
-  for (int i = 0; i < 3000; ++i) {
-    const std::string folder = lower + "/big/" + std::to_string(i % 60);
+  for (int i = 0; i < 800; ++i) {
+    const std::string folder = lower + "/big/" + std::to_string(i % 40);
     ASSERT_TRUE(os::make_folders(folder));
     ASSERT_TRUE(os::write_atomically(folder + "/" + std::to_string(i), "x"));
   }
@@ -279,9 +282,9 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 # Killed while it waits.
 for i in range(8):
     child = subprocess.Popen([sys.executable, "-c", "import os; os.rename('big', 'big2')"])
-    time.sleep(0.03 + 0.02 * i); child.kill(); child.wait()
+    time.sleep(0.03 + 0.01 * i); child.kill(); child.wait()
     if os.path.exists("big2"): os.rename("big2", "big")
-same(sum(len(os.listdir("big/" + n)) for n in os.listdir("big")), 3000)
+same(sum(len(os.listdir("big/" + n)) for n in os.listdir("big")), 800)
 # Whatever is the same user's and can be stopped or killed is.
 def attack(number):
     for name in os.listdir("/proc"):
@@ -373,7 +376,51 @@ for step in range(400):
     if step % 20 == 0: same(tree("/workspace/r"), tree("/tmp/disk"), (step, choice))
 same(tree("/workspace/r"), tree("/tmp/disk"))
 no_leftovers()
+print(tree("/workspace"))
 )py");
+  // What the next step sees, with that as a layer.
+  const std::string seen = box.out;
+  box.folders.lower.insert(box.folders.lower.begin(), box.folders.upper);
+  box.folders.upper = box.temp / "next/upper";
+  box.folders.work = box.temp / "next/work";
+  for (const auto& folder : {box.folders.upper, box.folders.work}) ASSERT_TRUE(os::make_folders(folder));
+  python("print(tree('/workspace'))");
+  EXPECT_EQ(box.out, seen);
+}
+
+// A mount namespace of this process's own, in which it may mount, whoever it is.
+void have_own_mounts() {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) std::exit(3);
+  const auto write = [](const char* path, const std::string& text) { std::ofstream(path) << text; };
+  if (user != 0) {
+    write("/proc/self/setgroups", "deny");
+    write("/proc/self/uid_map", std::to_string(user) + " " + std::to_string(user) + " 1");
+    write("/proc/self/gid_map", std::to_string(group) + " " + std::to_string(group) + " 1");
+  }
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) std::exit(3);
+}
+
+TEST_P(Rename, OnAFullDiskLeavesTheFolderAsItWas) {
+  for (int i = 0; i < 64; ++i)
+    ASSERT_TRUE(os::write_atomically(lower + "/dir/sub/" + std::to_string(i), std::string(100'000, 'x')));
+  const auto inside = [&] {
+    have_own_mounts();
+    if (mount("tmpfs", (box.temp / "rw").c_str(), "tmpfs", 0, "size=4m") != 0) std::exit(3);
+    for (const auto& folder : {box.folders.upper, box.folders.work})
+      if (!os::make_folders(folder)) std::exit(3);
+    python(R"py(
+before = tree("dir")
+for i in range(3):
+    same(error(os.rename, "dir", "moved"), "ENOSPC")
+    same(before, tree("dir"))
+    no_leftovers()
+os.rename("full", "filled")
+)py");
+    std::exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(inside(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_P(Rename, OfAFolderWithoutNoticesFailsAsBefore) {
