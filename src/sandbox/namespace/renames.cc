@@ -31,11 +31,11 @@ constexpr unsigned kNoReplace = 1, kExchange = 2;  // linux/fs.h
 
 volatile std::sig_atomic_t asked_to_stop = 0;
 
-// An address of the caller's memory: at most PATH_MAX, page by page, because the next may not be there.
-bool read_path(pid_t thread, std::uint64_t address, char (&path)[PATH_MAX]) {
+// At most PATH_MAX of the caller's memory, page by page, because the next may not be there.
+bool read_path(pid_t thread, std::uint64_t address, char* path) {
   constexpr std::uint64_t kPage = 4096;
-  for (std::size_t size = 0; size < sizeof path;) {
-    const std::size_t most = std::min<std::size_t>(sizeof path - size, kPage - (address + size) % kPage);
+  for (std::size_t size = 0; size < PATH_MAX;) {
+    const std::size_t most = std::min<std::size_t>(PATH_MAX - size, kPage - (address + size) % kPage);
     const iovec to{path + size, most};
     const iovec from{reinterpret_cast<void*>(address + size), most};  // NOLINT(performance-no-int-to-ptr)
     const ssize_t got = process_vm_readv(thread, &to, 1, &from, 1, 0);
@@ -46,48 +46,47 @@ bool read_path(pid_t thread, std::uint64_t address, char (&path)[PATH_MAX]) {
   return false;
 }
 
-// Where the caller's relative paths start.
-os::UniqueFd folder_of_caller(pid_t thread, int fd) {
-  char path[64];
-  if (fd == AT_FDCWD)
-    std::snprintf(path, sizeof path, "/proc/%d/cwd", thread);
-  else
-    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", thread, fd);
-  return os::UniqueFd(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
 // A name and the folder that it is in, as the caller sees them.
 class Place {
  public:
-  // False: it can't be found, or there can't be a folder of that name.
-  bool find(pid_t thread, int at, std::uint64_t address) {
-    if (!read_path(thread, address, path_)) return false;
-    start_.reset();
-    if (path_[0] != '/') start_ = folder_of_caller(thread, at);
-    return path_[0] == '/' || start_;
+  // False: it can't be read.
+  bool read(pid_t thread, int at, std::uint64_t address) {
+    if (!read_path(thread, address, path())) return false;
+    starts_with_ = 0;
+    if (path()[0] == '/') return true;
+    char start[kStartMax];
+    const int size = at == AT_FDCWD ? std::snprintf(start, sizeof start, "/proc/%d/cwd/", thread)
+                                    : std::snprintf(start, sizeof start, "/proc/%d/fd/%d/", thread, at);
+    starts_with_ = static_cast<std::size_t>(size);
+    std::memcpy(path() - starts_with_, start, starts_with_);
+    return true;
   }
 
   bool is_folder() const {
     struct stat status {};
-    return fstatat(start(), path_, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+    return lstat(text_ + kStartMax - starts_with_, &status) == 0 && S_ISDIR(status.st_mode);
   }
 
-  // Magic links would lead to what the init itself has open.
+  // Once. Other magic links than the first would lead to what the init itself has open.
   bool open_parent() {
-    std::size_t end = std::strlen(path_);
-    while (end > 1 && path_[end - 1] == '/') --end;
-    path_[end] = '\0';
-    char* slash = std::strrchr(path_, '/');
-    name_ = slash == nullptr ? path_ : slash + 1;
+    os::UniqueFd start;
+    if (starts_with_ > 0) {
+      path()[-1] = '\0';
+      start = os::UniqueFd(open(path() - starts_with_, O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (!start) return false;
+    }
+    std::size_t end = std::strlen(path());
+    while (end > 1 && path()[end - 1] == '/') --end;
+    path()[end] = '\0';
+    char* slash = std::strrchr(path(), '/');
+    name_ = slash == nullptr ? path() : slash + 1;
     if (*name_ == '\0' || std::strcmp(name_, ".") == 0 || std::strcmp(name_, "..") == 0) return false;
-    const char* folder = slash == path_ ? "/" : path_;
-    if (slash == nullptr)
-      folder = ".";
-    else
-      *slash = '\0';
+    if (slash != nullptr) *slash = '\0';
+    const char* folder = slash == nullptr ? "." : slash == path() ? "/" : path();
     const open_how how{
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .mode = 0, .resolve = RESOLVE_NO_MAGICLINKS};
-    parent_.reset(static_cast<int>(syscall(SYS_openat2, start(), folder, &how, sizeof how)));
+    const int from = start ? start.get() : AT_FDCWD;
+    parent_.reset(static_cast<int>(syscall(SYS_openat2, from, folder, &how, sizeof how)));
     return static_cast<bool>(parent_);
   }
 
@@ -95,10 +94,12 @@ class Place {
   const char* name() const { return name_; }
 
  private:
-  int start() const { return start_ ? start_.get() : AT_FDCWD; }
+  static constexpr std::size_t kStartMax = 40;
+  char* path() { return text_ + kStartMax; }
 
-  char path_[PATH_MAX];  // NOLINT(cppcoreguidelines-pro-type-member-init): find fills it
-  os::UniqueFd start_, parent_;
+  char text_[kStartMax + PATH_MAX];  // NOLINT(cppcoreguidelines-pro-type-member-init): read fills it
+  std::size_t starts_with_ = 0;      // bytes before the caller's own text, when that is relative
+  os::UniqueFd parent_;
   const char* name_ = nullptr;
 };
 
@@ -234,10 +235,10 @@ bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
   const auto arguments = arguments_of(rename);
   Asked asked;
   asked.flags = arguments.flags;
-  if (!asked.from.find(rename.thread, arguments.from_at, arguments.from)) return false;
+  if (!asked.from.read(rename.thread, arguments.from_at, arguments.from)) return false;
   const bool exchanged = arguments.flags == kExchange;
   if (!exchanged && !asked.from.is_folder()) return false;
-  if (!asked.to.find(rename.thread, arguments.to_at, arguments.to)) return false;
+  if (!asked.to.read(rename.thread, arguments.to_at, arguments.to)) return false;
   if (!asked.from.is_folder() && !asked.to.is_folder()) return false;
   if (!asked.from.open_parent() || !asked.to.open_parent()) return false;
   if (!exchanged && is_upper_alone(asked.from.parent(), asked.from.name())) return false;
@@ -270,7 +271,8 @@ void Renames::work(const Asked& asked, int before) const {
   // One at a time: two of them in the same folders would be in each other's way.
   pollfd ended{.fd = before, .events = POLLIN};
   while (ok && before >= 0 && asked_to_stop == 0 && poll(&ended, 1, -1) < 0) continue;
-  const Prospect prospect = ok ? asked.prospect() : Prospect::kRefused;
+  if (!ok || asked_to_stop != 0) _exit(0);
+  const Prospect prospect = asked.prospect();
   if (prospect != Prospect::kGood) _exit(prospect == Prospect::kNotEmpty ? ENOTEMPTY : 0);
   int error = 0;
   for (const Place* place : {&asked.from, &asked.to}) {
