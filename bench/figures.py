@@ -35,6 +35,7 @@ GROUPS = (
         part("one command, against bubblewrap's", sandboxes.one_command, [PAWL],
              ("sandbox_exec_ms", "ms"), ("bwrap_ms", "ms"), ("exec_by_bwrap", "ratio", "<= 0.75")),
         part("pawl sandbox health", sandboxes.health, [PAWL], ("health_ms", "ms", "< 2000")),
+        part("renames over a base", sandboxes.renames, [PAWL], ("rename_file_us", "us"), ("rename_folder_ms", "ms")),
         part("a probe beside a bare clone", in_process.probe, [BENCH], ("probe_us", "us"), ("probe_by_bare_clone", "ratio", "<= 2.5")),
     )),
     Group("build", "a build of fifty C files in a sandbox", (

@@ -33,6 +33,30 @@ def health(place):
     yield "health_ms", median_ms(5, [place.pawl, "sandbox", "health"])
 
 
+RENAMES = """
+import json, os, statistics, time
+def timed(call, *names):
+    start = time.perf_counter()
+    call(*names)
+    return time.perf_counter() - start
+files = [timed(os.rename, *pair) for _ in range(1000) for pair in (("file", "other"), ("other", "file"))]
+folder = timed(os.rename, "folder", "moved")
+print(json.dumps({"file_us": statistics.median(files) * 1e6, "folder_ms": folder * 1e3}))
+"""
+
+
+def renames(place):
+    """In a workspace over a base, where each rename waits for the sandbox's init: a file, and a folder of the base with 1,000 files."""
+    base = place.fresh("renames")
+    (base / "folder").mkdir()
+    for path in [base / "file"] + [base / "folder" / str(i) for i in range(1000)]:
+        path.write_text("x" * 1000)
+    argv = [place.pawl, "sandbox", "exec", "--workspace", base, "--", "/usr/bin/python3", "-c", RENAMES]
+    rounds = [json.loads(subprocess.run(argv, check=True, capture_output=True, text=True).stdout) for _ in range(5)]
+    for name in ("file_us", "folder_ms"):
+        yield f"rename_{name}", statistics.median(each[name] for each in rounds)
+
+
 def error_of_median(values):
     """The standard error of a median, from the median distance to it: one round that was disturbed does not count."""
     median = statistics.median(values)

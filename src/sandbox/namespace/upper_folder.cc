@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -21,6 +20,7 @@ namespace {
 
 constexpr int kFolderDepthMax = 256;  // each level takes two descriptors and a buffer
 constexpr int kPassesMax = 16;        // over a folder that others write to meanwhile
+constexpr int kNamesMax = 1000;
 constexpr mode_t kModeBits = 07777, kMayRead = S_IRUSR | S_IXUSR;
 
 int result_of(int returned) { return returned == 0 ? 0 : errno; }
@@ -217,22 +217,28 @@ int erase(int folder, int depth) {
 class Replacement {
  public:
   Replacement(int parent, const char* name, const volatile std::sig_atomic_t& stop)
-      : parent_(parent), name_(name), stop_(stop) {
-    std::uint64_t random = 0;
-    static_cast<void>(getrandom(&random, sizeof random, 0) == 0);
-    std::snprintf(own_name_, sizeof own_name_, ".pawl-rename-%016llx",
-                  static_cast<unsigned long long>(random));
-  }
+      : parent_(parent), name_(name), stop_(stop) {}
 
   int make() {
-    if (mkdirat(parent_, own_name_, S_IRWXU) != 0) return errno;
-    int error = try_rename();
+    int error = make_own();
+    if (error != 0) return error;
+    error = try_rename();
     if (error == EXDEV) error = fill_and_replace();
     if (error != 0) unlinkat(parent_, own_name_, AT_REMOVEDIR);
     return error == ENOTEMPTY || error == EEXIST ? 0 : error;
   }
 
  private:
+  // A name may be that of a folder that somebody else makes, or that one who was killed has left.
+  int make_own() {
+    for (int number = 0; number < kNamesMax; ++number) {
+      std::snprintf(own_name_, sizeof own_name_, ".pawl-rename-%d", number);
+      if (mkdirat(parent_, own_name_, S_IRWXU) == 0) return 0;
+      if (errno != EEXIST) return errno;
+    }
+    return EBUSY;
+  }
+
   // What the kernel says to a rename that never succeeds, since the target is not empty: EXDEV comes first.
   int try_rename() const {
     char below[sizeof own_name_ + 2];
