@@ -21,7 +21,7 @@ namespace {
 constexpr int kFolderDepthMax = 256;  // each level takes two descriptors and a buffer
 constexpr int kPassesMax = 16;        // over a folder that others write to meanwhile
 constexpr int kNamesMax = 1000;
-constexpr mode_t kModeBits = 07777, kMayRead = S_IRUSR | S_IXUSR;
+constexpr mode_t kModeBits = 07777;
 
 int result_of(int returned) { return returned == 0 ? 0 : errno; }
 
@@ -115,55 +115,6 @@ bool is_mount(int folder) {
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-class Filling {
- public:
-  explicit Filling(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
-
-  // Gives all of `from` a second name in `to`. `from` stays as it is.
-  int fill(int from, int to, int depth) const {
-    return for_each_entry(from, [&](const char* name, bool is_folder) {
-      if (stop_ != 0) return EINTR;
-      return is_folder ? fill_folder(from, name, to, depth) : result_of(linkat(from, name, to, name, 0));
-    });
-  }
-
- private:
-  int fill_folder(int from, const char* name, int to, int depth) const {
-    if (depth == kFolderDepthMax) return ENAMETOOLONG;
-    const Opened source(from, name, kMayRead);
-    if (!source) return errno;
-    if (source.before().st_uid != geteuid()) return EPERM;  // the copy would be ours
-    if (is_mount(source.fd())) return EBUSY;
-    if (mkdirat(to, name, S_IRWXU) != 0) return errno;
-    const Opened target(to, name, S_IRWXU);
-    if (!target) return errno;
-    const int error = fill(source.fd(), target.fd(), depth + 1);
-    return error != 0 ? error : make_like(source.before(), source.fd(), target.fd());
-  }
-
-  const volatile std::sig_atomic_t& stop_;
-};
-
-int drain(int from, int to, int depth);
-
-int drain_folder(int from, const char* name, int to, int depth) {
-  if (depth == kFolderDepthMax) return ENAMETOOLONG;
-  Opened source(from, name, S_IRWXU);
-  if (!source) return errno;
-  const bool is_new = mkdirat(to, name, S_IRWXU) == 0;
-  if (!is_new && errno != EEXIST) return errno;
-  Opened target(to, name, S_IRWXU);
-  if (!target) return errno;
-  if (const int error = drain(source.fd(), target.fd(), depth + 1); error != 0) return error;
-  if (is_new) {
-    if (const int error = make_like(source.before(), source.fd(), target.fd()); error != 0) return error;
-    target.stay();
-  }
-  if (unlinkat(from, name, AT_REMOVEDIR) != 0) return errno;
-  source.stay();
-  return 0;
-}
-
 bool is_same_time(const timespec& one, const timespec& other) {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
@@ -189,13 +140,25 @@ int drain_file(int from, const char* name, int to) {
   return result_of(unlinkat(from, name, 0));
 }
 
-// Takes everything out of `from`; what has no second name in `to` gets one.
-int drain(int from, int to, int depth) {
+// The kernel changes what ".." is in there, so that it asks for the right to write.
+int drain_folder(int from, const char* name, int to) {
+  struct stat status {};
+  if (fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  const mode_t mode = status.st_mode & kModeBits;
+  const bool is_closed = (mode & S_IWUSR) == 0;
+  if (is_closed && fchmodat(from, name, mode | S_IRWXU, 0) != 0) return errno;
+  const int error = result_of(renameat(from, name, to, name));
+  if (is_closed) fchmodat(error == 0 ? to : from, name, mode, 0);
+  return error;
+}
+
+// Takes everything out of `from`, whose folders the upper layer alone has.
+int drain(int from, int to) {
   for (int pass = 0; pass < kPassesMax; ++pass) {
     bool is_empty = true;
     const int error = for_each_entry(from, [&](const char* name, bool is_folder) {
       is_empty = false;
-      const int gone = is_folder ? drain_folder(from, name, to, depth) : drain_file(from, name, to);
+      const int gone = is_folder ? drain_folder(from, name, to) : drain_file(from, name, to);
       return gone == ENOENT ? 0 : gone;  // somebody has removed it
     });
     if (error != 0 || is_empty) return error;
@@ -203,32 +166,24 @@ int drain(int from, int to, int depth) {
   return EBUSY;
 }
 
-int erase(int folder, int depth) {
-  return for_each_entry(folder, [&](const char* name, bool is_folder) {
-    if (!is_folder) return result_of(unlinkat(folder, name, 0));
-    Opened below(folder, name, S_IRWXU);
-    if (!below || depth == kFolderDepthMax) return ENAMETOOLONG;
-    if (const int error = erase(below.fd(), depth + 1); error != 0) return error;
-    below.stay();
-    return result_of(unlinkat(folder, name, AT_REMOVEDIR));
-  });
-}
-
 class Replacement {
  public:
-  Replacement(int parent, const char* name, const volatile std::sig_atomic_t& stop)
-      : parent_(parent), name_(name), stop_(stop) {}
+  Replacement(int parent, const char* name, int depth, const volatile std::sig_atomic_t& stop)
+      : parent_(parent), name_(name), depth_(depth), stop_(stop) {}
 
   int make() {
+    if (depth_ == kFolderDepthMax) return ENAMETOOLONG;
     int error = make_own();
     if (error != 0) return error;
     error = try_rename();
     if (error == EXDEV) error = fill_and_replace();
     if (error != 0) unlinkat(parent_, own_name_, AT_REMOVEDIR);
-    return error == ENOTEMPTY || error == EEXIST ? 0 : error;
+    return is_not_empty(error) ? 0 : error;
   }
 
  private:
+  static bool is_not_empty(int error) { return error == ENOTEMPTY || error == EEXIST; }
+
   // A name may be that of a folder that somebody else makes, or that one who was killed has left.
   int make_own() {
     for (int number = 0; number < kNamesMax; ++number) {
@@ -251,36 +206,53 @@ class Replacement {
   int fill_and_replace() const {
     Opened old(parent_, name_, S_IRWXU);
     if (!old) return errno;
-    if (old.before().st_uid != geteuid()) return EPERM;
+    if (old.before().st_uid != geteuid()) return EPERM;  // the copy would be ours
+    if (is_mount(old.fd())) return EBUSY;
     const os::UniqueFd own(openat(parent_, own_name_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!own) return errno;
-    int error = Filling(stop_).fill(old.fd(), own.get(), 0);
-    if (error == 0) error = make_like(old.before(), old.fd(), own.get());
-    if (error != 0) {
-      erase(own.get(), 0);
-      return error == EEXIST || error == ENOTEMPTY ? EBUSY : error;
-    }
-    error = replace(old.fd(), own.get());
+    int error = fill(old.fd(), own.get());
+    if (error == 0) error = replace(old, own.get());
     if (error == 0) {
       old.stay();
       return 0;
     }
     fchmod(own.get(), S_IRWXU);
-    drain(own.get(), old.fd(), 0);
-    return EBUSY;
+    drain(own.get(), old.fd());
+    const timespec times[] = {old.before().st_atim, old.before().st_mtim};
+    futimens(old.fd(), times);
+    return is_not_empty(error) ? EBUSY : error;
   }
 
-  int replace(int old, int own) const {
+  // First each folder in there, so that all of one moves at once. Then a second name for each file.
+  int fill(int old, int own) const {
+    int error = for_each_entry(old, [&](const char* name, bool is_folder) {
+      if (stop_ != 0) return EINTR;
+      if (!is_folder || is_upper_alone(old, name)) return 0;
+      const int made = Replacement(old, name, depth_ + 1, stop_).make();
+      return made == ENOENT ? 0 : made;
+    });
+    if (error != 0) return error;
+    return for_each_entry(old, [&](const char* name, bool is_folder) {
+      if (stop_ != 0) return EINTR;
+      const int linked = is_folder ? 0 : result_of(linkat(old, name, own, name, 0));
+      return linked == ENOENT ? 0 : linked;
+    });
+  }
+
+  int replace(const Opened& old, int own) const {
     for (int pass = 0; pass < kPassesMax; ++pass) {
-      if (const int error = drain(old, own, 0); error != 0) return error;
+      if (fchmod(own, S_IRWXU) != 0) return errno;
+      if (const int error = drain(old.fd(), own); error != 0) return error;
+      if (const int error = make_like(old.before(), old.fd(), own); error != 0) return error;
       if (renameat(parent_, own_name_, parent_, name_) == 0) return 0;
-      if (errno != ENOTEMPTY && errno != EEXIST) return errno;
+      if (!is_not_empty(errno)) return errno;
     }
     return EBUSY;
   }
 
   int parent_;
   const char* name_;
+  int depth_;
   const volatile std::sig_atomic_t& stop_;
   char own_name_[40] = {};
 };
@@ -297,7 +269,7 @@ bool is_upper_alone(int parent, const char* name) {
 }
 
 int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop) {
-  return Replacement(parent, name, stop).make();
+  return Replacement(parent, name, 0, stop).make();
 }
 
 }  // namespace pawl::sandbox

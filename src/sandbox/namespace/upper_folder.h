@@ -18,11 +18,12 @@ bool is_upper_alone(int parent, const char* name);
 
 // Of `name` in the folder `parent`; nothing when it is of the second kind. The result has the same files
 // (hard links that the kernel copies up, so that nothing changes for who has one open) and the modes, times
-// and extended attributes of the folders. While the work goes on, a folder of a name of its own lies beside
-// it, and near the end the content moves there by pieces; then that folder takes the name.
+// and extended attributes of the folders. Folders in it come first, each by itself: a folder of a name of its
+// own lies beside it while it gets a second name for each file, and takes first the old names and folders,
+// then the old folder's name. What is in a folder is out of sight for the time of that.
 //
-// 0, or an errno, and then all is where it was. `stop`: gives up with EINTR while that costs nothing.
-// Allocates nothing.
+// 0, or an errno, and then everything has the name that it had. `stop`: gives up with EINTR while that costs
+// nothing. Allocates nothing.
 int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop);
 
 }  // namespace pawl::sandbox
