@@ -26,7 +26,8 @@ constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobo
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
 
-constexpr std::string_view kKinds[] = {"blobs", "bases", "layers", "git", "tmp", "merges", "derived", "folders"};
+constexpr std::string_view kKinds[] = {"blobs", "bases",  "layers",  "git",
+                                       "tmp",   "merges", "derived", "folders"};
 
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {

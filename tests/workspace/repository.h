@@ -63,7 +63,8 @@ class WorkspaceTest : public ::testing::Test {
   std::vector<std::string> lower_of(const std::vector<std::string>& layers) {
     std::vector<std::string> out;
     for (const auto& id : layers) out.push_back(workspaces_->layer_tree(id));
-    out.push_back(workspaces_->base_tree(base_.base_id));
+    const auto base = workspaces_->trees_of(base_.base_id, {});
+    out.insert(out.end(), base.begin(), base.end());
     return out;
   }
   std::vector<std::string> paths_of(const std::string& id) {

@@ -1,12 +1,15 @@
 // What filters of a repository mean for a run, before it starts.
 #include "base/json.h"
 #include "os/file.h"
+#include "workspace/bases.h"
 #include "workspace/git/git_tree.h"
 #include "workspace/git/rules.h"
 #include "workspace/objects.h"
 
 namespace pawl::workspace {
 namespace {
+
+constexpr std::uint64_t kAttributesBytesMax = 16 << 20;
 
 // What git-lfs writes has a hash and a size behind its first line.
 constexpr std::int64_t kPointerBytesLeast = 120, kPointerBytesMost = 200;
@@ -31,6 +34,19 @@ Status check_in(const FoundRepository& found, const std::string& scratch) {
   return {};
 }
 
+// Whether one of the .gitattributes files of a base, whose manifest is `text`, has the word.
+bool names_lfs(const View& view, std::string_view text) {
+  constexpr std::string_view kEnd = ".gitattributes\"";
+  for (auto at = text.find(kEnd); at != std::string_view::npos; at = text.find(kEnd, at + 1)) {
+    const auto begin = text.rfind('\n', at) + 1;  // npos + 1 is 0
+    const auto entries = parse_manifest(text.substr(begin, text.find('\n', at) + 1 - begin));
+    const auto file = entries && !entries->empty() ? view.find(entries->front().path) : std::nullopt;
+    const auto rules = file ? os::read_file(*file, kAttributesBytesMax) : Result<std::string>("");
+    if (rules && rules->find("lfs") != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status Workspaces::check_filters(const std::string& path) const {
@@ -43,12 +59,17 @@ Status Workspaces::check_filters(const std::string& path) const {
 }
 
 Result<std::vector<std::string>> Workspaces::lfs_pointers(const std::string& base_id) const {
-  PAWL_TRY(const auto entries, read_manifest(folder_, "bases", base_id));
+  PAWL_TRY(const auto manifest, BaseManifest::open(*this, base_id));
+  PAWL_TRY(const std::string text, manifest.text());
   std::vector<std::string> out;
+  // Most sources have no such filter, and then a manifest of a million lines is not parsed.
+  const View view(trees_of(base_id, {}));
+  if (!names_lfs(view, text)) return out;
+  PAWL_TRY(const auto entries, parse_manifest(text));
   for (const auto& entry : entries) {
     if (entry.type != EntryType::kFile || entry.size < kPointerBytesLeast || entry.size > kPointerBytesMost)
       continue;
-    if (is_lfs_pointer(os::join(base_tree(base_id), entry.path))) out.push_back(entry.path);
+    if (const auto file = view.find(entry.path); file && is_lfs_pointer(*file)) out.push_back(entry.path);
   }
   return out;
 }

@@ -34,8 +34,8 @@ struct Head {
 };
 
 // Reading all trees of a commit costs more than a look at an unchanged folder: it is done once a tree.
-Result<std::map<std::string, std::string>> submodules_at(const std::string& folder, git_repository& repository,
-                                                         const git_tree& tree) {
+Result<std::map<std::string, std::string>> submodules_at(const std::string& folder,
+                                                         git_repository& repository, const git_tree& tree) {
   const std::string known =
       os::join(object_folder(folder, "git"), text_of(*git_tree_id(&tree)) + ".submodules");
   if (const auto text = os::read_file(known, kManifestBytesMax))
@@ -72,8 +72,8 @@ void mark_submodules(const std::map<std::string, std::string>& submodules, Entry
 // the last time, or a copy.
 class FolderBase {
  public:
-  FolderBase(Workspaces& workspaces, const std::string& path, const std::vector<std::string>& exclude, Form form,
-             const Head& head)
+  FolderBase(Workspaces& workspaces, const std::string& path, const std::vector<std::string>& exclude,
+             Form form, const Head& head)
       : workspaces_(workspaces), path_(path), exclude_(exclude), form_(form), submodules_(head.submodules) {}
 
   Result<std::string> take() {

@@ -47,8 +47,8 @@ Status compare_folders(git_repository& repository, const git_tree* before, const
       return each != nullptr && git_tree_entry_filemode(each) == GIT_FILEMODE_COMMIT;
     };
     // One and the same folder in a base, but for the line of the manifest that says what it is.
-    if (is_submodule(old) != is_submodule(entry) && old != nullptr && is_folder_there(git_tree_entry_filemode(old)) &&
-        is_folder_there(git_tree_entry_filemode(entry)))
+    if (is_submodule(old) != is_submodule(entry) && old != nullptr &&
+        is_folder_there(git_tree_entry_filemode(old)) && is_folder_there(git_tree_entry_filemode(entry)))
       return fail(ErrorKind::kNotFound, path + " became a submodule, or was one");
     if (is_submodule(old) && is_submodule(entry)) {
       PAWL_OK(visit(path, entry));

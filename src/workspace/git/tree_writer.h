@@ -16,8 +16,8 @@ namespace pawl::workspace {
 using TreeVisit = std::function<Status(const std::string& path, const git_tree_entry* now)>;
 
 // Calls `visit` for each highest path that differs; a folder on both sides is entered. nullptr is an empty
-// tree. Trees that are equal are not read, so this costs what differs. kNotFound: a folder became a submodule,
-// or the reverse, which no layer can say.
+// tree. Trees that are equal are not read, so this costs what differs. kNotFound: a folder became a
+// submodule, or the reverse, which no layer can say.
 Status compare_trees(git_repository& repository, const git_tree* before, const git_tree* now,
                      const TreeVisit& visit);
 
