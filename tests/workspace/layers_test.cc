@@ -113,7 +113,7 @@ TEST_P(LayersTest, ShowWhatTheStepSaw) {
     const auto base = workspaces_.snapshot_directory(source);
     ASSERT_TRUE(base) << base.error().message;
     base_ = base->base_id;
-    Listing before = listing_of(workspaces_.base_tree(base_));
+    Listing before = listing_of(source);
     for (int i = 0; i < kSteps; ++i) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", step " + std::to_string(i));
       const auto known = layers_;

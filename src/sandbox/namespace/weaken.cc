@@ -44,8 +44,10 @@ void show_all_of_host(MountPlan& plan) {
 // Of the view of /etc other sandboxes have a part, too: without the walls that keep it as it is, /etc is
 // empty.
 void leave_out_etc(MountPlan& plan) {
-  std::erase_if(plan.ops,
-                [](const MountOp& op) { return op.kind == Kind::kAttach && op.target == inside("/etc"); });
+  const auto view = std::ranges::find_if(
+      plan.ops, [](const MountOp& op) { return op.kind == Kind::kAttach && op.target == inside("/etc"); });
+  if (view != plan.ops.end())
+    *view = {.kind = Kind::kFile, .target = inside("/etc/resolv.conf")};  // something is bound there
 }
 
 void show_devices_of_host(MountPlan& plan) {
