@@ -21,8 +21,8 @@ struct Place {
 enum class Network { kNone, kScoped };
 enum class RefusedEntries { kRecord, kFail };  // of a step that left what can't be kept
 enum class OnFailure { kStop, kContinue };
-// What becomes of an agent that tells something which can't be saved: it is stopped, or goes on without.
 enum class Ignored { kLeaveOut, kKeep };  // files that the source's .gitignore names
+// What becomes of an agent that tells something which can't be saved: it is stopped, or goes on without.
 enum class Durable { kRequired, kBestEffort };
 enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
 

@@ -81,7 +81,7 @@ namespace {
 Status take_own_group(const std::string& folder) {
   struct stat status {};
   const auto is_of_ours = [&](const std::string& path) {
-    return lstat(path.c_str(), &status) != 0 || status.st_uid != geteuid() ||
+    return lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
            (status.st_gid == getegid() && (status.st_mode & S_ISGID) == 0);
   };
   if (is_of_ours(folder)) return {};

@@ -77,6 +77,25 @@ class Ignored(WithRun):
         self.pawl("run", "plan.yaml")
         self.assertEqual(self.pawl("diff", "last").stdout, "")
 
+    def test_apply_goes_by_the_same_rules(self):
+        self.make()
+        self.write("source/d/top", "exit 0\n")
+        self.write("source/.gitignore", "build/\n*.log\nd/*\n!top\n")
+        self.git("add", ".gitignore", cwd="source")
+        self.git("commit", "-qm", "rules", cwd="source")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("d/top", self.pawl("apply", "last", expect=1).stderr, "git status shows it, so nobody else has it")
+
+    def test_a_new_file_that_a_command_would_filter_is_in_no_commit(self):
+        self.make()
+        self.write("source/.gitattributes", "*.enc filter=rot\n")
+        self.git("config", "filter.rot.clean", "tr a-z n-za-m", cwd="source")
+        self.commit_all("source")
+        self.write("agent.sh", "echo secret >k.enc")
+        self.pawl("run", "plan.yaml")
+        self.assertRegex(self.pawl("apply", "last", expect=1).stderr, "k.enc has filter=rot .*pawl diff")
+        self.assertIn("+secret", self.pawl("diff", "last").stdout)
+
     def test_what_an_operator_approves_is_without_it(self):
         self.make(max_attempts=1)
         self.write("gate.sh", "exit 1")

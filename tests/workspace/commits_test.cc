@@ -92,12 +92,8 @@ TEST_F(CommitsTest, AFileThatBecameAFolderInADirtySourceIsNotLost) {
 
 TEST_F(CommitsTest, IgnoredFilesAreNotUncommitted) {
   git("printf 'build/\\n*.o\\n!kept.o\\n' > .gitignore && printf 'local\\n' > dir/.gitignore && git add -A "
-      "&& git commit "
-      "-q -m ignore && printf 'mine\\n' >> .git/info/exclude && printf 'everywhere\\n' > ../ignores && git "
-      "config -f "
-      "../gitconfig core.excludesFile " +
-      (temp_ / "ignores"));
-  git("mkdir build && echo x > build/one && touch a.o dir/local mine everywhere");
+      "&& git commit -q -m ignore");
+  git("mkdir build && echo x > build/one && touch a.o dir/local");
   take_folder();
   // Somebody went on meanwhile: the rules are those of what the run took.
   git("rm .gitignore dir/.gitignore");
@@ -107,6 +103,17 @@ TEST_F(CommitsTest, IgnoredFilesAreNotUncommitted) {
   take_folder();
   const auto refused = refusal(layer("echo agent > agents"));
   EXPECT_NE(refused.find("kept.o (not committed), local (not committed);"), std::string::npos) << refused;
+}
+
+// A layer has changes of such files, so a commit may not be silent about them.
+TEST_F(CommitsTest, APersonsOwnExcludesDoNotCount) {
+  git("printf 'mine\\n' >> .git/info/exclude && printf 'everywhere\\n' > ../ignores && git config -f "
+      "../gitconfig "
+      "core.excludesFile " +
+      (temp_ / "ignores") + " && touch mine everywhere");
+  take_folder();
+  const auto refused = refusal(layer("echo agent > agents"));
+  EXPECT_NE(refused.find("everywhere (not committed), mine (not committed);"), std::string::npos) << refused;
 }
 
 TEST_F(CommitsTest, LineEndsAreAsGitAddMakesThem) {

@@ -77,6 +77,30 @@ TEST_F(IgnoredTest, IsWhatAFolderHasAlready) {
       << "a file is not what mods/ names";
 }
 
+// Then the rules of the repository around it are about something else.
+TEST_F(IgnoredTest, IsNotASourceThatItsCommitDoesNotHave) {
+  sh("cd " + source_ +
+     " && mkdir inner && echo 1 > inner/f && echo '*.o' > inner/.gitignore && echo '*' > .gitignore && "
+     "git add -f .gitignore && git commit -q -m all");
+  base_ = *workspaces_->snapshot_directory(source_ + "/inner");
+  const auto id = layer("echo 2 > f && echo 1 > n && echo 1 > n.o");
+  EXPECT_EQ(paths_of(without_ignored(id, source_ + "/inner").layer_id), (std::vector<std::string>{"f", "n"}));
+}
+
+TEST_F(IgnoredTest, IsNotDeletedByAFolderInItsPlace) {
+  sh("cd " + source_ +
+     " && echo '*.log' > .gitignore && git add -A && git commit -q -m log && echo mine > a.log");
+  base_ = *workspaces_->snapshot_directory(source_);
+  EXPECT_EQ(without_ignored(layer("rm a.log && mkdir a.log && echo 1 > a.log/x")).layer_id, "");
+}
+
+// As on another machine.
+TEST_F(IgnoredTest, IsNothingThatTheBaseHasWhenTheRepositoryIsGone) {
+  commit("printf '*.o\\n' > .gitignore && echo 1 > kept.o && git add -f kept.o");
+  const auto id = layer("echo 2 > kept.o && echo 1 > new.o");
+  EXPECT_EQ(paths_of(without_ignored(id, temp_ / "nowhere").layer_id), std::vector<std::string>{"kept.o"});
+}
+
 TEST_F(IgnoredTest, IsKnownOfAFolderThatIsInNoRepository) {
   const std::string plain = temp_ / "plain";
   sh("mkdir -p " + plain + "/mods && cd " + plain +

@@ -201,7 +201,9 @@ Result<std::string> etc_view(const std::string& root, const std::string& cache) 
 
 Result<std::string> etc_view() {
   Result<std::string> view = fail(ErrorKind::kUnavailable, "/etc of the sandbox: no folder for it");
-  for (const std::string temporary : {"/var/tmp", "/tmp"})
+  // Where nobody else can take the name goes first.
+  const std::string own = geteuid() == 0 ? "/run" : fmt::format("/run/user/{}", geteuid());
+  for (const std::string& temporary : {own, std::string("/var/tmp"), std::string("/tmp")})
     for (int i = 0; i < kNamesMax; ++i) {
       view = etc_view(
           "", fmt::format("{}/pawl-etc-{}{}", temporary, geteuid(), i == 0 ? "" : "." + std::to_string(i)));

@@ -129,7 +129,7 @@ void add_paths(const std::string& text, std::unordered_set<std::string>& to) {
   for (std::size_t start = 0; start < text.size();) {
     const auto end = std::min(text.find('\n', start), text.size());
     const std::string_view line(text.data() + start, end - start);
-    if (const auto at = line.find(kEtc); at != std::string_view::npos)
+    if (const auto at = line.find(kEtc); at == 0 || (at != std::string_view::npos && line[at - 1] == ' '))
       to.emplace(line.substr(at + kEtc.size()));
     start = end + 1;
   }

@@ -90,7 +90,7 @@ void add_walls(Backend& backend, Report& report) {
               "can't be looked into, ended or spoken for");
   wall("rlimits", "no core dumps; open files");
   report.wall("supervisor", trial.closed, "its memory is closed to its user (PR_SET_DUMPABLE)");
-  wall("workspace", "can be written", "; is there room below /tmp?");
+  wall("workspace", "can be written", "; is there room below TMPDIR, or /var/tmp?");
   report.add("rename", trial.printed("rename"), "of the base's folders, too",
              std::string(report.runs() ? kNoRename : kNoSandbox));
   if (trial.execution.copied) return report.degraded(std::string(kOverlay), kNoOverlay);

@@ -114,7 +114,7 @@ class Applier {
   }
 
   // Else the commit would have what no gate has judged.
-  Status check_base() const {
+  Status check_base() {
     PAWL_TRY(const auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
     if (found.empty()) return {};
     return fail(ErrorKind::kConflict,

@@ -18,13 +18,12 @@ std::string submodule_at(const GitListing& listing, const std::string& path) {
 
 class Comparison {
  public:
-  Comparison(const GitListing& committed, const Rules& rules) : committed_(committed), rules_(rules) {}
+  Comparison(const GitListing& committed, Rules& rules) : committed_(committed), rules_(rules) {}
 
   Status see(const std::string& path, const GitFile& file) {
     const auto there = committed_.find(path);
     if (there == committed_.end()) {
-      PAWL_TRY(const bool ignored, rules_.ignores(path));
-      if (!ignored) add(path, "not committed");
+      if (!rules_.ignores(path)) add(path, "not committed");
       return {};
     }
     if (is_submodule(there->second)) {
@@ -67,7 +66,7 @@ class Comparison {
   }
 
   const GitListing& committed_;
-  const Rules& rules_;
+  Rules& rules_;
   std::vector<Uncommitted> found_;
 };
 
@@ -118,9 +117,8 @@ std::vector<std::string> changes_of_submodules(const GitListing& listing, const 
   return out;
 }
 
-Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitListing& committed,
-                                             const Rules& rules, const std::string& source,
-                                             const std::string& scratch) {
+Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitListing& committed, Rules& rules,
+                                             const std::string& source, const std::string& scratch) {
   Comparison comparison(committed, rules);
   std::map<std::string, GitFiles> below;  // of submodules, by their path
   for (const auto& [path, file] : base) {
@@ -136,7 +134,7 @@ Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitList
   auto out = comparison.take();
   for (const auto& [path, files] : below) {
     const std::string at = os::join(source, path), room = os::join(os::join(scratch, "below"), path);
-    const auto submodule = open_submodule(at, committed.at(path).id, files, room);
+    auto submodule = open_submodule(at, committed.at(path).id, files, room);
     if (!submodule) {
       out.push_back(
           {.path = path, .how = "a submodule that can't be compared: " + submodule.error().message});

@@ -22,8 +22,7 @@ struct Uncommitted {
 
 // Where `base` is not what `committed` would be in a work tree. Ignored files may be there; where a submodule
 // is, what it has is compared with the commit that it is at, which is looked for in `source`.
-Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitListing& committed,
-                                             const Rules& rules, const std::string& source,
-                                             const std::string& scratch);
+Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitListing& committed, Rules& rules,
+                                             const std::string& source, const std::string& scratch);
 
 }  // namespace pawl::workspace

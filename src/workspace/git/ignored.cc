@@ -20,20 +20,26 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// The commit that a source was taken from; none, where it lies in no repository, or in one that is gone.
+// The commit that a source was taken from. Nothing is committed of a source that lies in no repository, or in
+// a folder that its commit does not have. Of one whose repository can't be read now, all that the base has
+// is: the work of an agent is not lost for it.
 class Committed {
  public:
-  static Committed of(const std::string& source, const std::string& commit) {
+  static Committed of(const std::string& source, const std::string& commit, const View& base) {
     Committed out;
     if (commit.empty()) return out;
     auto found = find_repository(source);
-    if (!found) return out;
-    const auto at = find_commit(*found->repository, commit);
+    const auto at = found ? find_commit(*found->repository, commit) : fail(ErrorKind::kNotFound, commit);
     git_tree* root = nullptr;
-    if (!at || git_commit_tree(&root, at->get()) != 0) return out;
-    out.repository_ = std::move(found->repository);
-    out.prefix_ = std::move(found->prefix);
+    if (!at || git_commit_tree(&root, at->get()) != 0) {
+      out.base_ = &base;
+      return out;
+    }
     out.root_ = GitTree(root);
+    out.repository_ = std::move(found->repository);
+    if (!found->prefix.empty() && !out.find(found->prefix.substr(0, found->prefix.size() - 1)))
+      return Committed();
+    out.prefix_ = std::move(found->prefix);
     return out;
   }
 
@@ -41,6 +47,7 @@ class Committed {
 
   // A path of the source. git never ignores what is committed.
   bool has(const std::string& path) {
+    if (base_ != nullptr) return base_->find(path).has_value();
     if (!root_) return false;
     const std::string folder = parent_of(path);
     auto known = folders_.find(folder);
@@ -69,6 +76,7 @@ class Committed {
 
   GitRepository repository_;
   GitTree root_;
+  const View* base_ = nullptr;  // that stands in for the commit
   std::string prefix_;
   std::map<std::string, bool> folders_;  // of the source: whether the commit has them
 };
@@ -115,7 +123,8 @@ Changes kept_of(const std::vector<Entry>& entries, const std::string& tree, cons
     const auto next = kept.lower_bound(folder->path + "/");
     if (next != kept.end() && next->first.starts_with(folder->path + "/"))
       kept[folder->path] = {.entry = *folder, .tree = tree};
-    else if (lower.find(folder->path) && !lower.has_folder(folder->path))  // it took a file's place
+    else if (const Entry file{.path = folder->path, .type = EntryType::kDeleted};
+             lower.find(folder->path) && !lower.has_folder(folder->path) && !is_ignored(file))
       kept[folder->path] = {.entry = {.path = folder->path, .type = EntryType::kDeleted}, .tree = tree};
   }
   return kept;
@@ -126,9 +135,10 @@ Changes kept_of(const std::vector<Entry>& entries, const std::string& tree, cons
 Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id, const Source& source,
                                                      const std::vector<std::string>& below) {
   PAWL_TRY(const auto entries, manifest(layer_id));
-  auto committed = Committed::of(source.path, source.base.git_commit);
+  const View base(trees_of(source.base.base_id, {}));
+  auto committed = Committed::of(source.path, source.base.git_commit, base);
   IgnoreRules rules;
-  PAWL_OK(read_rules(View(trees_of(source.base.base_id, {})), entries, committed, rules));
+  PAWL_OK(read_rules(base, entries, committed, rules));
   Work out{.layer_id = layer_id};
   if (rules.empty()) return out;
   const View lower(trees_of(source.base.base_id, below));

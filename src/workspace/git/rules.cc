@@ -102,7 +102,6 @@ Status write_config(const std::string& path) {
         git_config_set_string(raw, entry->name, entry->value) != 0)
       return git_failure(ErrorKind::kUnavailable, entry->name);
   const auto xdg = xdg_folder();
-  PAWL_OK(set_path(*from, *raw, "core.excludesfile", xdg.empty() ? "" : os::join(xdg, "ignore")));
   return set_path(*from, *raw, "core.attributesfile", xdg.empty() ? "" : os::join(xdg, "attributes"));
 }
 
@@ -121,6 +120,15 @@ Result<std::string> pointer_to(const GitFile& file) {
   std::string hash(crypto_hash_sha256_BYTES, '\0');
   crypto_hash_sha256_final(&state, reinterpret_cast<unsigned char*>(hash.data()));
   return std::string(kPointerStart) + "oid sha256:" + to_hex(hash) + "\nsize " + std::to_string(size) + "\n";
+}
+
+// Whether the tree has the folder `prefix`, "" or "a/b/".
+bool is_in(const git_tree& root, const std::string& prefix) {
+  if (prefix.empty()) return true;
+  git_tree_entry* entry = nullptr;
+  if (git_tree_entry_bypath(&entry, &root, prefix.substr(0, prefix.size() - 1).c_str()) != 0) return false;
+  const GitTreeEntry owner(entry);
+  return git_tree_entry_type(entry) == GIT_OBJECT_TREE;
 }
 
 }  // namespace
@@ -163,11 +171,16 @@ Status Rules::learn(const git_tree& root, const GitFiles& files) {
   const std::string tree = os::join(scratch_, "tree");
   PAWL_OK(os::remove_tree(tree));
   PAWL_OK(os::make_folders(os::join(tree, prefix_)));
+  ignored_ = IgnoreRules();
   const auto write = [&](const std::string& path, std::string_view bytes) -> Status {
+    if (path.ends_with("/.gitignore")) ignored_.add(path.substr(0, path.rfind('/')), bytes);
+    if (path == ".gitignore") ignored_.add("", bytes);
     PAWL_OK(os::make_folders(os::folder_of(os::join(tree, path))));
     return os::write_atomically(os::join(tree, path), bytes);
   };
-  for (std::size_t above = 0; above < prefix_.size(); above = prefix_.find('/', above) + 1) {
+  // A source that is not in the commit is in no part of the repository that these speak of.
+  const std::size_t from = is_in(root, prefix_) ? 0 : prefix_.size();
+  for (std::size_t above = from; above < prefix_.size(); above = prefix_.find('/', above) + 1) {
     for (const char* name : {".gitattributes", ".gitignore"}) {
       const std::string path = prefix_.substr(0, above) + name;
       git_tree_entry* entry = nullptr;
@@ -190,13 +203,6 @@ Status Rules::learn(const git_tree& root, const GitFiles& files) {
   return {};
 }
 
-Result<bool> Rules::ignores(const std::string& path) const {
-  int ignored = 0;
-  if (git_ignore_path_is_ignored(&ignored, repository_, (prefix_ + path).c_str()) != 0)
-    return git_failure(ErrorKind::kUnavailable, "ignore rules of " + printable(path));
-  return ignored != 0;
-}
-
 Result<std::string> Rules::attribute(const std::string& path, const char* name) const {
   const char* value = nullptr;
   if (git_attr_get(&value, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), name) != 0)
@@ -213,6 +219,12 @@ Result<std::string> Rules::command_of(const std::string& path) const {
 
 Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file) const {
   if (file.is_link) return std::optional<Cleaned>();
+  PAWL_TRY(const auto command, command_of(path));
+  if (!command.empty())
+    return fail(ErrorKind::kInvalid,
+                printable(path) + " has " + printable(command) +
+                    " (`git check-attr -a`), which Pawl does not apply, so no commit of it would "
+                    "be right; take the work with `pawl diff` and `git apply`, then `git add`");
   PAWL_TRY(const auto filter, attribute(path, "filter"));
   if (filter == "lfs" && filters_.contains(filter)) {
     if (is_lfs_pointer(file.full)) return std::optional<Cleaned>();

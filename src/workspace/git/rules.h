@@ -1,5 +1,5 @@
-// What a repository does to files on their way between a work tree and a commit: ignore rules, and the
-// filters of its attributes. End-of-line conversion and `ident` are libgit2's, Git LFS is made here; no
+// What a repository does to files on their way between a work tree and a commit: its .gitignore files, and
+// the filters of its attributes. End-of-line conversion and `ident` are libgit2's, Git LFS is made here; no
 // command of a filter runs. A detail of this room.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "workspace/git/git.h"
 #include "workspace/git/patch.h"
+#include "workspace/ignore_rules.h"
 
 namespace pawl::workspace {
 
@@ -33,8 +34,8 @@ class Rules {  // for one thread
   Status learn(const git_tree& root, const GitFiles& files);
 
   // Of a path below the folder that was found.
-  Result<bool> ignores(const std::string& path) const;
-  // nullopt: as it is. kExhausted: it has a filter, and is too large for one.
+  bool ignores(const std::string& path) { return ignored_.names(prefix_ + path, false); }
+  // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
   // The filter of `path` that only a command could apply; "" when there is none.
   Result<std::string> command_of(const std::string& path) const;
@@ -52,6 +53,7 @@ class Rules {  // for one thread
   std::string prefix_, scratch_;
   std::set<std::string> filters_;  // those that a command is configured for
   bool has_modes_ = true;
+  IgnoreRules ignored_;  // that were learnt
 };
 
 }  // namespace pawl::workspace

@@ -39,7 +39,9 @@ Result<std::map<std::string, std::string>> submodules_at(const std::string& fold
   const std::string known =
       os::join(object_folder(folder, "git"), text_of(*git_tree_id(&tree)) + ".submodules");
   if (const auto text = os::read_file(known, kManifestBytesMax))
-    if (auto json = parse_json(*text); json && json->is_object())
+    if (auto json = parse_json(*text);
+        json && json->is_object() &&
+        std::ranges::all_of(*json, [](const Json& each) { return each.is_string(); }))
       return json->get<std::map<std::string, std::string>>();
   PAWL_TRY(const auto listing, listing_of(repository, tree));
   std::map<std::string, std::string> out;
