@@ -155,12 +155,13 @@ Status Rules::read_config() {
   int modes = 1;
   if (git_config_get_bool(&modes, raw, "core.filemode") == 0) has_modes_ = modes != 0;
   git_config_iterator* each = nullptr;
-  if (git_config_iterator_glob_new(&each, raw, "^filter\\..*\\.(clean|process)$") != 0)
-    return git_failure(ErrorKind::kInvalid, "config");
+  // Not its iterator over a regular expression, which leaks (libgit2 1.5 with PCRE2).
+  if (git_config_iterator_new(&each, raw) != 0) return git_failure(ErrorKind::kInvalid, "config");
   const GitConfigIterator owner(each);
   for (git_config_entry* entry = nullptr; git_config_next(&entry, each) == 0;) {
     const std::string name = entry->name;
     const auto start = name.find('.') + 1;
+    if (!name.starts_with("filter.") || !(name.ends_with(".clean") || name.ends_with(".process"))) continue;
     if (entry->value != nullptr && *entry->value != '\0')
       filters_.insert(name.substr(start, name.rfind('.') - start));
   }
@@ -198,7 +199,10 @@ Status Rules::learn(const git_tree& root, const GitFiles& files) {
     PAWL_TRY(const auto bytes, os::read_file(file->full, kRulesBytesMax));
     PAWL_OK(write(prefix_ + path, bytes));
   }
-  if (git_repository_set_workdir(repository_, tree.c_str(), 0) != 0 || git_attr_cache_flush(repository_) != 0)
+  // Setting the same one once more leaks (libgit2 1.5).
+  const bool is_set = has_learnt_ || git_repository_set_workdir(repository_, tree.c_str(), 0) == 0;
+  has_learnt_ = is_set;
+  if (!is_set || git_attr_cache_flush(repository_) != 0)
     return git_failure(ErrorKind::kUnavailable, "attributes");
   return {};
 }

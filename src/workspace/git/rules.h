@@ -52,7 +52,7 @@ class Rules {  // for one thread
   git_repository* repository_;
   std::string prefix_, scratch_;
   std::set<std::string> filters_;  // those that a command is configured for
-  bool has_modes_ = true;
+  bool has_modes_ = true, has_learnt_ = false;
   IgnoreRules ignored_;  // that were learnt
 };
 
