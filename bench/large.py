@@ -172,6 +172,6 @@ def collect(place):
         os.sync()
         _, (agent, gate) = run(place, folder, "many", f"many{number}")
         written = agent["run"]["duration_ms"] / 1000
-        # What comes between the two steps is collecting, and some milliseconds of others.
+        # Collecting lies between the two steps, with some milliseconds of other work.
         ratios.append((moment(gate["started_at"]) - moment(agent["started_at"]) - written) / written)
     yield COLLECT_FIGURES[0].name, statistics.median(ratios)

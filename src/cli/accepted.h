@@ -14,7 +14,7 @@ namespace pawl::cli {
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
 
-// What these phases changed, for `git apply` anywhere in the work tree that the run's source lies in.
+// The changes of these phases as a patch, for `git apply` anywhere in the work tree of the run's source.
 Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
                                   const std::vector<workspace::AppliedPhase>& accepted);
 
