@@ -20,7 +20,7 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::string_view kMemoryFormat = "pawl folder 1\n";
+constexpr std::string_view kMemoryFormat = "pawl folder 2\n";
 constexpr std::uint64_t kMemoryBytesMax = 4ULL << 30;
 constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // the coarsest times of a file system
 
@@ -35,7 +35,7 @@ Looked::Stamp stamp_of(const struct stat& status) {
 
 struct Record {
   Looked::Stamp stamp;
-  std::int64_t kept_ns, size;
+  std::int64_t size, mtime_ns;
   std::uint32_t type, mode, path_bytes, content_bytes;
 };
 
@@ -43,8 +43,8 @@ void append_record(std::string& out, const Looked& looked, bool is_sure) {
   const auto& entry = looked.entry;
   Record record{};
   if (is_sure) record.stamp = looked.stamp;
-  record.kept_ns = looked.kept_ns;
   record.size = entry.size;
+  record.mtime_ns = entry.mtime_ns;
   record.type = static_cast<std::uint32_t>(entry.type);
   record.mode = entry.mode;
   record.path_bytes = static_cast<std::uint32_t>(entry.path.size());
@@ -63,9 +63,9 @@ Looked take_record(std::string_view& bytes) {
                        .type = static_cast<EntryType>(record.type),
                        .mode = record.mode,
                        .size = record.size,
-                       .content = std::string(bytes.substr(record.path_bytes, record.content_bytes))},
-             .stamp = record.stamp,
-             .kept_ns = record.kept_ns};
+                       .content = std::string(bytes.substr(record.path_bytes, record.content_bytes)),
+                       .mtime_ns = record.mtime_ns},
+             .stamp = record.stamp};
   bytes.remove_prefix(record.path_bytes + record.content_bytes);
   return out;
 }
@@ -125,8 +125,9 @@ class Looker {
   Status entry(std::string path, const struct stat& status) {
     // Sockets and devices are nobody's source.
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) return {};
-    Looked looked{.entry = {.path = std::move(path), .mode = status.st_mode & 0777U},
-                  .stamp = stamp_of(status)};
+    Looked looked{
+        .entry = {.path = std::move(path), .mode = status.st_mode & 0777U, .mtime_ns = ns_of(status.st_mtim)},
+        .stamp = stamp_of(status)};
     auto& entry = looked.entry;
     if (S_ISDIR(status.st_mode)) {
       entry.type = EntryType::kFolder;
@@ -140,7 +141,6 @@ class Looker {
       entry.size = status.st_size;
     }
     const Looked* before = memory_.find(entry.path);
-    if (before != nullptr) looked.kept_ns = before->kept_ns;
     const bool is_file = entry.type == EntryType::kFile;
     if (is_file && before != nullptr && before->stamp == looked.stamp && before->entry.size == entry.size &&
         before->entry.type == EntryType::kFile)
@@ -252,6 +252,13 @@ Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vecto
     return {};
   }));
   PAWL_OK(finish_folders(from, folders, to));
+  for (auto& entry : out) {
+    if (entry.type == EntryType::kDeleted) continue;
+    const std::string made = os::join(to, entry.path);
+    struct stat status {};
+    if (lstat(made.c_str(), &status) != 0) return fail_errno(errno, "look at", made);
+    entry.mtime_ns = ns_of(status.st_mtim);
+  }
   return out;
 }
 

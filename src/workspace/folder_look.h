@@ -15,8 +15,6 @@
 
 namespace pawl::workspace {
 
-constexpr std::int64_t kTimeUnknown = -1;
-
 // An entry of a folder. `stamp` says which file it was and when it was written.
 struct Looked {
   struct Stamp {
@@ -26,7 +24,6 @@ struct Looked {
   };
   Entry entry;
   Stamp stamp;
-  std::int64_t kept_ns = kTimeUnknown;  // the mtime that the base has
 };
 
 // The last look at a folder. It can be lost: then all is read again.

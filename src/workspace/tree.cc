@@ -77,6 +77,7 @@ std::string line_of(const Entry& entry) {
   if (entry.mode != 0) json["mode"] = entry.mode;
   if (entry.type == EntryType::kFile) json["size"] = entry.size;
   if (!entry.content.empty()) json["content"] = valid_utf8(entry.content);
+  if (entry.mtime_ns != 0) json["mtime_ns"] = entry.mtime_ns;
   return canonical(json);
 }
 
@@ -98,7 +99,8 @@ Result<std::vector<Entry>> parse_manifest(std::string_view text) {
                    .type = static_cast<EntryType>(type - kTypeNames.begin()),
                    .mode = json.value("mode", 0U),
                    .size = json.value("size", std::int64_t{0}),
-                   .content = json.value("content", "")});
+                   .content = json.value("content", ""),
+                   .mtime_ns = json.value("mtime_ns", std::int64_t{0})});
   }
   return out;
 }

@@ -54,6 +54,7 @@ struct Entry {
   unsigned mode = 0;      // permission bits; 0 for symlinks and deletions
   std::int64_t size = 0;  // of a file
   std::string content;  // BLAKE3 of a file's bytes; the target of a symlink; the commit of a base's submodule
+  std::int64_t mtime_ns = 0;  // in a base of a folder: the source's time; else 0
   bool operator==(const Entry&) const = default;
 };
 
@@ -132,10 +133,10 @@ class Workspaces {
   // touched. Costs what tells it from a tree that was taken before, when one is near. kInvalid: no
   // repository, or no such ref (the message says which and what to write instead).
   Result<Base> snapshot_git(const std::string& path, const std::string& ref);
-  // The directory as it is, without any entry named .git or .pawl at any depth, without the state folder
-  // whatever its name, and without the folders in `exclude` (absolute; the plan's folder is taken without the
-  // source that may lie inside it).
-  // What did not change since the last time is not read, and costs nothing.
+  // The directory as it is, times included (docs/adr/0037), without any entry named .git or .pawl at any
+  // depth, without the state folder whatever its name, and without the folders in `exclude` (absolute; the
+  // plan's folder is taken without the source that may lie inside it). What did not change since the last
+  // time is not read, and costs nothing.
   Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {},
                                   Form form = Form::kNear);
   bool has_base(const std::string& base_id) const;

@@ -88,13 +88,9 @@ class FolderBase {
     if (look.is_as_remembered && is_there(memory_.base_id())) return memory_.base_id();
     for (auto& looked : look.entries) mark_submodules(submodules_, looked.entry);
     std::string id = id_of(look.entries);
-    if (is_there(id)) {
-      if (id != memory_.base_id())
-        for (auto& looked : look.entries) looked.kept_ns = kTimeUnknown;
-    } else {
+    if (!is_there(id)) {
       PAWL_TRY(const std::string kept, keep(look.entries));
       if (kept != id) return kept;  // somebody wrote in between: the look says nothing of this base
-      for (auto& looked : look.entries) looked.kept_ns = looked.stamp.written_ns;
     }
     PAWL_OK(FolderMemory::save(memory_path(), id, began_ns, look.entries));
     return id;
@@ -130,8 +126,8 @@ class FolderBase {
     return keep_object(workspaces_.folder(), kind, temporary, std::move(copied));
   }
 
-  // What tells the folder from the last base, also in its times: a build would take an old program for a new
-  // one.
+  // What tells the folder from the last base, also in its times: a build would take an old program for a
+  // new one.
   std::vector<Looked> changed_since(const std::vector<Looked>& entries) const {
     std::map<std::string_view, const Looked*> before, now;
     for (const auto& looked : memory_.entries()) before[looked.entry.path] = &looked;
@@ -139,9 +135,7 @@ class FolderBase {
     for (const auto& looked : entries) {
       now[looked.entry.path] = &looked;
       const auto old = before.find(looked.entry.path);
-      if (old == before.end() || old->second->entry != looked.entry ||
-          old->second->kept_ns != looked.stamp.written_ns)
-        out.push_back(looked);
+      if (old == before.end() || old->second->entry != looked.entry) out.push_back(looked);
     }
     for (const auto& looked : memory_.entries()) {
       const std::string& path = looked.entry.path;
@@ -186,7 +180,10 @@ Result<std::vector<Entry>> entries_shown(const View& view) {
 Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<Entry> there) {
   for (auto* entries : {&kept, &there}) {
     std::erase_if(*entries, [](const Entry& entry) { return !is_file_or_link(entry); });
-    for (auto& entry : *entries) entry.mode &= 0100U;
+    for (auto& entry : *entries) {
+      entry.mode &= 0100U;
+      entry.mtime_ns = 0;  // a restored backup may have others
+    }
     std::ranges::sort(*entries, {}, &Entry::path);
   }
   if (kept == there) return {};
