@@ -185,6 +185,18 @@ Result<std::string> BaseManifest::text() const {
   return out;
 }
 
+std::vector<std::string> paths_named(std::string_view text, std::string_view name) {
+  const std::string end = std::string(name) + "\"";
+  std::vector<std::string> out;
+  for (auto at = text.find(end); at != std::string_view::npos; at = text.find(end, at + 1)) {
+    const auto begin = text.rfind('\n', at) + 1;  // npos + 1 is 0
+    const auto path = path_of(text.substr(begin, text.find('\n', at) - begin));
+    if (path && path->substr(path->rfind('/') + 1) == name && (out.empty() || out.back() != *path))
+      out.push_back(*path);
+  }
+  return out;
+}
+
 Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, const std::string& base_id) {
   PAWL_TRY(const auto manifest, BaseManifest::open(workspaces, base_id));
   PAWL_TRY(const std::string text, manifest.text());

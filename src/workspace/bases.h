@@ -67,6 +67,9 @@ class BaseManifest {
   std::map<std::string, Placed> placed_;  // by path
 };
 
+// Paths of the manifest `text` that have this name, which JSON writes as it is; sorted.
+std::vector<std::string> paths_named(std::string_view text, std::string_view name);
+
 // The paths of a base's submodules, sorted.
 Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, const std::string& base_id);
 

@@ -55,6 +55,7 @@ TEST_F(CommitsTest, WhatWasNotCommittedIsNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {"echo new > helper.sh", "helper.sh (not committed)"},
       {"echo new > staged && git add staged", "staged (not committed)"},
+      {"echo '*.o' > .gitignore && touch a.o && git add -f a.o", "a.o (not committed)"},
       {"echo more >> text", "text (changed since the commit)"},
       {"rm doomed", "doomed (not in the source that the run took)"},
       {"chmod -x tool", "tool (executable in only one"},

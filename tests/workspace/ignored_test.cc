@@ -46,6 +46,30 @@ TEST_F(IgnoredTest, IsNothingWithoutRulesOrWithoutSuchFiles) {
   EXPECT_EQ(without_ignored(layer("echo 2 > a.o")).layer_id, "");
 }
 
+// git add -f, and no commit yet: git tracks it, whatever its rules say.
+TEST_F(IgnoredTest, IsNothingThatIsStaged) {
+  sh("cd " + source_ +
+     " && printf '*.o\nmods/\n' > .gitignore && git add -A && git commit -q -m rules && mkdir mods && "
+     "touch a.o b.o mods/m mods/n && git add -f a.o mods/m");
+  base_ = *workspaces_->snapshot_directory(source_);
+  EXPECT_EQ(paths_of(without_ignored(layer("for f in a.o b.o mods/m mods/n; do echo 2 > $f; done")).layer_id),
+            (std::vector<std::string>{"a.o", "mods/m"}));
+  EXPECT_EQ(paths_of(without_ignored(layer("rm -r a.o b.o mods")).layer_id),
+            (std::vector<std::string>{"a.o", "mods"}));
+  sh("cd " + source_ + " && rm -rf .git && git init -q . && git add -fN a.o && git add -A");
+  base_ = *workspaces_->snapshot_directory(source_);
+  EXPECT_EQ(paths_of(without_ignored(layer("echo 2 > a.o; echo 2 > b.o; echo 2 > text")).layer_id),
+            (std::vector<std::string>{"a.o", "text"}))
+      << "a repository without a commit";
+  sh("cd " + source_ +
+     " && git -c user.name=t -c user.email=t@example.org commit -q -m all && touch new.o && git add -f "
+     "new.o");
+  base_ = *workspaces_->snapshot_git(source_, "HEAD");
+  EXPECT_EQ(paths_of(without_ignored(layer("echo 2 > new.o; echo 2 > text")).layer_id),
+            std::vector<std::string>{"text"})
+      << "the run did not start with it";
+}
+
 // Else the judged would say what is judged.
 TEST_F(IgnoredTest, IsWhatTheSourceSaysNotTheAgent) {
   commit("echo '*.o' > .gitignore");
@@ -92,6 +116,74 @@ TEST_F(IgnoredTest, IsNotDeletedByAFolderInItsPlace) {
      " && echo '*.log' > .gitignore && git add -A && git commit -q -m log && echo mine > a.log");
   base_ = *workspaces_->snapshot_directory(source_);
   EXPECT_EQ(without_ignored(layer("rm a.log && mkdir a.log && echo 1 > a.log/x")).layer_id, "");
+}
+
+// A folder that is renamed takes its own rules with it, as with git.
+TEST_F(IgnoredTest, IsWhatARenamedFoldersOwnRulesSay) {
+  commit(
+      "mkdir -p pkg/deep/er other && printf '/build/\n*.o\n' > pkg/.gitignore && echo '*.tmp' > "
+      "pkg/deep/.gitignore && "
+      "echo 1 > pkg/a && echo 1 > pkg/b && echo 1 > pkg/deep/er/c && echo 1 > pkg/forced.o && echo 1 > "
+      "other/x && git add -f pkg");
+  const std::string builds = " && mkdir lib/build && touch lib/build/x lib/y.o lib/deep/z.tmp lib/deep/new";
+  const auto moved = layer("mv pkg lib && echo 2 > lib/a && echo 2 > lib/forced.o" + builds);
+  const auto work = without_ignored(moved);
+  const std::vector<std::string> kept = {
+      "lib",         "lib/.gitignore", "lib/a",        "lib/b",        "lib/deep", "lib/deep/.gitignore",
+      "lib/deep/er", "lib/deep/er/c",  "lib/deep/new", "lib/forced.o", "pkg"};
+  EXPECT_EQ(paths_of(work.layer_id), kept);
+  EXPECT_EQ(work.ignored_entries, 4);
+  // Of a later phase, too, even when it changes the rules.
+  const auto later =
+      layer("mkdir lib/build && touch lib/build/x lib/y.o lib/new && echo > lib/.gitignore", {work.layer_id});
+  auto second = workspaces_->without_ignored(later, {.path = source_, .base = base_}, {work.layer_id});
+  ASSERT_TRUE(second);
+  EXPECT_EQ(paths_of(second->layer_id), (std::vector<std::string>{"lib/.gitignore", "lib/new"}));
+  // Into another folder, with most of its files.
+  EXPECT_EQ(paths_of(without_ignored(layer("mkdir in && mv pkg in/lib && rm in/lib/b && "
+                                           "touch in/lib/n.o in/lib/n"))
+                         .layer_id),
+            (std::vector<std::string>{"in", "in/lib", "in/lib/.gitignore", "in/lib/a", "in/lib/deep",
+                                      "in/lib/deep/.gitignore", "in/lib/deep/er", "in/lib/deep/er/c",
+                                      "in/lib/forced.o", "in/lib/n", "pkg"}));
+}
+
+// Rules that the base has somewhere are not an agent's to put elsewhere.
+TEST_F(IgnoredTest, IsNothingMoreByRulesThatAnAgentCopiesOrMoves) {
+  commit(
+      "mkdir scratch keep && printf '*\n' > scratch/.gitignore && echo 1 > scratch/a && echo 1 > scratch/b "
+      "&& echo 1 > scratch/c && "
+      "printf '*.log\n' > .gitignore && printf '!*.log\n' > keep/.gitignore && echo 1 > keep/k && git add -f "
+      "scratch");
+  const auto kept = [&](const std::string& script) {
+    const auto work = without_ignored(layer(script));
+    return work.layer_id.empty() ? std::vector<std::string>() : paths_of(work.layer_id);
+  };
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(kept("mkdir new && cp scratch/.gitignore new && touch new/evil"),
+            (Paths{"new", "new/.gitignore", "new/evil"}))
+      << "a copy beside the folder";
+  EXPECT_EQ(kept("cp -r scratch new && touch new/evil"),
+            (Paths{"new", "new/.gitignore", "new/a", "new/b", "new/c", "new/evil"}))
+      << "a copy of the folder";
+  EXPECT_EQ(kept("mkdir new && mv scratch/.gitignore new && touch new/evil"),
+            (Paths{"new", "new/.gitignore", "new/evil", "scratch/.gitignore"}))
+      << "the rules alone";
+  EXPECT_EQ(kept("mkdir new && mv scratch/.gitignore new && rm -r scratch && touch new/evil"),
+            (Paths{"new", "new/.gitignore", "new/evil", "scratch"}))
+      << "rules of a folder that is gone";
+  EXPECT_EQ(kept("mv scratch/.gitignore scratch/a dir && rm -r scratch && touch dir/evil"),
+            (Paths{"dir/.gitignore", "dir/a", "dir/evil", "scratch"}))
+      << "into a folder that the base has";
+  EXPECT_EQ(kept("mv scratch new && echo '*.c' > new/.gitignore && touch new/evil.c"),
+            (Paths{"new", "new/.gitignore", "new/a", "new/b", "new/c", "scratch"}))
+      << "its rules are the base's";
+  EXPECT_EQ(kept("mkdir new && cp keep/.gitignore new && touch new/x.log new/y"),
+            (Paths{"new", "new/.gitignore", "new/y"}))
+      << "a negation";
+  EXPECT_EQ(kept("mkdir x.log && mv keep x.log/keep && touch x.log/keep/y"),
+            (Paths{"keep", "x.log", "x.log/keep", "x.log/keep/.gitignore", "x.log/keep/k"}))
+      << "in a folder that is ignored";
 }
 
 // As on another machine.

@@ -36,11 +36,8 @@ Status check_in(const FoundRepository& found, const std::string& scratch) {
 
 // Whether one of the .gitattributes files of a base, whose manifest is `text`, has the word.
 bool names_lfs(const View& view, std::string_view text) {
-  constexpr std::string_view kEnd = ".gitattributes\"";
-  for (auto at = text.find(kEnd); at != std::string_view::npos; at = text.find(kEnd, at + 1)) {
-    const auto begin = text.rfind('\n', at) + 1;  // npos + 1 is 0
-    const auto entries = parse_manifest(text.substr(begin, text.find('\n', at) + 1 - begin));
-    const auto file = entries && !entries->empty() ? view.find(entries->front().path) : std::nullopt;
+  for (const auto& path : paths_named(text, ".gitattributes")) {
+    const auto file = view.find(path);
     const auto rules = file ? os::read_file(*file, kAttributesBytesMax) : Result<std::string>("");
     if (rules && rules->find("lfs") != std::string::npos) return true;
   }

@@ -102,6 +102,15 @@ Result<GitCommit> find_commit(git_repository& repository, const std::string& ref
   return GitCommit(reinterpret_cast<git_commit*>(commit));
 }
 
+Result<bool> is_tracked(git_repository& repository, const std::string& path) {
+  git_index* raw = nullptr;
+  if (git_repository_index(&raw, &repository) != 0)
+    return git_failure(ErrorKind::kUnavailable, std::string("index of ") + git_repository_path(&repository));
+  const GitIndex index(raw);
+  return git_index_find(nullptr, raw, path.c_str()) == 0 ||
+         git_index_find_prefix(nullptr, raw, (path + "/").c_str()) == 0;
+}
+
 std::string text_of(const git_oid& id) {
   std::string text(GIT_OID_HEXSZ, '0');
   git_oid_fmt(text.data(), &id);

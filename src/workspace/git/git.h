@@ -47,6 +47,8 @@ Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
+// Whether the index has `path`, or something below it: git ignores nothing of that, committed or not.
+Result<bool> is_tracked(git_repository& repository, const std::string& path);
 std::string text_of(const git_oid& id);
 
 }  // namespace pawl::workspace

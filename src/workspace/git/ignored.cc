@@ -1,7 +1,10 @@
 // The part of a layer that git would not see: what the source's .gitignore files name.
+#include <functional>
 #include <map>
+#include <set>
 
 #include "os/file.h"
+#include "workspace/bases.h"
 #include "workspace/changes.h"
 #include "workspace/git/git.h"
 #include "workspace/ignore_rules.h"
@@ -20,41 +23,37 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// The commit that a source was taken from. Nothing is committed of a source that lies in no repository, or in
-// a folder that its commit does not have. Of one whose repository can't be read now, all that the base has
-// is: the work of an agent is not lost for it.
+// The commit that a source was taken from, and what is staged. Nothing is committed of a source that lies in
+// no repository, or in a folder that its commit does not have. Of one whose repository can't be read now, all
+// that the base has is: the work of an agent is not lost for it.
 class Committed {
  public:
   static Committed of(const std::string& source, const std::string& commit, const View& base) {
-    Committed out;
-    if (commit.empty()) return out;
+    Committed out(base);
     auto found = find_repository(source);
-    const auto at = found ? find_commit(*found->repository, commit) : fail(ErrorKind::kNotFound, commit);
+    if (found) {
+      out.repository_ = std::move(found->repository);
+      out.index_prefix_ = found->prefix;
+    }
+    if (commit.empty()) return out;
+    const auto at = found ? find_commit(*out.repository_, commit) : fail(ErrorKind::kNotFound, commit);
     git_tree* root = nullptr;
     if (!at || git_commit_tree(&root, at->get()) != 0) {
-      out.base_ = &base;
+      out.has_all_of_base_ = true;
       return out;
     }
     out.root_ = GitTree(root);
-    out.repository_ = std::move(found->repository);
     if (!found->prefix.empty() && !out.find(found->prefix.substr(0, found->prefix.size() - 1)))
-      return Committed();
-    out.prefix_ = std::move(found->prefix);
+      out.root_.reset();
+    else
+      out.prefix_ = std::move(found->prefix);
     return out;
   }
 
   const std::string& prefix() const { return prefix_; }  // of the source in it: "" or "a/b/"
 
-  // A path of the source. git never ignores what is committed.
-  bool has(const std::string& path) {
-    if (base_ != nullptr) return base_->find(path).has_value();
-    if (!root_) return false;
-    const std::string folder = parent_of(path);
-    auto known = folders_.find(folder);
-    if (known == folders_.end())
-      known = folders_.emplace(folder, folder.empty() || find(prefix_ + folder) != nullptr).first;
-    return known->second && find(prefix_ + path) != nullptr;
-  }
+  // A path of the source. git never ignores what is committed, or staged.
+  bool has(const std::string& path) { return is_in_commit(path) || is_staged(path); }
 
   // The file's text; "" when there is none. A path of the repository.
   std::string text(const std::string& path) const {
@@ -68,6 +67,25 @@ class Committed {
   }
 
  private:
+  explicit Committed(const View& base) : base_(&base) {}
+
+  bool is_in_commit(const std::string& path) {
+    if (!root_) return false;
+    const std::string folder = parent_of(path);
+    auto known = folders_.find(folder);
+    if (known == folders_.end())
+      known = folders_.emplace(folder, folder.empty() || find(prefix_ + folder) != nullptr).first;
+    return known->second && find(prefix_ + path) != nullptr;
+  }
+
+  // The run started with it, and the index has it. Of an index that can't be read (a sparse one), as of a
+  // repository.
+  bool is_staged(const std::string& path) const {
+    if (!base_->find(path)) return false;
+    if (has_all_of_base_ || !repository_) return has_all_of_base_;
+    return is_tracked(*repository_, index_prefix_ + path).value_or(true);
+  }
+
   GitTreeEntry find(const std::string& path) const {
     git_tree_entry* entry = nullptr;
     if (git_tree_entry_bypath(&entry, root_.get(), path.c_str()) != 0) return nullptr;
@@ -76,32 +94,135 @@ class Committed {
 
   GitRepository repository_;
   GitTree root_;
-  const View* base_ = nullptr;  // that stands in for the commit
-  std::string prefix_;
+  const View* base_;
+  bool has_all_of_base_ = false;  // it stands in for a commit that can't be read
+  std::string prefix_, index_prefix_;
   std::map<std::string, bool> folders_;  // of the source: whether the commit has them
 };
 
-// Those that can name a changed path.
-Status read_rules(const View& base, const std::vector<Entry>& entries, const Committed& committed,
-                  IgnoreRules& rules) {
-  const std::string& prefix = committed.prefix();
-  for (std::string folder = prefix.substr(0, prefix.rfind('/')); !folder.empty();) {  // above the source
-    folder = parent_of(folder);
-    rules.add(folder, committed.text(child(folder, kIgnoreFile)));
+// The rules of a source: of its base, and of its commit above it.
+class SourceRules {
+ public:
+  // `now`: what the agent left.
+  SourceRules(const View& base, const View& now, Committed& committed)
+      : base_(base), now_(now), committed_(committed) {}
+
+  // All that can name one of `entries`. `manifest` gives the base's; it costs, and few ask for it.
+  Status read(const std::vector<Entry>& entries, const std::function<Result<std::string>()>& manifest) {
+    const std::string& prefix = committed_.prefix();
+    for (std::string folder = prefix.substr(0, prefix.rfind('/')); !folder.empty();) {  // above the source
+      folder = parent_of(folder);
+      rules_.add(folder, committed_.text(child(folder, kIgnoreFile)));
+    }
+    std::set<std::string> folders{""};
+    for (const auto& entry : entries)
+      for (auto folder = parent_of(entry.path); folders.insert(folder).second;) folder = parent_of(folder);
+    for (const auto& folder : folders) PAWL_OK(read_base(folder));
+    std::vector<std::string> made;  // folders that the base has not, with rules
+    for (const auto& folder : folders)
+      if (!folder.empty() && !base_.has_folder(folder) && now_.find(child(folder, kIgnoreFile)))
+        made.push_back(folder);
+    if (made.empty()) return {};
+    PAWL_TRY(const std::string text, manifest());
+    return read_moved(made, paths_named(text, kIgnoreFile));
   }
-  std::set<std::string> folders{""};
-  for (const auto& entry : entries)
-    for (auto folder = parent_of(entry.path); folders.insert(folder).second;) folder = parent_of(folder);
-  for (const auto& folder : folders) {
-    const auto file = base.find(child(folder, kIgnoreFile));
+
+  bool empty() const { return rules_.empty(); }
+
+  bool ignore(const std::string& path, bool is_folder) {
+    return rules_.names(in_repository(path), is_folder) && !committed_.has(path) &&
+           !committed_.has(path_before(path));
+  }
+
+ private:
+  std::string in_repository(const std::string& path) const { return committed_.prefix() + path; }
+
+  void add(const std::string& folder, const std::string& text) {
+    const std::string path = in_repository(folder);
+    rules_.add(folder.empty() ? path.substr(0, path.rfind('/')) : path, text);
+  }
+
+  Result<std::string> text_of_base(const std::string& folder) const {
+    const auto file = base_.find(child(folder, kIgnoreFile));
     struct stat status {};
-    if (!file || lstat(file->c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    PAWL_TRY(const auto text, os::read_file(*file, kIgnoreFileBytesMax));
-    rules.add(prefix.substr(0, prefix.rfind('/')) + (prefix.empty() || folder.empty() ? "" : "/") + folder,
-              text);
+    if (!file || lstat(file->c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::string();
+    return os::read_file(*file, kIgnoreFileBytesMax);
   }
-  return {};
-}
+
+  Status read_base(const std::string& folder) {
+    if (!read_.insert(folder).second) return {};
+    PAWL_TRY(const auto text, text_of_base(folder));
+    add(folder, text);
+    return {};
+  }
+
+  // A folder that was renamed keeps the rules that the base has for it, and they say no more than they said
+  // where it was. The base had it, it is gone from there, and half of its files are here: else an agent could
+  // put rules of the base where it wants them.
+  Status read_moved(const std::vector<std::string>& made, const std::vector<std::string>& files) {
+    std::vector<std::string> gone;
+    for (const auto& file : files) {
+      std::string folder = parent_of(file);
+      if (folder.empty() || now_.has_folder(folder)) continue;
+      for (auto above = folder;; above = parent_of(above)) {
+        PAWL_OK(read_base(above));
+        if (above.empty()) break;
+      }
+      gone.push_back(std::move(folder));
+    }
+    for (const auto& folder : made) {
+      std::size_t most = 0;
+      for (const auto& from : gone) {
+        const auto [found, all] = files_that_moved(from, from, folder);
+        if (found == 0 || found * 2 < all || found <= most) continue;
+        most = found;
+        moved_[folder] = from;
+      }
+    }
+    for (const auto& [folder, from] : moved_) {
+      PAWL_TRY(const auto text, text_of_base(from));
+      add(folder, text);
+    }
+    return {};
+  }
+
+  // How many of the files of `folder`, which is `from` or below it, are below `to` now; and how many there
+  // were. Without those that are ignored, and without rules.
+  std::pair<std::size_t, std::size_t> files_that_moved(const std::string& folder, const std::string& from,
+                                                       const std::string& to) {
+    std::size_t found = 0, all = 0;
+    for (const auto& name : base_.names(folder)) {
+      const std::string path = child(folder, name);
+      const bool is_folder = base_.has_folder(path);
+      if (name == kIgnoreFile || (rules_.names(in_repository(path), is_folder) && !committed_.has(path)))
+        continue;
+      if (is_folder) {
+        const auto below = files_that_moved(path, from, to);
+        found += below.first;
+        all += below.second;
+        continue;
+      }
+      ++all;
+      if (now_.find(to + path.substr(from.size()))) ++found;
+    }
+    return {found, all};
+  }
+
+  // What a path below a folder that was renamed was called.
+  std::string path_before(const std::string& path) const {
+    for (std::string folder = path; !folder.empty(); folder = parent_of(folder))
+      if (const auto found = moved_.find(folder); found != moved_.end())
+        return found->second + path.substr(folder.size());
+    return path;
+  }
+
+  const View& base_;
+  const View& now_;
+  Committed& committed_;
+  IgnoreRules rules_;
+  std::set<std::string> read_;                // folders of the base
+  std::map<std::string, std::string> moved_;  // folders, and where the base has them
+};
 
 bool is_folder_in(const View& view, const Entry& entry) {
   return entry.type == EntryType::kFolder ||
@@ -136,15 +257,20 @@ Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id
                                                      const std::vector<std::string>& below) {
   PAWL_TRY(const auto entries, manifest(layer_id));
   const View base(trees_of(source.base.base_id, {}));
+  const View lower(trees_of(source.base.base_id, below));
+  std::vector<std::string> layers{layer_id};
+  layers.insert(layers.end(), below.begin(), below.end());
+  const View now(trees_of(source.base.base_id, layers));
   auto committed = Committed::of(source.path, source.base.git_commit, base);
-  IgnoreRules rules;
-  PAWL_OK(read_rules(base, entries, committed, rules));
+  SourceRules rules(base, now, committed);
+  PAWL_OK(rules.read(entries, [&]() -> Result<std::string> {
+    PAWL_TRY(const auto all, BaseManifest::open(*this, source.base.base_id));
+    return all.text();
+  }));
   Work out{.layer_id = layer_id};
   if (rules.empty()) return out;
-  const View lower(trees_of(source.base.base_id, below));
   const auto kept = kept_of(entries, layer_tree(layer_id), lower, [&](const Entry& entry) {
-    return rules.names(committed.prefix() + entry.path, is_folder_in(lower, entry)) &&
-           !committed.has(entry.path);
+    return rules.ignore(entry.path, is_folder_in(lower, entry));
   });
   for (const auto& entry : entries) {
     if (kept.contains(entry.path)) continue;
