@@ -72,7 +72,7 @@ class NoObjects final : public workspace::ObjectStore {
  public:
   Result<workspace::Hold> hold() override { return workspace::Hold(); }
   bool has_layer(const std::string&) const override { return true; }
-  std::string base_tree(const std::string&) const override { return "/"; }
+  std::vector<std::string> trees_of(const std::string&) const override { return {"/"}; }
   Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return std::string(); }
   Result<std::vector<workspace::File>> files_of(const std::string&, const std::vector<std::string>&,
                                                 std::uint64_t, std::size_t) const override {

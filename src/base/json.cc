@@ -254,6 +254,21 @@ std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) {
   return text.substr(0, bytes_max);
 }
 
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char each : text) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (byte >= 0x20 && byte <= 0x7E) {
+      out.append(each == '\\' ? 2 : 1, each);
+    } else {
+      out += "\\x";
+      out += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+    }
+  }
+  return out;
+}
+
 std::string printable(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '?';

@@ -48,5 +48,7 @@ std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
 // Text that an attacker wrote, fit for a JSON string and a terminal: bytes outside of printable ASCII become
 // `?`.
 std::string printable(std::string text);
+// The same with what it would replace as \xNN, byte by byte, and backslashes doubled.
+std::string escaped(std::string_view text);
 
 }  // namespace pawl

@@ -54,6 +54,7 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
                                run_id, head);
           },
       .when_seconds = when.micros / 1'000'000,
+      .left_out = plan.source_exclude,
       .of_work_tree = !plan.source_ref};
 }
 

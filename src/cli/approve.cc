@@ -44,7 +44,8 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
     work.what.layer = std::move(kept.layer_id);
   }
   if (work.what.layer.empty()) return work;
-  PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, below, plan.protect));
+  PAWL_TRY(auto filtered,
+           objects.without_protected(work.what.layer, run.base_id, below, plan.not_to_be_changed()));
   work.what.layer = filtered.layer_id;
   work.protected_paths = std::move(filtered.protected_changes);
   work.of_submodules = std::move(filtered.submodule_changes);

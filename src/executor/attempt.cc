@@ -91,8 +91,8 @@ Status Attempt::filter_agent_layer() {
   }
   gate_layer_ = agent_layer_;
   if (gate_layer_.empty()) return {};
-  PAWL_TRY(auto filtered,
-           world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_stack_, plan_->protect));
+  PAWL_TRY(auto filtered, world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_stack_,
+                                                           plan_->not_to_be_changed()));
   gate_layer_ = filtered.layer_id;
   protected_changes_ = std::move(filtered.protected_changes);
   submodule_changes_ = std::move(filtered.submodule_changes);
@@ -363,7 +363,9 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   spec.disk_limit_mib = planned.limits.disk_limit_mib;
   spec.output_limit_bytes = planned.limits.output_limit_bytes;
   spec.label = label_of(phase_->id, step, claim_->attempt.number);
-  spec.copy_in.push_back({.src = world_.objects.base_tree(claim_->run.plan_content),
+  const auto plan_trees = world_.objects.trees_of(claim_->run.plan_content);
+  spec.copy_in.push_back({.src = plan_trees.front(),
+                          .below = {plan_trees.begin() + 1, plan_trees.end()},
                           .dst = "/plan",
                           .access = sandbox::Access::kReadOnly,
                           .content = claim_->run.plan_content});

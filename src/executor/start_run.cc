@@ -1,5 +1,7 @@
 #include "executor/start_run.h"
 
+#include <tuple>
+
 #include "executor/shared.h"
 #include "os/file.h"
 
@@ -29,9 +31,14 @@ void add_tiers(const plan::Plan& plan, store::NewRun& run) {
 Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store::NewRun& run) {
   const std::string plan_folder = os::folder_of(input.plan_file);
   // The source may lie inside the plan's folder; /plan is for the plan's own scripts.
-  std::vector<std::string> exclude;
-  if (run.run.source_path != plan_folder) exclude.push_back(run.run.source_path);
-  PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, exclude, workspace::Form::kWhole));
+  workspace::Without without;
+  const std::string& source = run.run.source_path;
+  if (source != plan_folder) without.folders.push_back(source);
+  if ((plan_folder + "/").starts_with(source + "/")) {
+    without.patterns = input.plan.source_exclude;
+    if (source != plan_folder) without.above = plan_folder.substr(source.size() + 1) + "/";
+  }
+  PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, without));
   if (input.plan.policy) PAWL_OK(workspaces.put_blob(input.policy_text));
   run.plan_text = input.plan_text;
   run.run.plan_file = input.plan_file;
@@ -90,7 +97,7 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
                     "on from it any more; start a new run");
   };
   if (!workspaces.has_base(run.base_id)) return gone("the base");
-  if (!os::is_folder(workspaces.base_tree(run.plan_content))) return gone("the plan's folder");
+  if (!workspaces.has_base(run.plan_content)) return gone("the plan's folder");
   PAWL_TRY(const auto plan, common_of(store, run));
   if (plan.policy && !os::exists(workspaces.blob_path(plan.policy->blake3))) return gone("the policy");
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
@@ -121,9 +128,10 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
                               os::Random& random, const RunInput& input) {
   PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
   PAWL_TRY(const auto hold, workspaces.hold());
-  if (!input.plan.source_ref) PAWL_OK(workspaces.check_filters(source));
-  PAWL_TRY(const auto base, input.plan.source_ref ? workspaces.snapshot_git(source, *input.plan.source_ref)
-                                                  : workspaces.snapshot_directory(source));
+  const auto& [ref, left_out] = std::tie(input.plan.source_ref, input.plan.source_exclude);
+  if (!ref) PAWL_OK(workspaces.check_filters(source, left_out));
+  PAWL_TRY(const auto base, ref ? workspaces.snapshot_git(source, *ref, left_out)
+                                : workspaces.snapshot_directory(source, {.patterns = left_out}));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
   store::NewRun run;
@@ -148,6 +156,10 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
   run.fork = input.fork;
   if (input.plan) {
     PAWL_TRY(const auto plan, plan_of(store, from));
+    if (plan.source_exclude != input.plan->plan.source_exclude)
+      return fail(ErrorKind::kInvalid,
+                  "the plan has another `source.exclude` than the run, and a fork goes on from the source as "
+                  "the run took it; leave the key as it was, or start a new run");
     PAWL_OK(check_shared(plan, input.plan->plan, input.fork.from.phase_id));
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));

@@ -19,7 +19,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"plan",
        {"version", "workflow", "source", "env", "sandbox", "max_attempts", "models", "resume", "durable",
         "ignored", "protect", "policy", "budget", "doctor", "replan", "backoff", "gates", "tiers"}},
-      {"source", {"path", "ref"}},
+      {"source", {"path", "ref", "exclude"}},
       {"sandbox", kSandboxKeys},
       {"gate", {"steps", "signals", "retry", "attempt_overrides"}},
       {"step", with_sandbox({"name", "run", "shell", "may_fail", "network", "egress", "trace", "reports"})},

@@ -20,6 +20,16 @@ void read_source(const Mapping& top, Plan& plan, Problems& problems) {
     plan.source_path = read_string(path, "path", problems).value_or("");
   if (const auto ref = source.get("ref"); ref.IsDefined())
     plan.source_ref = read_string(ref, "ref", problems);
+  const auto exclude = source.get("exclude");
+  if (!exclude.IsDefined()) return;
+  plan.source_exclude = read_strings(exclude, "exclude", problems);
+  if (!exclude.IsSequence()) return;
+  if (exclude.size() > kListMax) problems.add(exclude, "exclude: expected at most 1000 patterns");
+  for (const auto& item : exclude)
+    if (item.IsScalar() && !is_safe_pattern(item.Scalar()))
+      problems.add(item, "exclude: '" + item.Scalar().substr(0, 60) +
+                             "' must be relative, stay inside the source and have no control characters (? "
+                             "stands for any one byte)");
 }
 
 bool is_variable_name(const std::string& text) {

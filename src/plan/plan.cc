@@ -4,6 +4,12 @@
 
 namespace pawl::plan {
 
+std::vector<std::string> Common::not_to_be_changed() const {
+  auto out = protect;
+  std::ranges::copy(source_exclude, std::back_inserter(out));
+  return out;
+}
+
 const std::string& Common::model_of_attempt(std::int64_t n) const {
   static const std::string none;
   if (models.empty()) return none;

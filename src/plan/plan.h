@@ -161,8 +161,9 @@ struct PolicyFile {
 // What is of no phase: an executor has this of a run, and one phase at a time.
 struct Common {
   std::string workflow;
-  std::string source_path;                // as written; relative to the plan's folder
-  std::optional<std::string> source_ref;  // absent: the directory as it is
+  std::string source_path;                  // as written; relative to the plan's folder
+  std::optional<std::string> source_ref;    // absent: the directory as it is
+  std::vector<std::string> source_exclude;  // patterns of paths that no base has
   std::vector<std::string> env;
   std::vector<std::string> models;
   Ignored ignored = Ignored::kLeaveOut;
@@ -177,6 +178,8 @@ struct Common {
 
   // PAWL_MODEL of attempt `n` (from 1): models[min(n-1, last)], or "" when the plan names none.
   const std::string& model_of_attempt(std::int64_t n) const;
+  // Patterns: what is protected, and what no base has, since a commit has it as the source's.
+  std::vector<std::string> not_to_be_changed() const;
   bool operator==(const Common&) const = default;
 };
 

@@ -104,6 +104,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("workflow", self.workflow);
   each("source_path", self.source_path);
   each("source_ref", self.source_ref);
+  each("source_exclude", self.source_exclude);
   each("env", self.env);
   each("models", self.models);
   each("ignored", self.ignored);

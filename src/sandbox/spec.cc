@@ -128,6 +128,7 @@ std::string json_text(const CopyIn& item, bool with_source) {
       .text("access", item.access == Access::kReadOnly ? "ro" : "rw")
       .text("content", item.content);
   if (with_source) members.text("src", item.src);
+  if (with_source && !item.below.empty()) members.texts("below", item.below);
   return members.object();
 }
 
@@ -186,6 +187,9 @@ Status validate(const SandboxSpec& spec) {
   }
   for (const auto& item : spec.copy_in) {
     PAWL_OK(check_source(item.src));
+    for (const auto& tree : item.below) PAWL_OK(check_source(tree));
+    if (!item.below.empty() && item.access == Access::kReadWrite)
+      return fail(ErrorKind::kInvalid, "copy_in: " + item.dst + " is of several trees, and only read");
     PAWL_OK(check_destination(item.dst));
   }
   if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
@@ -236,6 +240,7 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
     for (const auto& item : json.at("copy_in"))
       spec.copy_in.push_back(
           {.src = item.at("src").get<std::string>(),
+           .below = item.value("below", std::vector<std::string>()),
            .dst = item.at("dst").get<std::string>(),
            .access = item.at("access").get<std::string>() == "ro" ? Access::kReadOnly : Access::kReadWrite,
            .content = item.at("content").get<std::string>()});

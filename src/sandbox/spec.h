@@ -15,9 +15,10 @@ enum class Network { kNone, kScoped };
 enum class Access { kReadOnly, kReadWrite };
 
 // A file or folder of the host that the sandbox sees at `dst` (an absolute path inside). kReadWrite gets a
-// private copy: the host's never changes.
+// private copy: the host's never changes. A folder that is kept as several trees has the topmost at `src`.
 struct CopyIn {
-  std::string src;  // absolute; not part of the hash
+  std::string src;                      // absolute; not part of the hash
+  std::vector<std::string> below = {};  // the others, topmost first; with kReadOnly only; nor are they
   std::string dst;
   Access access = Access::kReadOnly;
   std::string content;  // the manifest hash of what is at src: this is what the hash binds

@@ -91,9 +91,8 @@ Result<std::vector<Found>> names_and_stats(const std::string& folder) {
 
 class Looker {
  public:
-  Looker(const std::string& root, const std::vector<std::string>& exclude, const struct stat& state,
-         FolderMemory& memory)
-      : root_(root), exclude_(exclude), state_(state), memory_(memory) {}
+  Looker(const std::string& root, const Without& without, const struct stat& state, FolderMemory& memory)
+      : root_(root), without_(without), state_(state), memory_(memory) {}
 
   Result<FolderLook> look() {
     PAWL_OK(folder(""));
@@ -113,11 +112,13 @@ class Looker {
     const std::string full = path.empty() ? root_ : os::join(root_, path);
     PAWL_TRY(const auto found, names_and_stats(full));
     for (const auto& [name, status] : found) {
-      const std::string below = os::join(full, name);
-      if (std::ranges::find(exclude_, below) != exclude_.end()) continue;
-      if (!is_kept_name(name) || child(path, name).size() > kPathBytesMax) return unusable("source: ", below);
+      std::string below = child(path, name);
+      if (std::ranges::find(without_.folders, os::join(full, name)) != without_.folders.end()) continue;
+      if (is_left_out(without_.patterns, without_.above + below)) continue;
+      if (!is_kept_name(name) || below.size() > kPathBytesMax)
+        return unusable("source: ", without_.above + below);
       if (status.st_dev == state_.st_dev && status.st_ino == state_.st_ino) continue;
-      PAWL_OK(entry(child(path, name), status));
+      PAWL_OK(entry(std::move(below), status));
     }
     return {};
   }
@@ -159,7 +160,7 @@ class Looker {
   }
 
   const std::string& root_;
-  const std::vector<std::string>& exclude_;
+  const Without& without_;
   const struct stat& state_;
   FolderMemory& memory_;
   FolderLook out_;
@@ -219,9 +220,9 @@ const Looked* FolderMemory::find(const std::string& path) {
   return &entries_[found->second];
 }
 
-Result<FolderLook> look_at(const std::string& path, const std::vector<std::string>& exclude,
-                           const struct stat& state, FolderMemory& memory) {
-  return Looker(path, exclude, state, memory).look();
+Result<FolderLook> look_at(const std::string& path, const Without& without, const struct stat& state,
+                           FolderMemory& memory) {
+  return Looker(path, without, state, memory).look();
 }
 
 Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,

@@ -20,7 +20,8 @@ class ObjectStore {  // thread-safe
   virtual ~ObjectStore() = default;
   virtual Result<Hold> hold() = 0;
   virtual bool has_layer(const std::string& layer_id) const = 0;
-  virtual std::string base_tree(const std::string& base_id) const = 0;
+  // Topmost first.
+  virtual std::vector<std::string> trees_of(const std::string& base_id) const = 0;
   // The last `bytes_max` bytes of a blob. kNotFound: gc took it.
   virtual Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const = 0;
   // The regular files of a layer that match one of `patterns`, in the order of their paths, at most `most`.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/glob.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "os/file.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::size_t kReadAtOnceBytes = 1 << 20, kReadAtLeastBytes = 4096;
 constexpr std::size_t kSyncEachMax = 64;  // above it one syncfs(2) is cheaper than an fsync a file
+
+constexpr std::size_t kShownBytesMax = 400;  // of a path in a message
 
 constexpr std::array kTypeNames = {"file", "folder", "symlink", "deleted"};
 
@@ -43,11 +46,26 @@ bool is_kept_name(std::string_view name) {
          valid_utf8(name) == name;
 }
 
+bool is_left_out(const std::vector<std::string>& patterns, std::string_view path) {
+  return std::ranges::any_of(patterns, [&](const auto& pattern) {
+    for (auto end = path.find('/');; end = path.find('/', end + 1)) {
+      if (glob_matches(pattern, path.substr(0, end))) return true;
+      if (end == std::string_view::npos) return false;
+    }
+  });
+}
+
 std::unexpected<Error> unusable(const std::string& what, const std::string& path) {
+  std::string shown = escaped(path), pattern = printable(path);
+  if (shown.size() > kShownBytesMax) {
+    shown = shown.substr(0, kShownBytesMax) + "...";
+    pattern = printable(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
+  }
   return fail(ErrorKind::kInvalid,
-              what + printable(path) + " can't be used: names are UTF-8 without control " +
-                  "characters and not .git in other letters, paths have at most " +
-                  std::to_string(kPathBytesMax) + " bytes; rename it, or take a folder without it");
+              what + shown + " can't be used: names are UTF-8 without control characters and not .git in " +
+                  "other letters, paths have at most " + std::to_string(kPathBytesMax) +
+                  " bytes; rename it, or take the source without it: `exclude: " +
+                  canonical(Json::array({pattern})) + "` below `source` in the plan");
 }
 
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where) {

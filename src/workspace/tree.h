@@ -22,7 +22,10 @@ bool is_whiteout(const struct stat& status);  // overlayfs: a character device 0
 // A name that a tree of ours may hold: no .git or .pawl (in any case), valid UTF-8, no control characters.
 bool is_kept_name(std::string_view name);
 
-// kInvalid, for a path that no base can have; `what` it is begins the message.
+// Whether a pattern of the source's `exclude` names `path` or a folder that it is in.
+bool is_left_out(const std::vector<std::string>& patterns, std::string_view path);
+
+// kInvalid, for a path that no base can have, relative to the source; `what` it is begins the message.
 std::unexpected<Error> unusable(const std::string& what, const std::string& path);
 // kExhausted: `where` has more than a base may have.
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where);

@@ -64,8 +64,12 @@ struct Base {
                            // HEAD; or ""
 };
 
-// How a folder is kept: as what tells it from the base of the last time, or as one folder in any case.
-enum class Form { kNear, kWhole };
+// What a base is taken without.
+struct Without {
+  std::vector<std::string> folders = {};   // of the host, absolute
+  std::vector<std::string> patterns = {};  // of paths (base/glob.h): a folder goes with all below it
+  std::string above = {};                  // what they have in front of a path here: "" or "a/b/"
+};
 
 struct Collected {
   std::string layer_id;              // "" when nothing changed
@@ -110,6 +114,7 @@ struct Commits {
   std::vector<AppliedPhase> phases;                         // never empty
   std::function<std::string(const AppliedPhase&)> message;  // of each one's commit
   std::int64_t when_seconds = 0;                            // of their authors and committers
+  std::vector<std::string> left_out = {};  // patterns of what the base was taken without: as it is committed
   bool of_work_tree =
       false;  // base has files as a folder had them: a commit has them filtered, as git add does
 };
@@ -132,13 +137,12 @@ class Workspaces {
   // The tree of `ref` in the repository at or above `path`; the working tree, index and hooks are never
   // touched. Costs what tells it from a tree that was taken before, when one is near. kInvalid: no
   // repository, or no such ref (the message says which and what to write instead).
-  Result<Base> snapshot_git(const std::string& path, const std::string& ref);
+  Result<Base> snapshot_git(const std::string& path, const std::string& ref,
+                            const std::vector<std::string>& left_out = {});
   // The directory as it is, times included (docs/adr/0037), without any entry named .git or .pawl at any
-  // depth, without the state folder whatever its name, and without the folders in `exclude` (absolute; the
-  // plan's folder is taken without the source that may lie inside it). What did not change since the last
-  // time is not read, and costs nothing.
-  Result<Base> snapshot_directory(const std::string& path, const std::vector<std::string>& exclude = {},
-                                  Form form = Form::kNear);
+  // depth, and without the state folder whatever its name. What did not change since the last time is not
+  // read, and costs nothing.
+  Result<Base> snapshot_directory(const std::string& path, const Without& without = {});
   bool has_base(const std::string& base_id) const;
   // Whether the base has `path`, or a link on the way to it: where that leads, only a sandbox knows.
   bool may_have(const std::string& base_id, const std::string& path) const;
@@ -208,7 +212,7 @@ class Workspaces {
                      const std::function<Status(const FileChange&)>& visit) const;
   // Whether every committed file in the folder `path` can be compared with what the folder has. kInvalid: one
   // has a filter that only a command of its repository could undo.
-  Status check_filters(const std::string& path) const;
+  Status check_filters(const std::string& path, const std::vector<std::string>& left_out = {}) const;
   // The files of a base that Git LFS has put in place of others, which are not in it.
   Result<std::vector<std::string>> lfs_pointers(const std::string& base_id) const;
   // Content id of any file or folder of the host, as a base id is computed: what a spec hash binds. Nothing

@@ -19,7 +19,9 @@ class SimObjects final : public workspace::ObjectStore {
   SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
   Result<workspace::Hold> hold() override { return workspace::Hold(); }
   bool has_layer(const std::string&) const override { return true; }
-  std::string base_tree(const std::string& base_id) const override { return "/base/" + base_id; }
+  std::vector<std::string> trees_of(const std::string& base_id) const override {
+    return {"/base/" + base_id};
+  }
   Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return "output"; }
   Result<std::vector<workspace::File>> files_of(const std::string& layer_id, const std::vector<std::string>&,
                                                 std::uint64_t, std::size_t) const override {

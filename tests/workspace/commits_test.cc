@@ -1,6 +1,7 @@
 // What is committed is what was accepted, of a base that was committed: dirty folders, filters, submodules.
 #include <cstdlib>
 
+#include "base/json.h"
 #include "workspace/repository.h"
 
 namespace pawl::workspace {
@@ -50,6 +51,45 @@ class CommitsTest : public WorkspaceTest {
 
   std::string refusal_;
 };
+
+// Names that no base can have, and whatever else a plan leaves out: the commit has them as the source has.
+TEST_F(CommitsTest, WhatIsLeftOutStaysAsItIsCommitted) {
+  const std::string bad = "dir/bad\x01\xe9 \\name";
+  ASSERT_TRUE(os::write_atomically(source_ + "/" + bad, "1"));
+  git("mkdir huge && echo 1 > huge/x && git add -A && git commit -q -m bad && echo 2 > huge/x && rm binary");
+  for (const bool by_ref : {true, false}) {
+    const auto take = [&](const std::vector<std::string>& left_out) {
+      return by_ref ? workspaces_->snapshot_git(source_, "HEAD", left_out)
+                    : workspaces_->snapshot_directory(source_, {.patterns = left_out});
+    };
+    const auto refused = take({});
+    ASSERT_FALSE(refused);
+    const auto& said = refused.error().message;
+    EXPECT_NE(said.find("dir/bad\\x01\\xe9 \\\\name"), std::string::npos) << said;
+    // What it says to write is what helps.
+    const auto start = said.find("[\""), end = said.find("\"]");
+    ASSERT_NE(end, std::string::npos) << said;
+    const auto list = parse_json(said.substr(start, end + 2 - start));
+    ASSERT_TRUE(list) << said;
+    auto left_out = list->get<std::vector<std::string>>();
+    left_out.insert(left_out.end(), {"huge/**", "binary"});
+    const auto base = take(left_out);
+    ASSERT_TRUE(base) << base.error().message;
+    base_ = *base;
+    const auto id = layer("rm -r dir && echo 2 > text");
+    auto wanted = commits(id, !by_ref);
+    wanted.left_out = left_out;
+    const auto made = workspaces_->apply(by_ref ? "pawl/ref" : "pawl/folder", wanted);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(git("git diff-tree -r --name-status HEAD " + *made), "D\tdir/inner\nD\tdir/other\nM\ttext");
+    EXPECT_EQ(*workspaces_->commit_id(wanted), *made);
+    const auto patch = workspaces_->diff(base_.base_id, {}, {id});
+    ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
+    EXPECT_EQ(git("rm -rf ../by-git && git worktree prune && git worktree add -q --detach ../by-git HEAD && "
+                  "cd ../by-git && git apply --index ../patch && git write-tree"),
+              tree_of(*made));
+  }
+}
 
 TEST_F(CommitsTest, WhatWasNotCommittedIsNamed) {
   const std::pair<const char*, const char*> cases[] = {

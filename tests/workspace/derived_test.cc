@@ -232,6 +232,26 @@ TEST_F(DerivedTest, ARecordThatIsNoneIsNoBase) {
   }
 }
 
+TEST_F(DerivedTest, WhatIsLeftOutOfACommitIsInNoBaseHoweverItIsMade) {
+  const std::vector<std::string> left_out = {"a/?ne", "**/*.big", "skip", "deep/er/**", "?q*"};
+  for (const std::string script :
+       {"true", "mkdir skip && echo 1 > skip/x && echo 1 > c/x.big", "echo 2 > skip/x && echo 2 > a/one",
+        "mkdir -p deep/er/est && echo 1 > deep/er/est/x && echo 1 > deep/x",
+        "printf 1 > \"$(printf '\\001q\\351')\"", "rm -r skip && echo 1 > a/two", "rm -r deep a"}) {
+    commit(script);
+    SCOPED_TRACE(script);
+    const auto base = workspaces_.snapshot_git(source_, "HEAD", left_out);
+    ASSERT_TRUE(base) << base.error().message;
+    sh("rm -rf " + fresh_);
+    const auto whole = Workspaces::open(fresh_)->snapshot_git(source_, "HEAD", left_out);
+    ASSERT_EQ(whole->base_id, base->base_id);
+    EXPECT_TRUE(workspaces_.check_content(base->base_id, {}));
+    for (const std::string path : {"a/one", "c/x.big", "skip", "deep/er/est"})
+      EXPECT_FALSE(workspaces_.may_have(base->base_id, path)) << path;
+  }
+  EXPECT_EQ(os::list_folder(object("bases"))->size(), 2U) << "one whole base of each kind";
+}
+
 // --- of a folder
 
 class DerivedFolderTest : public ::testing::Test {
@@ -354,15 +374,30 @@ TEST_F(DerivedFolderTest, AMemoryThatIsLostOrDamagedOrOfAnotherBaseIsNone) {
   expect_same_as_whole(first_);
 }
 
-TEST_F(DerivedFolderTest, APlansFolderIsOneFolder) {
-  sh("echo more > " + source_ + "/more");
-  const auto near = take();
-  EXPECT_FALSE(os::exists(workspaces_.base_tree(near)));
-  const auto whole = workspaces_.snapshot_directory(source_, {}, Form::kWhole);
-  ASSERT_TRUE(whole);
-  EXPECT_EQ(whole->base_id, near);
-  EXPECT_TRUE(os::exists(workspaces_.base_tree(near) + "/more"));
-  EXPECT_EQ(take(), near);
+TEST_F(DerivedFolderTest, WhatIsLeftOutIsInNoBaseHoweverItIsMade) {
+  const Without without{.patterns = {"a/?ne", "**/*.big", "skip", "deep/er/**"}};
+  const auto take_without = [&] {
+    const auto base = workspaces_.snapshot_directory(source_, without);
+    EXPECT_TRUE(base) << base.error().message;
+    return base->base_id;
+  };
+  for (const std::string script :
+       {"true", "mkdir skip && echo 1 > skip/x && echo 1 > c/x.big", "echo 2 > skip/x && echo 2 > a/one",
+        "mkdir -p deep/er/est && echo 1 > deep/er/est/x && echo 1 > deep/x",
+        "rm -r skip && echo 1 > a/two"}) {
+    sh("cd " + source_ + " && " + script);
+    SCOPED_TRACE(script);
+    const auto base = take_without();
+    sh("rm -rf " + fresh_);
+    auto fresh = *Workspaces::open(fresh_);
+    ASSERT_EQ(fresh.snapshot_directory(source_, without)->base_id, base);
+    const auto seen = shown(workspaces_.trees_of(base, {}));
+    EXPECT_EQ(seen, shown({fresh.base_tree(base)}));
+    for (const std::string path : {"a/one", "c/x.big", "skip", "skip/x", "deep/er/est"})
+      EXPECT_FALSE(seen.contains(path)) << path;
+  }
+  EXPECT_TRUE(shown(workspaces_.trees_of(take_without(), {})).contains("deep/er"));
+  EXPECT_TRUE(shown(workspaces_.trees_of(take(), {})).contains("a/one")) << "of a source that is taken whole";
 }
 
 #ifdef PAWL_TEST_HOOKS

@@ -99,6 +99,29 @@ void plan_cgroup(Builder& to, const CgroupView& cgroup) {
   for (const auto& link : cgroup.links) to.add(Kind::kSymlink, Builder::root(link), cgroup.target);
 }
 
+// Attaches the trees, topmost first, and tells them as overlayfs takes them.
+std::string plan_lower(Builder& to, const std::vector<std::string>& trees, const std::string& name) {
+  std::string lower;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const std::string at = Builder::stage(name + std::to_string(i));
+    to.add(Kind::kFolder, at);
+    to.attach(trees[i], at, true);
+    lower += (lower.empty() ? "" : ":") + at;
+  }
+  return lower;
+}
+
+void plan_copy_in(Builder& to, const CopyIn& item, const CopiedIn& copied, const std::string& name) {
+  to.parents(item.dst);
+  to.add(copied.is_folder ? Kind::kFolder : Kind::kFile, Builder::root(item.dst));
+  if (copied.below.empty())
+    return to.attach(copied.path, Builder::root(item.dst), item.access == Access::kReadOnly);
+  std::vector<std::string> trees{copied.path};
+  trees.insert(trees.end(), copied.below.begin(), copied.below.end());
+  to.add(Kind::kOverlay, Builder::root(item.dst),
+         fmt::format("lowerdir={},userxattr", plan_lower(to, trees, name)));
+}
+
 void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   const std::string workspace = Builder::root("/workspace");
   to.add(Kind::kFolder, workspace);
@@ -107,13 +130,7 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   if (read_only && folders.lower.empty()) return;
   if (copied || folders.lower.empty()) return to.attach(folders.upper, workspace, false);
   if (read_only && folders.lower.size() == 1) return to.attach(folders.lower.front(), workspace, true);
-  std::string lower;
-  for (std::size_t i = 0; i < folders.lower.size(); ++i) {
-    const std::string at = Builder::stage("l" + std::to_string(i));
-    to.add(Kind::kFolder, at);
-    to.attach(folders.lower[i], at, true);
-    lower += (lower.empty() ? "" : ":") + at;
-  }
+  const std::string lower = plan_lower(to, folders.lower, "l");
   if (read_only) return to.add(Kind::kOverlay, workspace, fmt::format("lowerdir={},userxattr", lower));
   // overlayfs wants upper and work below one mount.
   to.add(Kind::kFolder, Builder::stage("rw"));
@@ -184,12 +201,8 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   plan_workspace(to, folders, copied);
   plan_etc(to, of_host.etc, spec.network == Network::kScoped);
   for (const auto& cgroup : of_host.cgroups) plan_cgroup(to, cgroup);
-  for (std::size_t i = 0; i < spec.copy_in.size(); ++i) {
-    const auto& item = spec.copy_in[i];
-    to.parents(item.dst);
-    to.add(copied_in[i].is_folder ? Kind::kFolder : Kind::kFile, Builder::root(item.dst));
-    to.attach(copied_in[i].path, Builder::root(item.dst), item.access == Access::kReadOnly);
-  }
+  for (std::size_t i = 0; i < spec.copy_in.size(); ++i)
+    plan_copy_in(to, spec.copy_in[i], copied_in[i], "in" + std::to_string(i) + "-");
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
   to.add(Kind::kReadOnly, kNewRoot);
   for (const auto& cgroup : of_host.cgroups)

@@ -61,6 +61,7 @@ struct MountPlan {
 // copy. `copied`: folders.upper is the whole workspace, no overlay.
 struct CopiedIn {
   std::string path;
+  std::vector<std::string> below = {};  // trees that an overlay shows below it
   bool is_folder = false;
 };
 // Where large temporary files lie inside; and the folder of the host that is shown there. REQUIRES: there is

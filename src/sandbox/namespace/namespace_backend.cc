@@ -115,8 +115,10 @@ void add_default(std::vector<std::string>& env, std::string_view entry) {
     env.emplace_back(entry);
 }
 
-// A private copy of each copy_in that may be written; the host's own path of the others.
-Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string& scratch) {
+// A private copy of each copy_in that may be written, and without overlays of each that is several trees; the
+// host's own path of the others.
+Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string& scratch,
+                                      bool copied_trees) {
   std::vector<CopiedIn> out;
   for (const auto& item : spec.copy_in) {
     struct stat status {};
@@ -125,6 +127,15 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
     if (item.access == Access::kReadWrite) {
       copied.path = os::join(scratch, "in" + std::to_string(out.size()));
       PAWL_OK(copy_tree(item.src, copied.path));
+    } else if (!item.below.empty() && copied_trees) {
+      std::vector<std::string> trees{item.src};
+      trees.insert(trees.end(), item.below.begin(), item.below.end());
+      copied.path = os::join(scratch, "in" + std::to_string(out.size()));
+      PAWL_OK(os::remove_tree(copied.path));
+      PAWL_OK(os::make_folders(copied.path));
+      PAWL_OK(copy_merged(trees, copied.path));
+    } else {
+      copied.below = item.below;
     }
     out.push_back(std::move(copied));
   }
@@ -317,7 +328,7 @@ class NamespaceBackend final : public Backend {
   static Status run_once(const Try& one, bool copied) {
     const auto& [spec, folders, events, input, execution] = one;
     PAWL_OK(make_large_files(folders));
-    PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch));
+    PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch, copied));
     PAWL_TRY(const std::string etc, etc_view());
     std::vector<std::string> hidden = folders.hidden;
     if (const auto home = os::environment_value("HOME")) hidden.push_back(*home);

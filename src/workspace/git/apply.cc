@@ -115,7 +115,8 @@ class Applier {
 
   // Else the commit would have what no gate has judged.
   Status check_base() {
-    PAWL_TRY(const auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
+    PAWL_TRY(auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
+    std::erase_if(found, [&](const auto& one) { return is_left_out(commits_.left_out, one.path); });
     if (found.empty()) return {};
     return fail(ErrorKind::kConflict,
                 fmt::format("{} was not committed as the run found it, so no gate has judged a commit: "

@@ -14,7 +14,8 @@ constexpr std::uint64_t kAttributesBytesMax = 16 << 20;
 // What git-lfs writes has a hash and a size behind its first line.
 constexpr std::int64_t kPointerBytesLeast = 120, kPointerBytesMost = 200;
 
-Status check_in(const FoundRepository& found, const std::string& scratch) {
+Status check_in(const FoundRepository& found, const std::vector<std::string>& left_out,
+                const std::string& scratch) {
   const auto commit = find_commit(*found.repository, "HEAD");
   if (!commit) return {};
   const auto tree = tree_at(**commit, found.prefix);
@@ -23,6 +24,7 @@ Status check_in(const FoundRepository& found, const std::string& scratch) {
   PAWL_TRY(const auto files, listing_of(*found.repository, **tree));
   for (const auto& [path, entry] : files) {
     if (entry.mode == GIT_FILEMODE_LINK || entry.mode == GIT_FILEMODE_COMMIT) continue;
+    if (is_left_out(left_out, path)) continue;
     PAWL_TRY(const auto command, rules.command_of(path));
     if (!command.empty())
       return fail(
@@ -46,11 +48,11 @@ bool names_lfs(const View& view, std::string_view text) {
 
 }  // namespace
 
-Status Workspaces::check_filters(const std::string& path) const {
+Status Workspaces::check_filters(const std::string& path, const std::vector<std::string>& left_out) const {
   const auto found = find_repository(path);
   if (!found) return {};
   PAWL_TRY(const std::string scratch, make_temporary(folder_));
-  const auto checked = check_in(*found, scratch);
+  const auto checked = check_in(*found, left_out, scratch);
   static_cast<void>(os::remove_tree(scratch));  // else it is a temporary that gc finds
   return checked;
 }

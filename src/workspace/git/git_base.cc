@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "os/file.h"
 #include "workspace/bases.h"
 #include "workspace/git/git_tree.h"
@@ -28,8 +29,12 @@ struct Taken {
 
 class GitBases {
  public:
-  GitBases(Workspaces& workspaces, git_repository& repository)
-      : workspaces_(workspaces), folder_(workspaces.folder()), repository_(repository) {}
+  GitBases(Workspaces& workspaces, git_repository& repository, const std::vector<std::string>& left_out)
+      : workspaces_(workspaces),
+        folder_(workspaces.folder()),
+        repository_(repository),
+        left_out_(left_out),
+        taken_as_(taken_as(left_out)) {}
 
   Result<std::string> take(const git_tree& tree) {
     const std::string record = record_path(*git_tree_id(&tree));
@@ -52,8 +57,13 @@ class GitBases {
   }
 
  private:
+  // Bases that other things were left out of are others, and near to none of these.
+  static std::string taken_as(const std::vector<std::string>& left_out) {
+    return std::string(kTakenAs) + (left_out.empty() ? "" : "." + blake3_hex(canonical(Json(left_out))));
+  }
+
   std::string record_path(const git_oid& tree) const {
-    return os::join(object_folder(folder_, "git"), text_of(tree) + std::string(kTakenAs));
+    return os::join(object_folder(folder_, "git"), text_of(tree) + taken_as_);
   }
 
   std::optional<std::string> base_of_record(const std::string& path) const {
@@ -64,7 +74,7 @@ class GitBases {
 
   Result<std::string> take_whole(const git_tree& tree) const {
     PAWL_TRY(const std::string temporary, make_temporary(folder_));
-    TreeWriter writer(repository_, os::join(temporary, "tree"));
+    TreeWriter writer(repository_, left_out_, os::join(temporary, "tree"));
     for (std::size_t i = 0; i < git_tree_entrycount(&tree); ++i) {
       const git_tree_entry* entry = git_tree_entry_byindex(&tree, i);
       PAWL_OK(writer.add(*entry, git_tree_entry_name(entry)));
@@ -94,7 +104,7 @@ class GitBases {
   GitTree tree_of_name(const std::string& name) const {
     git_oid id;
     git_tree* tree = nullptr;
-    if (name.size() != GIT_OID_HEXSZ + kTakenAs.size() || !name.ends_with(kTakenAs) ||
+    if (name.size() != GIT_OID_HEXSZ + taken_as_.size() || !name.ends_with(taken_as_) ||
         git_oid_fromstr(&id, name.substr(0, GIT_OID_HEXSZ).c_str()) != 0 ||
         git_tree_lookup(&tree, &repository_, &id) != 0)
       return GitTree();
@@ -105,7 +115,8 @@ class GitBases {
   std::optional<std::int64_t> distance(const git_tree& before, const git_tree& now, std::int64_t most) const {
     std::int64_t count = 0;
     const auto counted = compare_trees(repository_, &before, &now,
-                                       [&](const std::string&, const git_tree_entry* entry) -> Status {
+                                       [&](const std::string& path, const git_tree_entry* entry) -> Status {
+                                         if (is_left_out(left_out_, path)) return {};
                                          std::int64_t added = 1;
                                          if (entry != nullptr) {
                                            PAWL_TRY(added, count_entries(repository_, *entry, most - count));
@@ -137,7 +148,7 @@ class GitBases {
 
   Result<std::string> layer_between(const git_tree& before, const git_tree& now) const {
     PAWL_TRY(const std::string temporary, make_temporary(folder_));
-    TreeWriter writer(repository_, os::join(temporary, "tree"));
+    TreeWriter writer(repository_, left_out_, os::join(temporary, "tree"));
     PAWL_OK(
         compare_trees(repository_, &before, &now, [&](const std::string& path, const git_tree_entry* entry) {
           return entry != nullptr ? writer.add(*entry, path) : writer.remove(path);
@@ -149,16 +160,19 @@ class GitBases {
   Workspaces& workspaces_;
   const std::string& folder_;
   git_repository& repository_;
+  const std::vector<std::string>& left_out_;
+  const std::string taken_as_;  // behind the name of a tree
 };
 
 }  // namespace
 
-Result<Base> Workspaces::snapshot_git(const std::string& path, const std::string& ref) {
+Result<Base> Workspaces::snapshot_git(const std::string& path, const std::string& ref,
+                                      const std::vector<std::string>& left_out) {
   PAWL_TRY(const auto found, find_repository(path));
   PAWL_TRY(const auto commit, find_commit(*found.repository, ref));
   PAWL_TRY(const auto tree, tree_at(*commit, found.prefix));
   Base base{.git_commit = text_of(*git_commit_id(commit.get()))};
-  PAWL_TRY(base.base_id, GitBases(*this, *found.repository).take(*tree));
+  PAWL_TRY(base.base_id, GitBases(*this, *found.repository, left_out).take(*tree));
   return base;
 }
 

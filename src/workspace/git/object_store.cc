@@ -16,7 +16,9 @@ class DiskObjects final : public ObjectStore {
 
   bool has_layer(const std::string& layer_id) const override { return kept_.has_layer(layer_id); }
 
-  std::string base_tree(const std::string& base_id) const override { return kept_.base_tree(base_id); }
+  std::vector<std::string> trees_of(const std::string& base_id) const override {
+    return kept_.trees_of(base_id, {});
+  }
 
   Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const override {
     return os::read_tail(kept_.blob_path(id), bytes_max);

@@ -74,9 +74,8 @@ void mark_submodules(const std::map<std::string, std::string>& submodules, Entry
 // the last time, or a copy.
 class FolderBase {
  public:
-  FolderBase(Workspaces& workspaces, const std::string& path, const std::vector<std::string>& exclude,
-             Form form, const Head& head)
-      : workspaces_(workspaces), path_(path), exclude_(exclude), form_(form), submodules_(head.submodules) {}
+  FolderBase(Workspaces& workspaces, const std::string& path, const Without& without, const Head& head)
+      : workspaces_(workspaces), path_(path), without_(without), submodules_(head.submodules) {}
 
   Result<std::string> take() {
     const std::int64_t began_ns = os::SystemClock().wall().micros * 1000;
@@ -84,11 +83,11 @@ class FolderBase {
     if (stat(workspaces_.folder().c_str(), &state) != 0)
       return fail_errno(errno, "read", workspaces_.folder());
     memory_ = FolderMemory::load(memory_path());
-    PAWL_TRY(auto look, look_at(path_, exclude_, state, memory_));
-    if (look.is_as_remembered && is_there(memory_.base_id())) return memory_.base_id();
+    PAWL_TRY(auto look, look_at(path_, without_, state, memory_));
+    if (look.is_as_remembered && workspaces_.has_base(memory_.base_id())) return memory_.base_id();
     for (auto& looked : look.entries) mark_submodules(submodules_, looked.entry);
     std::string id = id_of(look.entries);
-    if (!is_there(id)) {
+    if (!workspaces_.has_base(id)) {
       PAWL_TRY(const std::string kept, keep(look.entries));
       if (kept != id) return kept;  // somebody wrote in between: the look says nothing of this base
     }
@@ -97,19 +96,16 @@ class FolderBase {
   }
 
  private:
-  bool is_there(const std::string& id) const {
-    return form_ == Form::kWhole ? os::is_folder(workspaces_.base_tree(id)) : workspaces_.has_base(id);
-  }
-
   std::string memory_path() const {
     std::string key = path_;
-    for (const auto& excluded : exclude_) key += '\0' + excluded;
+    for (const auto& folder : without_.folders) key += '\0' + folder;
+    for (const auto& pattern : without_.patterns) key += '\0' + without_.above + '\0' + pattern;
     for (const auto& [folder, commit] : submodules_) key += '\0' + folder + '\0' + commit;
     return os::join(object_folder(workspaces_.folder(), "folders"), blake3_hex(key));
   }
 
   Result<std::string> keep(const std::vector<Looked>& entries) const {
-    if (form_ == Form::kNear && workspaces_.has_base(memory_.base_id())) {
+    if (workspaces_.has_base(memory_.base_id())) {
       const auto changed = changed_since(entries);
       auto derived = derive_base(workspaces_, memory_.base_id(), static_cast<std::int64_t>(changed.size()),
                                  [&] { return copy_to("layers", changed); });
@@ -151,8 +147,7 @@ class FolderBase {
 
   Workspaces& workspaces_;
   const std::string& path_;
-  const std::vector<std::string>& exclude_;
-  const Form form_;
+  const Without& without_;
   const std::map<std::string, std::string>& submodules_;
   FolderMemory memory_;
 };
@@ -194,11 +189,10 @@ Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<
 
 }  // namespace
 
-Result<Base> Workspaces::snapshot_directory(const std::string& path, const std::vector<std::string>& exclude,
-                                            Form form) {
+Result<Base> Workspaces::snapshot_directory(const std::string& path, const Without& without) {
   PAWL_TRY(const auto head, head_of(folder_, path));
   Base base{.git_commit = head.commit};
-  PAWL_TRY(base.base_id, FolderBase(*this, path, exclude, form, head).take());
+  PAWL_TRY(base.base_id, FolderBase(*this, path, without, head).take());
   return base;
 }
 

@@ -125,6 +125,7 @@ Status TreeWriter::make_parents(const std::string& path) {
 }
 
 Status TreeWriter::add(const git_tree_entry& entry, const std::string& path) {
+  if (is_left_out(left_out_, path)) return {};
   if (!is_kept_name(git_tree_entry_name(&entry)) || path.size() > kPathBytesMax)
     return unusable("source: a path of the commit, ", path);
   PAWL_OK(make_parents(path));
@@ -151,6 +152,7 @@ Status TreeWriter::add(const git_tree_entry& entry, const std::string& path) {
 }
 
 Status TreeWriter::remove(const std::string& path) {
+  if (is_left_out(left_out_, path)) return {};
   PAWL_OK(make_parents(path));
   const std::string full = os::join(root_, path);
   if (mknod(full.c_str(), S_IFCHR, 0) != 0) return fail_errno(errno, "make whiteout", full);

@@ -28,8 +28,9 @@ Result<std::int64_t> count_entries(git_repository& repository, const git_tree_en
 // Writes entries of git trees below `root`, as a base has them. Nothing is durable.
 class TreeWriter {
  public:
-  TreeWriter(git_repository& repository, std::string root)
-      : repository_(repository), root_(std::move(root)) {}
+  // `left_out`: patterns of what is not added.
+  TreeWriter(git_repository& repository, const std::vector<std::string>& left_out, std::string root)
+      : repository_(repository), left_out_(left_out), root_(std::move(root)) {}
 
   // The entry at `path`, with all below it. Files are only noted. kInvalid: a path that no base can have.
   Status add(const git_tree_entry& entry, const std::string& path);
@@ -48,6 +49,7 @@ class TreeWriter {
     std::size_t entry = 0;  // its index in entries_
   };
   git_repository& repository_;
+  const std::vector<std::string>& left_out_;
   const std::string root_;
   std::vector<Entry> entries_;
   std::vector<Noted> noted_;

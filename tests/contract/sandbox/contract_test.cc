@@ -205,6 +205,24 @@ TEST_P(Sandbox, CopyInIsReadOnlyOrAPrivateCopy) {
   EXPECT_EQ(*os::read_file(box.temp / "plan/agent.sh", 100), "echo hello");
 }
 
+TEST_P(Sandbox, CopyInOfSeveralTreesIsOneFolder) {
+  SandboxBox box(GetParam());
+  for (const std::string tree : {"top", "middle", "last"})
+    ASSERT_TRUE(os::make_folders(box.temp / (tree + "/dir")));
+  ASSERT_TRUE(os::write_atomically(box.temp / "top/dir/a", "new"));
+  ASSERT_EQ(mknod((box.temp / "middle/gone").c_str(), S_IFCHR, 0), 0);
+  ASSERT_TRUE(os::write_atomically(box.temp / "last/dir/a", "old"));
+  ASSERT_TRUE(os::write_atomically(box.temp / "last/dir/b", "kept"));
+  ASSERT_TRUE(os::write_atomically(box.temp / "last/gone", "x"));
+  box.spec.copy_in = {
+      {.src = box.temp / "top", .below = {box.temp / "middle", box.temp / "last"}, .dst = "/plan"}};
+  const auto run = box.sh("cat /plan/dir/a /plan/dir/b; ls /plan; echo bad > /plan/dir/b");
+  EXPECT_EQ(run.outcome, Outcome::kExited) << run.reason;
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_EQ(box.out, "newkeptdir\n") << box.err;
+  EXPECT_EQ(*os::read_file(box.temp / "last/dir/b", 100), "kept");
+}
+
 TEST_P(Sandbox, SaysWhyItEnded) {
   SandboxBox box(GetParam());
   box.spec.time_budget_seconds = 1;
