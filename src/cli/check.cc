@@ -18,11 +18,12 @@ Json to_json(const std::vector<plan::Problem>& problems) {
 }
 
 int check(const std::string& path, bool json) {
-  const auto plan = read_plan(path, json);
+  auto plan = read_plan(path, json);
   if (!plan) {
     report(plan.error());
     return kUsage;
   }
+  if (plan->parsed.plan) check_source(path, *plan);
   const auto& parsed = plan->parsed;
   if (json) {
     print_json({{"ok", parsed.plan.has_value()},

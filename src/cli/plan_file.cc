@@ -135,6 +135,26 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   return out;
 }
 
+void check_source(const std::string& path, PlanFile& file) {
+  auto& parsed = file.parsed;
+  const auto source = executor::source_folder(*parsed.plan, os::folder_of(file.file));
+  if (parsed.plan->source_ref || !source)
+    return;  // a commit is read as it is; what is not there, `run` names
+  plan::Problem problem{
+      .file = path, .line = parsed.source_at.line, .column = parsed.source_at.column, .message = ""};
+  const auto found = workspace::Workspaces::check_source(*source, parsed.plan->source_exclude);
+  if (!found) {
+    problem.message = found.error().message;
+    parsed.problems.push_back(std::move(problem));
+    parsed.plan.reset();
+    return;
+  }
+  for (const auto& sentence : *found) {
+    problem.message = sentence;
+    parsed.warnings.push_back(problem);
+  }
+}
+
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity) {
   for (const auto& problem : problems) {
     auto shown = problem;

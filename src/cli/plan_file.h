@@ -20,6 +20,9 @@ struct PlanFile {
 // any other. kNotFound, kDenied: as the file system says. Says on a terminal that it takes long, unless
 // `silent`.
 Result<PlanFile> read_plan(const std::string& path, bool silent);
+// Adds what the plan's source makes a problem of, or a warning (workspace/workspace.h, check_source). Takes
+// the plan away when there is a problem. Needs a plan.
+void check_source(const std::string& path, PlanFile& file);
 // "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 

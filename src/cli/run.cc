@@ -76,11 +76,12 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
     report(status.error());
     return kUsage;
   }
-  const auto file = read_plan(options.plan, options.state.json);
+  auto file = read_plan(options.plan, options.state.json);
   if (!file) {
     report(file.error());
     return kUsage;
   }
+  if (file->parsed.plan) check_source(options.plan, *file);
   print_problems(file->parsed.problems, "error: ");
   if (!file->parsed.plan) return kUsage;
   print_problems(file->parsed.warnings, "warning: ");

@@ -129,7 +129,6 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
   PAWL_TRY(const auto hold, workspaces.hold());
   const auto& [ref, left_out] = std::tie(input.plan.source_ref, input.plan.source_exclude);
-  if (!ref) PAWL_OK(workspaces.check_filters(source, left_out));
   PAWL_TRY(const auto base, ref ? workspaces.snapshot_git(source, *ref, left_out)
                                 : workspaces.snapshot_directory(source, {.patterns = left_out}));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));

@@ -249,10 +249,13 @@ std::string to_text(const Problem& problem) {
 
 Parsed parse(std::string_view text, const std::string& file, const Surroundings& around) {
   Problems problems(file);
+  Place source_at;
   Plan plan = read_yaml(text, problems, [&](const YAML::Node& root, Problems& found) {
+    if (root.IsMap() && root["source"].IsDefined()) source_at = place_of(root["source"]);
     return read_plan(root, around, found);
   });
-  Parsed out{.problems = problems.take_errors(), .warnings = problems.take_warnings()};
+  Parsed out{
+      .problems = problems.take_errors(), .warnings = problems.take_warnings(), .source_at = source_at};
   if (out.problems.empty()) out.plan = std::move(plan);
   return out;
 }

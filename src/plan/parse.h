@@ -33,6 +33,7 @@ struct Parsed {
   std::optional<Plan> plan;       // present exactly when there are no problems
   std::vector<Problem> problems;  // in the order of the file
   std::vector<Problem> warnings;
+  Place source_at;  // of `source` in the plan
 };
 
 // Facts about the host that some warnings depend on.

@@ -210,9 +210,11 @@ class Workspaces {
   Status each_change(const std::string& base_id, const std::vector<std::string>& below,
                      const std::string& layer, bool contents,
                      const std::function<Status(const FileChange&)>& visit) const;
-  // Whether every committed file in the folder `path` can be compared with what the folder has. kInvalid: one
-  // has a filter that only a command of its repository could undo.
-  Status check_filters(const std::string& path, const std::vector<std::string>& left_out = {}) const;
+  // What a run that takes the folder `path` as it is would not have of its commit, in sentences for people:
+  // submodules that are not checked out, and files that a sparse checkout leaves out. kInvalid: a file has a
+  // filter that only a command of its repository could undo, so no commit could be compared with the folder.
+  static Result<std::vector<std::string>> check_source(const std::string& path,
+                                                       const std::vector<std::string>& left_out = {});
   // The files of a base that Git LFS has put in place of others, which are not in it.
   Result<std::vector<std::string>> lfs_pointers(const std::string& base_id) const;
   // Content id of any file or folder of the host, as a base id is computed: what a spec hash binds. Nothing

@@ -220,7 +220,7 @@ TEST_F(CommitsTest, LfsFilesAreCommittedAsPointers) {
       "git add -A && git commit -q -m lfs && test -z \"$(git status --porcelain)\" && git show HEAD:a.png | "
       "grep -q oid");
   take_folder();
-  EXPECT_TRUE(workspaces_->check_filters(source_));
+  EXPECT_TRUE(Workspaces::check_source(source_));
   EXPECT_TRUE(workspaces_->lfs_pointers(base_.base_id)->empty());
   const std::string script = "echo new > b.png && echo more >> a.png";
   const auto id = layer(script);
@@ -240,18 +240,83 @@ TEST_F(CommitsTest, LfsFilesAreCommittedAsPointers) {
 TEST_F(CommitsTest, AFilterThatOnlyACommandUndoesIsRefusedByName) {
   git("printf '*.txt filter=shout\\n' > .gitattributes && echo quiet > a.txt && git add -A && git commit -q "
       "-m rule");
-  EXPECT_TRUE(workspaces_->check_filters(source_))
-      << "git knows no command of it, and takes the file as it is";
+  EXPECT_TRUE(Workspaces::check_source(source_)) << "git knows no command of it, and takes the file as it is";
   git("git config filter.shout.clean 'tr a-z A-Z'");
-  const auto refused = workspaces_->check_filters(source_);
+  const auto refused = Workspaces::check_source(source_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
   EXPECT_NE(refused.error().message.find("a.txt has filter=shout"), std::string::npos)
       << refused.error().message;
   git("printf '*.txt working-tree-encoding=UTF-16\\n' > .gitattributes");
-  EXPECT_NE(workspaces_->check_filters(source_).error().message.find("working-tree-encoding=UTF-16"),
+  EXPECT_NE(Workspaces::check_source(source_).error().message.find("working-tree-encoding=UTF-16"),
             std::string::npos);
-  EXPECT_TRUE(workspaces_->check_filters(temp_.path())) << "in no repository";
+  EXPECT_TRUE(Workspaces::check_source(temp_.path())) << "in no repository";
+}
+
+TEST_F(CommitsTest, WhatIsNotCheckedOutIsSaidBeforeAndAfter) {
+  git("git init -q ../lib && cd ../lib && echo l > l.txt && git add -A && git -c user.name=t -c "
+      "user.email=t@example.org commit -q -m l");
+  git("git -c protocol.file.allow=always submodule --quiet add ../lib vendor/lib && git commit -q -m sub");
+  EXPECT_TRUE(Workspaces::check_source(source_)->empty());
+  const auto said = [&](const std::vector<std::string>& left_out = {}) {
+    std::string out;
+    for (const auto& sentence : *Workspaces::check_source(source_, left_out)) out += sentence + "\n";
+    return out;
+  };
+  git("git submodule --quiet deinit -f vendor/lib");
+  EXPECT_NE(said().find("vendor/lib; "), std::string::npos) << said();
+  EXPECT_NE(said().find("`git submodule update --init"), std::string::npos) << said();
+  EXPECT_EQ(said({"vendor"}), "");
+  take_folder();
+  EXPECT_NE(applied(layer("echo 2 > text")), "") << "as a clone has it: " << refusal_;
+  git("rm -rf vendor");
+  EXPECT_NE(said().find("vendor/lib; "), std::string::npos) << said();
+  take_folder();
+  const auto refused = refusal(layer("echo 2 > text"));
+  EXPECT_NE(refused.find("vendor/lib (a submodule without a folder; `git submodule update --init`"),
+            std::string::npos)
+      << refused;
+  git("git -c protocol.file.allow=always submodule --quiet update --init");
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(CommitsTest, WhatASparseCheckoutLeavesOutIsNoDeletion) {
+  git("mkdir far && echo 1 > far/x && git add -A && git commit -q -m far");
+  for (const std::string options : {"", " --sparse-index"}) {
+    SCOPED_TRACE(options);
+    git("git sparse-checkout set --cone" + options + " dir");
+    const auto said = Workspaces::check_source(source_);
+    ASSERT_TRUE(said) << said.error().message;
+    ASSERT_EQ(said->size(), 1U);
+    EXPECT_NE(said->front().find("far/x; "), std::string::npos) << said->front();
+    EXPECT_NE(said->front().find("`git sparse-checkout disable`"), std::string::npos) << said->front();
+    EXPECT_TRUE(Workspaces::check_source(source_, {"far"})->empty());
+    take_folder();
+    const auto id = layer("echo 2 > text");
+    const auto refused = refusal(id);
+    EXPECT_NE(refused.find("far/x (not in the folder, whose checkout is sparse)"), std::string::npos)
+        << refused;
+    EXPECT_NE(refused.find("`git sparse-checkout disable`"), std::string::npos) << refused;
+    EXPECT_EQ(refused.find("commit or remove"), std::string::npos) << refused;
+    auto wanted = commits(id);
+    wanted.left_out = {"far"};
+    const auto made = workspaces_->commit_id(wanted);
+    EXPECT_TRUE(made) << made.error().message;
+    git("git sparse-checkout disable");
+    take_folder();
+    EXPECT_NE(applied(layer("echo 2 > text")), "") << refusal_;
+  }
+  git("git update-index --skip-worktree tool && echo mine > tool && git update-index --assume-unchanged text "
+      "&& "
+      "echo mine > text && test -z \"$(git status --porcelain)\"");
+  take_folder();
+  const auto refused = refusal(layer("echo 2 > dir/inner"));
+  EXPECT_NE(refused.find("tool (changed since the commit; `git update-index --no-skip-worktree`"),
+            std::string::npos)
+      << refused;
+  EXPECT_NE(refused.find("text (changed since the commit; `git update-index --no-assume-unchanged`"),
+            std::string::npos)
+      << refused;
 }
 
 TEST_F(CommitsTest, SubmodulesStayWhatTheyAre) {

@@ -28,6 +28,14 @@ std::string said_of(const std::vector<Uncommitted>& found) {
                     : "");
 }
 
+// What to do before the plan is run again.
+std::string_view way_out(const std::vector<Uncommitted>& found) {
+  if (std::ranges::all_of(found, &Uncommitted::is_sparse))
+    return "run `git sparse-checkout disable` and the plan again, or set `source.ref`, which takes what is "
+           "committed, or name what the checkout leaves out in `source.exclude`";
+  return "commit or remove that and run the plan again (`source.ref` takes what is committed)";
+}
+
 class Applier {
  public:
   // `scratch`: an empty folder. `keeps`: blobs are written, too; else only their names are worked out.
@@ -116,13 +124,17 @@ class Applier {
   // Else the commit would have what no gate has judged.
   Status check_base() {
     PAWL_TRY(auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
+    for (const auto& [path, entry] : committed_)
+      if (entry.mode == GIT_FILEMODE_COMMIT && !base_.has_folder(path))
+        found.push_back({.path = path,
+                         .how = "a submodule without a folder; `git submodule update --init` brings it",
+                         .is_sparse = false});
     std::erase_if(found, [&](const auto& one) { return is_left_out(commits_.left_out, one.path); });
     if (found.empty()) return {};
     return fail(ErrorKind::kConflict,
                 fmt::format("{} was not committed as the run found it, so no gate has judged a commit: "
-                            "{}; commit or remove that and run the plan again (`source.ref` takes what is "
-                            "committed), or take the work with `pawl diff` and `git apply`",
-                            printable(found.front().path), said_of(found)));
+                            "{}; {}, or take the work with `pawl diff` and `git apply`",
+                            printable(found.front().path), said_of(found), way_out(found)));
   }
 
   Result<GitEntry> entry_of(const std::string& path, const GitFile& file) const {

@@ -36,18 +36,36 @@ class Comparison {
     }
     PAWL_TRY(const bool same, has_content(path, file, there->second.id));
     if (!same)
-      add(path, "changed since the commit");
+      add(path, "changed since the commit" + hidden(path));
     else if (rules_.has_modes() && mode_of(file) != mode_of(there->second))
       add(path, "executable in only one of the source and the commit");
     return {};
   }
+  void miss(const std::string& path) {
+    const bool sparse = rules_.unseen(path) == Unseen::kSkipped;
+    add(path, sparse ? "not in the folder, whose checkout is sparse" : "not in the source that the run took");
+    found_.back().is_sparse = sparse;
+  }
 
   void add(const std::string& path, std::string how) {
-    found_.push_back({.path = path, .how = std::move(how)});
+    found_.push_back({.path = path, .how = std::move(how), .is_sparse = false});
   }
   std::vector<Uncommitted> take() { return std::move(found_); }
 
  private:
+  // Where `git status` shows nothing, its reader needs more than the name.
+  std::string hidden(const std::string& path) const {
+    switch (rules_.unseen(path)) {
+      case Unseen::kNo:
+        return {};
+      case Unseen::kSkipped:
+        return "; `git update-index --no-skip-worktree` lets git see it";
+      case Unseen::kAssumedUnchanged:
+        return "; `git update-index --no-assume-unchanged` lets git see it";
+    }
+    return {};
+  }
+
   // Old trees have other permissions.
   static git_filemode_t mode_of(const GitEntry& entry) {
     const bool file = entry.mode != GIT_FILEMODE_LINK && entry.mode != GIT_FILEMODE_BLOB_EXECUTABLE;
@@ -129,19 +147,20 @@ Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitList
       below[submodule][path.substr(submodule.size() + 1)] = file;
   }
   for (const auto& [path, entry] : committed)
-    if (!is_submodule(entry) && !base.contains(path))
-      comparison.add(path, "not in the source that the run took");
+    if (!is_submodule(entry) && !base.contains(path)) comparison.miss(path);
   auto out = comparison.take();
   for (const auto& [path, files] : below) {
     const std::string at = os::join(source, path), room = os::join(os::join(scratch, "below"), path);
     auto submodule = open_submodule(at, committed.at(path).id, files, room);
     if (!submodule) {
-      out.push_back(
-          {.path = path, .how = "a submodule that can't be compared: " + submodule.error().message});
+      out.push_back({.path = path,
+                     .how = "a submodule that can't be compared: " + submodule.error().message,
+                     .is_sparse = false});
       continue;
     }
     PAWL_TRY(const auto inner, uncommitted(files, submodule->committed, *submodule->rules, at, room));
-    for (const auto& one : inner) out.push_back({.path = path + "/" + one.path, .how = one.how});
+    for (const auto& one : inner)
+      out.push_back({.path = path + "/" + one.path, .how = one.how, .is_sparse = one.is_sparse});
   }
   return out;
 }

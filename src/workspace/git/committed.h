@@ -18,6 +18,7 @@ std::vector<std::string> changes_of_submodules(const GitListing& listing, const 
 
 struct Uncommitted {
   std::string path, how;
+  bool is_sparse = false;  // not there, because the checkout is sparse
 };
 
 // Where `base` is not what `committed` would be in a work tree. Ignored files may be there; where a submodule

@@ -47,6 +47,9 @@ Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
+// What the index says of a file that `git status` therefore does not look at.
+enum class Unseen { kNo, kSkipped, kAssumedUnchanged };  // git-update-index(1): --skip-worktree, and so on
+Unseen unseen_by_index(git_repository& repository, const std::string& path);
 // Whether the index has `path`, or something below it: git ignores nothing of that, committed or not.
 Result<bool> is_tracked(git_repository& repository, const std::string& path);
 std::string text_of(const git_oid& id);

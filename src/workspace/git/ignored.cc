@@ -78,12 +78,11 @@ class Committed {
     return known->second && find(prefix_ + path) != nullptr;
   }
 
-  // The run started with it, and the index has it. Of an index that can't be read (a sparse one), as of a
-  // repository.
+  // The run started with it, and the index has it. libgit2 1.5 can't read a sparse index.
   bool is_staged(const std::string& path) const {
     if (!base_->find(path)) return false;
     if (has_all_of_base_ || !repository_) return has_all_of_base_;
-    return is_tracked(*repository_, index_prefix_ + path).value_or(true);
+    return is_tracked(*repository_, index_prefix_ + path).value_or(false);
   }
 
   GitTreeEntry find(const std::string& path) const {

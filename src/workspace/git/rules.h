@@ -36,8 +36,9 @@ class Rules {  // for one thread
   // Of a path below the folder that was found.
   // Whether git would not see it: what is staged, it sees.
   bool ignores(const std::string& path) {
-    return ignored_.names(prefix_ + path, false) && !is_tracked(*repository_, prefix_ + path).value_or(true);
+    return ignored_.names(prefix_ + path, false) && !is_tracked(*repository_, prefix_ + path).value_or(false);
   }
+  Unseen unseen(const std::string& path) const { return unseen_by_index(*repository_, prefix_ + path); }
   // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
   // The filter of `path` that only a command could apply; "" when there is none.
