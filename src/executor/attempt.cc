@@ -176,6 +176,22 @@ Status Attempt::load_inventories() {
   return {};
 }
 
+// What is ignored is no work, and fails nothing. Those that fail are the first.
+void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
+                          gates::StepFacts& facts) const {
+  facts.refused_entries = run.refused;
+  facts.refused_entries_total = run.refused_total;
+  facts.refused_entries_fail = minds_refused_entries(step) && !run.refused.empty();
+  if (!facts.refused_entries_fail || plan_->ignored == plan::Ignored::kKeep) return;
+  const auto work =
+      world_.objects.refused_work(run.refused, run.refused_total, source_of(claim_->run), base_stack_);
+  if (!work) return;
+  facts.refused_entries_fail = !work->paths.empty() || work->may_be_more;
+  std::ranges::stable_partition(facts.refused_entries, [&](const auto& path) {
+    return std::ranges::find(work->paths, path) != work->paths.end();
+  });
+}
+
 gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
   gates::StepFacts facts;
   facts.step_name = step.step->name;
@@ -183,9 +199,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
   facts.egress_refused = run.egress_refused;
-  facts.refused_entries = run.refused;
-  facts.refused_entries_total = run.refused_total;
-  facts.refused_entries_fail = minds_refused_entries(step);
+  add_refused(step, run, facts);
   facts.may_fail = step.step->may_fail;
   facts.declared = evidence_of(*step.step);
   facts.copy_out = run.copy_out;
@@ -293,9 +307,9 @@ Result<const PlannedStep*> Attempt::next_of_gates() {
 // What the agent left decides already.
 bool Attempt::agent_is_refused() const {
   const auto agent = results_.find(steps_.front().index);
-  const bool minded =
-      agent != results_.end() && !agent->second.refused.empty() && minds_refused_entries(steps_.front());
-  return minded || !protected_changes_.empty() || !submodule_changes_.empty() ||
+  gates::StepFacts facts;
+  if (agent != results_.end()) add_refused(steps_.front(), agent->second, facts);
+  return facts.refused_entries_fail || !protected_changes_.empty() || !submodule_changes_.empty() ||
          (policy_signal_ && !policy_signal_->passed);
 }
 

@@ -104,6 +104,7 @@ class Attempt {
   Result<std::optional<gates::Inventories>> inventories_from_baseline(const plan::Gate& gate);
   std::string inventory_key(const plan::Gate& gate) const;
   bool agent_is_refused() const;
+  void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
+#include <map>
 
 #include "base/glob.h"
 #include "base/json.h"
@@ -36,13 +38,29 @@ bool take_attributes(const std::string& path) {  // whether the folder was opaqu
   return opaque;
 }
 
+// The first hundred. Of more, each folder at the top has one at least, so that none hides another.
 struct Refused {
   void add(const std::string& path) {
     ++total;
-    if (first.size() < kRefusedNamedMax) first.push_back(path);
+    const std::string top = path.substr(0, path.find('/'));
+    if (first.size() == kRefusedNamedMax && (named.contains(top) || !make_room())) return;
+    first.push_back(path);
+    ++named[top];
   }
   std::vector<std::string> first;
+  std::map<std::string, std::size_t> named;  // how many of a folder at the top are
   std::int64_t total = 0;
+
+ private:
+  bool make_room() {
+    const auto most = std::ranges::max_element(named, {}, [](const auto& each) { return each.second; });
+    if (most->second == 1) return false;
+    const auto last = std::ranges::find(first.rbegin(), first.rend(), most->first,
+                                        [](const auto& path) { return path.substr(0, path.find('/')); });
+    first.erase(std::next(last).base());
+    --most->second;
+    return true;
+  }
 };
 
 Result<struct stat> status_of(const HeldTree::Place& here) {

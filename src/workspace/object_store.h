@@ -37,6 +37,9 @@ class ObjectStore {  // thread-safe
   virtual Result<Workspaces::Work> without_ignored(const std::string& layer_id,
                                                    const Workspaces::Source& source,
                                                    const std::vector<std::string>& below) = 0;
+  virtual Result<Workspaces::RefusedWork> refused_work(const std::vector<std::string>& named,
+                                                       std::int64_t total, const Workspaces::Source& source,
+                                                       const std::vector<std::string>& below) const = 0;
   virtual Result<std::vector<std::string>> stack(const std::string& base_id,
                                                  const std::vector<std::string>& layers) = 0;
   virtual Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,

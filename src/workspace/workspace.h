@@ -74,7 +74,8 @@ struct Without {
 struct Collected {
   std::string layer_id;              // "" when nothing changed
   std::vector<std::string> refused;  // not kept: devices, FIFOs, sockets, unsafe names, links whose target
-                                     // is not UTF-8, what is beyond the caps; the first hundred
+                                     // is not UTF-8, what is beyond the caps; the first hundred, and of each
+                                     // folder at the top one
   std::int64_t refused_total = 0;    // how many there were
 };
 
@@ -188,6 +189,14 @@ class Workspaces {
   };
   Result<Work> without_ignored(const std::string& layer_id, const Source& source,
                                const std::vector<std::string>& below);
+  // Of `total` paths that a step's layer could not keep, `named` are known: those that are no ignored ones,
+  // and whether one of those that are only counted may be none.
+  struct RefusedWork {
+    std::vector<std::string> paths;
+    bool may_be_more = false;
+  };
+  Result<RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t total,
+                                   const Source& source, const std::vector<std::string>& below) const;
   // One layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""
   // when there is none. Merging what merges gave is the same, byte for byte, as merging all at once.
   Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& below,

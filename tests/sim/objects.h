@@ -43,6 +43,11 @@ class SimObjects final : public workspace::ObjectStore {
                                                       const std::vector<std::string>&) override {
     return workspace::Workspaces::Work{.layer_id = layer_id};
   }
+  Result<workspace::Workspaces::RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t,
+                                                          const workspace::Workspaces::Source&,
+                                                          const std::vector<std::string>&) const override {
+    return workspace::Workspaces::RefusedWork{.paths = named};
+  }
   Result<std::vector<std::string>> stack(const std::string&,
                                          const std::vector<std::string>& layers) override {
     world_.pass("stack");

@@ -186,6 +186,27 @@ TEST_F(IgnoredTest, IsNothingMoreByRulesThatAnAgentCopiesOrMoves) {
       << "in a folder that is ignored";
 }
 
+// Of what can't be kept, only what would have been work is anybody's business.
+TEST_F(IgnoredTest, IsNoMatterWhenItCanNotBeKept) {
+  commit("printf 'mods/\\n*.sock\\n' > .gitignore && mkdir -p lib && echo 'tmp' > lib/.gitignore");
+  const auto work = [&](const std::vector<std::string>& named, std::int64_t more = 0) {
+    const auto total = static_cast<std::int64_t>(named.size()) + more;
+    const auto found = workspaces_->refused_work(named, total, {.path = source_, .base = base_}, {});
+    EXPECT_TRUE(found) << found.error().message;
+    auto out = found->paths;
+    if (found->may_be_more) out.push_back("?");
+    return out;
+  };
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(work({"mods/a/.git", "a.sock", "lib/tmp", "lib/tmp/x", "dir/mods/fifo"}), Paths{});
+  EXPECT_EQ(work({"mods/a/.git", "src/.git", "mods", "lib/b"}), (Paths{"src/.git", "mods", "lib/b"}));
+  EXPECT_EQ(work({"mods/a/.git", "mods/b/.git"}, 50), Paths{}) << "all of it lies there";
+  EXPECT_EQ(work({"mods/a/.git", "lib/tmp/x"}, 50), Paths{"?"}) << "lib has other things, too";
+  Paths many;
+  for (std::size_t i = 0; i < kRefusedNamedMax; ++i) many.push_back(std::to_string(i) + ".sock");
+  EXPECT_EQ(work(many, 1), Paths{"?"}) << "no room for the name of another";
+}
+
 // As on another machine.
 TEST_F(IgnoredTest, IsNothingThatTheBaseHasWhenTheRepositoryIsGone) {
   commit("printf '*.o\\n' > .gitignore && echo 1 > kept.o && git add -f kept.o");

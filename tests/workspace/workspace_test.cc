@@ -184,6 +184,18 @@ TEST_F(WorkspaceTest, AllThatIsRefusedIsCountedAndTheFirstOfItNamed) {
   }
 }
 
+TEST_F(WorkspaceTest, OfMuchThatIsRefusedEachFolderAtTheTopHasAName) {
+  const std::string upper = temp_ / "upper";
+  sh("mkdir -p " + upper + "/big/deep " + upper + "/src && cd " + upper +
+     " && for i in $(seq 120); do mkfifo big/deep/$i; done && mkfifo src/one zz");
+  const auto collected = workspaces_->collect(upper, lower_of({}), false);
+  ASSERT_TRUE(collected);
+  EXPECT_EQ(collected->refused.size(), kRefusedNamedMax);
+  EXPECT_EQ(collected->refused_total, 122);
+  for (const std::string path : {"src/one", "zz"})
+    EXPECT_EQ(std::ranges::count(collected->refused, path), 1) << path;
+}
+
 TEST_F(WorkspaceTest, ProtectedPathsComeFromBase) {
   const auto id = layer("echo hacked > dir/inner; rm dir/other; echo fine > mine");
   const auto filtered = workspaces_->without_protected(id, base_.base_id, {}, {"dir/**"});

@@ -1,4 +1,5 @@
 // The part of a layer that git would not see: what the source's .gitignore files name.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -250,6 +251,14 @@ Changes kept_of(const std::vector<Entry>& entries, const std::string& tree, cons
   return kept;
 }
 
+std::function<Result<std::string>()> manifest_of_base(const Workspaces& workspaces,
+                                                      const Workspaces::Source& source) {
+  return [&workspaces, &source]() -> Result<std::string> {
+    PAWL_TRY(const auto all, BaseManifest::open(workspaces, source.base.base_id));
+    return all.text();
+  };
+}
+
 }  // namespace
 
 Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id, const Source& source,
@@ -262,10 +271,7 @@ Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id
   const View now(trees_of(source.base.base_id, layers));
   auto committed = Committed::of(source.path, source.base.git_commit, base);
   SourceRules rules(base, now, committed);
-  PAWL_OK(rules.read(entries, [&]() -> Result<std::string> {
-    PAWL_TRY(const auto all, BaseManifest::open(*this, source.base.base_id));
-    return all.text();
-  }));
+  PAWL_OK(rules.read(entries, manifest_of_base(*this, source)));
   Work out{.layer_id = layer_id};
   if (rules.empty()) return out;
   const auto kept = kept_of(entries, layer_tree(layer_id), lower, [&](const Entry& entry) {
@@ -278,6 +284,31 @@ Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id
   }
   if (out.ignored_entries == 0) return out;
   PAWL_TRY(out.layer_id, keep_changes(folder_, kept));
+  return out;
+}
+
+Result<Workspaces::RefusedWork> Workspaces::refused_work(const std::vector<std::string>& named,
+                                                         std::int64_t total, const Source& source,
+                                                         const std::vector<std::string>& below) const {
+  const View base(trees_of(source.base.base_id, {}));
+  const View now(trees_of(source.base.base_id, below));
+  auto committed = Committed::of(source.path, source.base.git_commit, base);
+  SourceRules rules(base, now, committed);
+  std::vector<Entry> entries;
+  for (const auto& path : named) entries.push_back({.path = path});
+  PAWL_OK(rules.read(entries, manifest_of_base(*this, source)));
+  RefusedWork out;
+  bool known = total == static_cast<std::int64_t>(named.size());
+  if (!known) {
+    // Each folder at the top that has one of the others has a name here, unless there is no room for more.
+    std::set<std::string> tops;
+    for (const auto& path : named) tops.insert(path.substr(0, path.find('/')));
+    known = tops.size() < kRefusedNamedMax &&
+            std::ranges::all_of(tops, [&](const auto& top) { return rules.ignore(top, true); });
+  }
+  out.may_be_more = !known;
+  for (const auto& path : named)
+    if (!rules.ignore(path, false)) out.paths.push_back(path);
   return out;
 }
 

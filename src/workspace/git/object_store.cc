@@ -51,6 +51,12 @@ class DiskObjects final : public ObjectStore {
     return kept_.without_ignored(layer_id, source, below);
   }
 
+  Result<Workspaces::RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t total,
+                                               const Workspaces::Source& source,
+                                               const std::vector<std::string>& below) const override {
+    return kept_.refused_work(named, total, source, below);
+  }
+
   Result<std::vector<std::string>> stack(const std::string& base_id,
                                          const std::vector<std::string>& layers) override {
     return kept_.stack(base_id, layers);
