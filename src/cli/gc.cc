@@ -94,8 +94,8 @@ struct Found {
   std::vector<std::string> paths() const {
     std::vector<std::string> out = steps;
     out.insert(out.end(), episodes.begin(), episodes.end());
-    for (const auto* more :
-         {&garbage.bases, &garbage.layers, &garbage.blobs, &garbage.merges, &garbage.temporaries})
+    for (const auto* more : {&garbage.bases, &garbage.layers, &garbage.blobs, &garbage.merges,
+                             &garbage.caches, &garbage.temporaries})
       out.insert(out.end(), more->begin(), more->end());
     return out;
   }

@@ -186,6 +186,13 @@ Status finish_folders(const std::string& from, const std::set<std::string>& fold
 
 }  // namespace
 
+std::string FolderMemory::base_of(const std::string& path) {
+  const auto file = os::MappedFile::open(path, kMemoryBytesMax);
+  constexpr std::size_t kHeadBytes = kMemoryFormat.size() + 2 * kHashHexSize;
+  if (!file || file->bytes().size() < kHeadBytes || !file->bytes().starts_with(kMemoryFormat)) return {};
+  return std::string(file->bytes().substr(kMemoryFormat.size() + kHashHexSize, kHashHexSize));
+}
+
 FolderMemory FolderMemory::load(const std::string& path) {
   FolderMemory out;
   const auto file = os::MappedFile::open(path, kMemoryBytesMax);

@@ -36,6 +36,9 @@ class FolderMemory {
   static Status save(const std::string& path, const std::string& base_id, std::int64_t began_ns,
                      const std::vector<Looked>& entries);
 
+  // The base of the look at `path`; "" when there is none. Cheap.
+  static std::string base_of(const std::string& path);
+
   const std::string& base_id() const { return base_id_; }
   const std::vector<Looked>& entries() const { return entries_; }  // in the order of the look
   // Cheap when `path`s are asked in that order.

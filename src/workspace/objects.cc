@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "workspace/bases.h"
+#include "workspace/folder_look.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
@@ -186,6 +187,26 @@ Result<os::FileLock> Workspaces::hold_alone() const {
   }
 }
 
+namespace {
+
+// What is remembered of bases that are gone or go. What is a submodule in a tree is found out again.
+Result<std::vector<std::string>> useless_caches(const std::string& folder,
+                                                const std::unordered_set<std::string>& kept) {
+  std::vector<std::string> out;
+  const std::string trees = object_folder(folder, "git"), looks = object_folder(folder, "folders");
+  PAWL_TRY(const auto names_of_trees, os::list_folder(trees));
+  for (const auto& name : names_of_trees) {
+    const auto base_id = os::read_file(os::join(trees, name), kHashHexSize);
+    if (!base_id || !kept.contains(*base_id)) out.push_back(os::join(trees, name));
+  }
+  PAWL_TRY(const auto names_of_looks, os::list_folder(looks));
+  for (const auto& name : names_of_looks)
+    if (!kept.contains(FolderMemory::base_of(os::join(looks, name)))) out.push_back(os::join(looks, name));
+  return out;
+}
+
+}  // namespace
+
 Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const {
   std::unordered_set<std::string> kept(keep.begin(), keep.end());
   // A base that another one is built upon stays as long as that one does.
@@ -211,6 +232,7 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
   PAWL_OK(add("derived", out.bases));
   PAWL_OK(add("layers", out.layers));
   PAWL_OK(add("merges", out.merges));  // of layers that go, as a rule: what no row names
+  PAWL_TRY(out.caches, useless_caches(folder_, kept));
   const std::string blobs = object_folder(folder_, "blobs");
   PAWL_TRY(const auto shards, os::list_folder(blobs));
   for (const auto& shard : shards) {

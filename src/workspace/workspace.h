@@ -86,7 +86,7 @@ struct Hold {
 
 // What gc takes away: paths.
 struct Garbage {
-  std::vector<std::string> bases, layers, blobs, merges, temporaries;
+  std::vector<std::string> bases, layers, blobs, merges, caches, temporaries;
 };
 
 // What lies at `path` takes on its disk.

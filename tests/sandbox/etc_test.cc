@@ -32,10 +32,11 @@ class FakeHost {
     PAWL_CHECK(os::write_atomically(root() + path, content));
     chmod((root() + path).c_str(), mode);
   }
+  Result<EtcView> held() const { return etc_view(root(), temp_ / "cache"); }
   std::string view() const {
     const auto view = etc_view(root(), temp_ / "cache");
     EXPECT_TRUE(view) << view.error().message;
-    return view.value_or("");
+    return view ? view->path : "";
   }
   std::string seen(const std::string& path) const {
     return os::read_file(os::join(view(), path), 1 << 20).value_or("none");
@@ -99,6 +100,28 @@ TEST(EtcView, GoesByNamesWhereThereIsNoDpkg) {
   EXPECT_EQ(host.seen("fonts/fonts.conf"), "fonts");
   EXPECT_EQ(host.seen("java/java.conf"), "java");
   EXPECT_EQ(host.seen("tool/tool.conf"), "none");
+}
+
+TEST(EtcView, StaysAsLongAsItIsHeld) {
+  const FakeHost host;
+  auto held = host.held();
+  ASSERT_TRUE(held) << held.error().message;
+  const std::string first = held->path;
+  host.put("/etc/tool/tool.conf", "once more");
+  const std::string second = host.view();
+  EXPECT_NE(second, first);
+  EXPECT_TRUE(os::is_folder(first)) << "a sandbox shows it";
+  held = host.held();
+  EXPECT_EQ(held->path, second) << "one for many";
+  host.put("/etc/tool/tool.conf", "and once more");
+  const std::string third = host.view();
+  EXPECT_FALSE(os::exists(first));
+  EXPECT_TRUE(os::is_folder(second));
+  held = host.held();
+  EXPECT_EQ(held->path, third);
+  host.put("/etc/tool/tool.conf", "the last time");
+  static_cast<void>(host.view());
+  EXPECT_FALSE(os::exists(second));
 }
 
 TEST(EtcView, TrustsNoFolderOfOthers) {

@@ -252,6 +252,22 @@ TEST_F(DerivedTest, WhatIsLeftOutOfACommitIsInNoBaseHoweverItIsMade) {
   EXPECT_EQ(os::list_folder(object("bases"))->size(), 2U) << "one whole base of each kind";
 }
 
+TEST_F(DerivedTest, GcTakesWhatIsRememberedOfBasesThatGo) {
+  commit("echo other > top");
+  const auto second = take();
+  const auto look = workspaces_.snapshot_directory(source_);
+  ASSERT_TRUE(look);
+  EXPECT_EQ(objects("folders"), 1U);
+  auto garbage = *workspaces_.garbage({second, look->base_id});
+  for (const auto& path : garbage.caches) EXPECT_TRUE(path.ends_with(".submodules")) << path;
+  garbage = *workspaces_.garbage({first_});
+  EXPECT_EQ(garbage.caches.size(), 3U) << "of the second tree, of the folder, and what is a submodule";
+  garbage = *workspaces_.garbage({});
+  EXPECT_EQ(garbage.caches.size(), objects("git") + objects("folders"));
+  ASSERT_TRUE(workspaces_.put_aside(garbage.caches));
+  EXPECT_EQ(take(), second);
+}
+
 // --- of a folder
 
 class DerivedFolderTest : public ::testing::Test {

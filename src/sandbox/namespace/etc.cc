@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <vector>
 
 #include "os/clock.h"
 #include "os/file.h"
@@ -21,7 +22,7 @@ constexpr std::string_view kFormat =
 constexpr std::int64_t kFileBytesMax = 16 << 20;
 constexpr std::uint64_t kRecordBytesMax = 16 << 20;
 constexpr std::int64_t kFreshSeconds = 86'400;     // so that nothing that cleans /var/tmp takes it for old
-constexpr std::int64_t kKeptSeconds = 3 * 86'400;  // longer than a sandbox can live (spec.cc)
+constexpr std::int64_t kKeptSeconds = 3 * 86'400;  // without a lock: an older Pawl's, which had none
 constexpr int kNamesMax = 8;                       // others of this machine may have the first ones
 
 constexpr std::pair<const char*, std::string_view> kOwn[] = {
@@ -139,8 +140,12 @@ std::int64_t age_seconds(const struct stat& status) {
   return os::SystemClock().wall().micros / 1'000'000 - status.st_mtim.tv_sec;
 }
 
+std::string lock_of(const std::string& view) { return os::join(os::folder_of(view), "lock"); }
+
+std::string record_of(const std::string& cache) { return os::join(cache, "current"); }
+
 // The view that is there, when it still says what the host does.
-Result<std::string> current_view(const std::string& root, const std::string& record) {
+Result<EtcView> current_view(const std::string& root, const std::string& record) {
   const auto stale = [] { return fail(ErrorKind::kNotFound, "no view of /etc"); };
   struct stat status {};
   if (lstat(record.c_str(), &status) != 0 || status.st_uid != geteuid()) return stale();
@@ -159,18 +164,27 @@ Result<std::string> current_view(const std::string& root, const std::string& rec
         (blank == line.npos || stamp_of(root + line.substr(blank + 1)) != line.substr(0, blank)))
       return stale();
   }
-  if (number < 3 || !os::is_folder(view)) return stale();
-  return view;
+  if (number < 3) return stale();
+  auto held = os::FileLock::lock_shared(lock_of(view));
+  // Whoever removes it has it alone, and may have had it a moment ago.
+  if (!held || !os::is_folder(view)) return stale();
+  return EtcView{.path = view, .held = *std::move(held)};
 }
 
-void remove_old_views(const std::string& cache) {
+// But for `kept`, the folder of a view. Nobody else is at it: the caller has the cache's lock.
+void remove_old_views(const std::string& cache, const std::string& kept) {
   const auto names = os::list_folder(cache);
   if (!names) return;
   for (const auto& name : *names) {
-    const std::string path = os::join(cache, name);
+    const std::string path = os::join(cache, name), lock = os::join(path, "lock");
     struct stat status {};
-    if (name.starts_with("view.") && lstat(path.c_str(), &status) == 0 && age_seconds(status) > kKeptSeconds)
-      static_cast<void>(os::remove_tree(path));
+    if (!name.starts_with("view.") || path == kept || lstat(path.c_str(), &status) != 0) continue;
+    if (!os::exists(lock)) {
+      if (age_seconds(status) > kKeptSeconds) static_cast<void>(os::remove_tree(path));
+      continue;
+    }
+    const auto alone = os::FileLock::try_lock(lock);
+    if (alone && *alone) static_cast<void>(os::remove_tree(path));
   }
 }
 
@@ -184,33 +198,68 @@ bool is_private_folder(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> etc_view(const std::string& root, const std::string& cache) {
-  const std::string record = os::join(cache, "current");
+Result<EtcView> etc_view(const std::string& root, const std::string& cache) {
+  const std::string record = record_of(cache);
   if (!is_private_folder(cache)) return fail(ErrorKind::kDenied, cache + ": is not this user's own folder");
   if (auto view = current_view(root, record)) return view;
-  remove_old_views(cache);
+  PAWL_TRY(const auto making, os::FileLock::lock(os::join(cache, "lock")));
+  if (auto view = current_view(root, record)) return view;  // somebody has made it meanwhile
+  remove_old_views(cache, "");
   std::string folder = os::join(cache, "view.XXXXXX");
   if (mkdtemp(folder.data()) == nullptr || chmod(folder.c_str(), 0755) != 0)
     return fail_errno(errno, "create folder", folder);
   const std::string view = os::join(folder, "etc");
+  PAWL_TRY(auto held, os::FileLock::lock_shared(lock_of(view)));
   EtcCopy copy(root, view);
   PAWL_OK(copy.make());
   PAWL_OK(os::write_atomically(record, fmt::format("{}\n{}\n{}", kFormat, view, copy.watched())));
-  return view;
+  return EtcView{.path = view, .held = std::move(held)};
 }
 
-Result<std::string> etc_view() {
-  Result<std::string> view = fail(ErrorKind::kUnavailable, "/etc of the sandbox: no folder for it");
-  // Where nobody else can take the name goes first.
+namespace {
+
+// Where views may be: where nobody else can take the name goes first.
+std::vector<std::vector<std::string>> caches() {
   const std::string own = geteuid() == 0 ? "/run" : fmt::format("/run/user/{}", geteuid());
-  for (const std::string& temporary : {own, std::string("/var/tmp"), std::string("/tmp")})
-    for (int i = 0; i < kNamesMax; ++i) {
-      view = etc_view(
-          "", fmt::format("{}/pawl-etc-{}{}", temporary, geteuid(), i == 0 ? "" : "." + std::to_string(i)));
+  std::vector<std::vector<std::string>> out;
+  for (const std::string& temporary : {own, std::string("/var/tmp"), std::string("/tmp")}) {
+    auto& names = out.emplace_back();
+    for (int i = 0; i < kNamesMax; ++i)
+      names.push_back(
+          fmt::format("{}/pawl-etc-{}{}", temporary, geteuid(), i == 0 ? "" : "." + std::to_string(i)));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<EtcView> etc_view() {
+  Result<EtcView> view = fail(ErrorKind::kUnavailable, "/etc of the sandbox: no folder for it");
+  for (const auto& names : caches())
+    for (const auto& cache : names) {
+      view = etc_view("", cache);
       if (view) return view;
       if (view.error().kind != ErrorKind::kDenied) break;  // no other name would help
     }
   return view;
+}
+
+namespace {
+
+void sweep_views(const std::string& cache) {
+  struct stat status {};
+  if (lstat(cache.c_str(), &status) != 0 || !is_private_folder(cache)) return;
+  const auto making = os::FileLock::lock(os::join(cache, "lock"));
+  if (!making) return;
+  const auto view = current_view("", record_of(cache));
+  remove_old_views(cache, view ? os::folder_of(view->path) : "");
+}
+
+}  // namespace
+
+void sweep_etc_views() {
+  for (const auto& names : caches())
+    for (const auto& cache : names) sweep_views(cache);
 }
 
 }  // namespace pawl::sandbox

@@ -4,15 +4,22 @@
 
 #include <string>
 
-#include "base/error.h"
+#include "os/file.h"
 
 namespace pawl::sandbox {
 
 // A folder to be shown at /etc, read-only: what EtcRules allow and everybody may read of `root`/etc, and the
-// sandbox's own passwd, group, hosts and an empty resolv.conf. Everybody may read it. `cache` is a folder of
-// this user, made when it is not there. A view is kept for longer than a sandbox can live.
-Result<std::string> etc_view(const std::string& root, const std::string& cache);
-// The same of the host, in a folder of this user below /var/tmp or /tmp.
-Result<std::string> etc_view();
+// sandbox's own passwd, group, hosts and an empty resolv.conf. Everybody may read it. It stays for as long as
+// somebody holds it, and is the one for others until the host's changes.
+struct EtcView {
+  std::string path;
+  os::FileLock held;
+};
+// `cache` is a folder of this user, made when it is not there.
+Result<EtcView> etc_view(const std::string& root, const std::string& cache);
+// The same of the host, in a folder of this user below /run, /var/tmp or /tmp.
+Result<EtcView> etc_view();
+// Removes views that nobody holds, but for the newest.
+void sweep_etc_views();
 
 }  // namespace pawl::sandbox

@@ -274,6 +274,7 @@ class NamespaceBackend final : public Backend {
   void sweep() override {
     if (cgroup_home().kind != CgroupKind::kNone) sweep_cgroups(kCgroupRoot);
     os::sweep_temporary_folders(os::temporary_stem());
+    sweep_etc_views();
   }
 
  private:
@@ -329,13 +330,13 @@ class NamespaceBackend final : public Backend {
     const auto& [spec, folders, events, input, execution] = one;
     PAWL_OK(make_large_files(folders));
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch, copied));
-    PAWL_TRY(const std::string etc, etc_view());
+    PAWL_TRY(const auto etc, etc_view());
     std::vector<std::string> hidden = folders.hidden;
     if (const auto home = os::environment_value("HOME")) hidden.push_back(*home);
     Cgroup cgroup(
         cgroup_home(), execution.run.run_id,
         {.memory_mib = spec.memory_limit_mib, .pids = spec.pids_limit, .cpu_millis = spec.cpu_limit_millis});
-    const OfHost of_host{.covered = covered_of_host(hidden), .cgroups = cgroup.views(), .etc = etc};
+    const OfHost of_host{.covered = covered_of_host(hidden), .cgroups = cgroup.views(), .etc = etc.path};
     const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::walls());
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {
