@@ -56,7 +56,11 @@ Status tell_pointers(const State& state, const std::string& run_id) {
 Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
   os::SystemClock clock;
   os::SystemRandom random;
-  const Waiting waiting("making the run", options.state.json);
+  const Waiting waiting("making the run", options.state.json, [&]() -> std::string {
+    const auto& [files, bytes] = state.workspaces->so_far();
+    if (files == 0) return {};
+    return fmt::format("{} files, {} MiB of the source", files.load(), bytes.load() >> 20U);
+  });
   // One backend is there today, so "auto" can only mean it.
   PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
                                                          {.plan = *file.parsed.plan,

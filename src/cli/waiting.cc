@@ -12,8 +12,15 @@
 
 namespace pawl::cli {
 
-Waiting::Waiting(std::string what, bool silent) : what_(std::move(what)) {
-  if (!silent && os::is_terminal(fileno(stderr))) sayer_ = std::thread([this] { say(); });
+namespace {
+
+constexpr int kPlainSeconds = 10;  // between two lines where none can be taken back
+
+}  // namespace
+
+Waiting::Waiting(std::string what, bool silent, std::function<std::string()> so_far)
+    : what_(std::move(what)), so_far_(std::move(so_far)) {
+  if (!silent && (so_far_ || os::is_terminal(fileno(stderr)))) sayer_ = std::thread([this] { say(); });
 }
 
 Waiting::~Waiting() {
@@ -28,12 +35,18 @@ Waiting::~Waiting() {
 
 void Waiting::say() {
   std::unique_lock lock(mutex_);
+  const bool terminal = os::is_terminal(fileno(stderr));
   for (int seconds = 1; !changed_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; });
-       ++seconds)
+       ++seconds) {
+    const std::string so_far = so_far_ ? so_far_() : "";
+    const std::string line = fmt::format("{}: {}{}{} s", what_, so_far, so_far.empty() ? "" : ", ", seconds);
     // In the terminal's width: a line that is broken is not erased as a whole.
-    tell("\r{}\x1b[K",
-         cut(fmt::format("{}: {} s", what_, seconds), os::terminal_columns(fileno(stderr)) - 1));
-  tell("\r\x1b[K");
+    if (terminal)
+      tell("\r{}\x1b[K", cut(line, os::terminal_columns(fileno(stderr)) - 1));
+    else if (!so_far.empty() && seconds % kPlainSeconds == 0)
+      tell("pawl: {}\n", line);
+  }
+  if (terminal) tell("\r\x1b[K");
 }
 
 }  // namespace pawl::cli

@@ -91,8 +91,9 @@ Result<std::vector<Found>> names_and_stats(const std::string& folder) {
 
 class Looker {
  public:
-  Looker(const std::string& root, const Without& without, const struct stat& state, FolderMemory& memory)
-      : root_(root), without_(without), state_(state), memory_(memory) {}
+  Looker(const std::string& root, const Without& without, const struct stat& state, FolderMemory& memory,
+         SoFar& so_far)
+      : root_(root), without_(without), state_(state), memory_(memory), so_far_(so_far) {}
 
   Result<FolderLook> look() {
     PAWL_OK(folder(""));
@@ -101,6 +102,7 @@ class Looker {
     PAWL_OK(os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
       auto& entry = out_.entries[unread_[i]].entry;
       PAWL_TRY(entry.content, hash_of_file(os::join(root_, entry.path)));
+      so_far_.add(entry.size);
       return {};
     }));
     return std::move(out_);
@@ -163,6 +165,7 @@ class Looker {
   const Without& without_;
   const struct stat& state_;
   FolderMemory& memory_;
+  SoFar& so_far_;
   FolderLook out_;
   std::vector<std::size_t> unread_;
   std::int64_t bytes_ = 0;
@@ -228,12 +231,12 @@ const Looked* FolderMemory::find(const std::string& path) {
 }
 
 Result<FolderLook> look_at(const std::string& path, const Without& without, const struct stat& state,
-                           FolderMemory& memory) {
-  return Looker(path, without, state, memory).look();
+                           FolderMemory& memory, SoFar& so_far) {
+  return Looker(path, without, state, memory, so_far).look();
 }
 
 Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,
-                                       const std::string& to) {
+                                       const std::string& to, SoFar& so_far) {
   std::set<std::string> folders{""};
   for (const auto& looked : entries) {
     const auto& path = looked.entry.path;
@@ -250,6 +253,7 @@ Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vecto
     if (entry.type == EntryType::kFile) {
       PAWL_OK(os::copy_file(source, made, entry.mode));
       PAWL_TRY(out[i], entry_of(made, entry.path));
+      so_far.add(out[i].size);
     } else if (entry.type == EntryType::kSymlink) {
       PAWL_TRY(out[i].content, target_of_link(source));
       if (symlink(out[i].content.c_str(), made.c_str()) != 0) return fail_errno(errno, "make link", made);

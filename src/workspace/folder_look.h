@@ -58,12 +58,12 @@ struct FolderLook {
 // `state` is the state folder's status, which is nobody's source wherever it lies. kInvalid: a name that
 // can't be used. kExhausted: too much.
 Result<FolderLook> look_at(const std::string& path, const Without& without, const struct stat& state,
-                           FolderMemory& memory);
+                           FolderMemory& memory, SoFar& so_far);
 
 // Copies `entries` of the folder `from` below `to`, with their times and those of the folders on the way; for
 // one that is deleted, makes a whiteout. Tells them as they were copied: somebody may have written since the
 // look. Nothing is durable.
 Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,
-                                       const std::string& to);
+                                       const std::string& to, SoFar& so_far);
 
 }  // namespace pawl::workspace

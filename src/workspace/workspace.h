@@ -18,8 +18,10 @@
 // finds one that is there already, holds the store (hold()) until one of the two names it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +64,15 @@ struct Base {
   std::string base_id;
   std::string git_commit;  // the commit that the ref named; for a directory without ref inside a repository,
                            // HEAD; or ""
+};
+
+// How far a snapshot is, for who waits for it: what was read or written of files so far.
+struct SoFar {
+  std::atomic<std::int64_t> files{0}, bytes{0};
+  void add(std::int64_t size) {
+    files += 1;
+    bytes += size;
+  }
 };
 
 // What a base is taken without.
@@ -127,6 +138,8 @@ class Workspaces {
   static Result<Workspaces> open(std::string folder);
 
   const std::string& folder() const { return folder_; }
+  // Of all snapshots that this object and its copies have taken.
+  const SoFar& so_far() const { return *so_far_; }
 
   // --- blobs: durable when put returns
   Result<std::string> put_blob(std::string_view bytes);
@@ -270,6 +283,7 @@ class Workspaces {
  private:
   explicit Workspaces(std::string folder) : folder_(std::move(folder)) {}
   std::string folder_;
+  std::shared_ptr<SoFar> so_far_ = std::make_shared<SoFar>();
 };
 
 }  // namespace pawl::workspace

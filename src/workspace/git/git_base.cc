@@ -29,10 +29,12 @@ struct Taken {
 
 class GitBases {
  public:
-  GitBases(Workspaces& workspaces, git_repository& repository, const std::vector<std::string>& left_out)
+  GitBases(Workspaces& workspaces, git_repository& repository, const std::vector<std::string>& left_out,
+           SoFar& so_far)
       : workspaces_(workspaces),
         folder_(workspaces.folder()),
         repository_(repository),
+        so_far_(so_far),
         left_out_(left_out),
         taken_as_(taken_as(left_out)) {}
 
@@ -74,7 +76,7 @@ class GitBases {
 
   Result<std::string> take_whole(const git_tree& tree) const {
     PAWL_TRY(const std::string temporary, make_temporary(folder_));
-    TreeWriter writer(repository_, left_out_, os::join(temporary, "tree"));
+    TreeWriter writer(repository_, left_out_, so_far_, os::join(temporary, "tree"));
     for (std::size_t i = 0; i < git_tree_entrycount(&tree); ++i) {
       const git_tree_entry* entry = git_tree_entry_byindex(&tree, i);
       PAWL_OK(writer.add(*entry, git_tree_entry_name(entry)));
@@ -148,7 +150,7 @@ class GitBases {
 
   Result<std::string> layer_between(const git_tree& before, const git_tree& now) const {
     PAWL_TRY(const std::string temporary, make_temporary(folder_));
-    TreeWriter writer(repository_, left_out_, os::join(temporary, "tree"));
+    TreeWriter writer(repository_, left_out_, so_far_, os::join(temporary, "tree"));
     PAWL_OK(
         compare_trees(repository_, &before, &now, [&](const std::string& path, const git_tree_entry* entry) {
           return entry != nullptr ? writer.add(*entry, path) : writer.remove(path);
@@ -160,6 +162,7 @@ class GitBases {
   Workspaces& workspaces_;
   const std::string& folder_;
   git_repository& repository_;
+  SoFar& so_far_;
   const std::vector<std::string>& left_out_;
   const std::string taken_as_;  // behind the name of a tree
 };
@@ -172,7 +175,7 @@ Result<Base> Workspaces::snapshot_git(const std::string& path, const std::string
   PAWL_TRY(const auto commit, find_commit(*found.repository, ref));
   PAWL_TRY(const auto tree, tree_at(*commit, found.prefix));
   Base base{.git_commit = text_of(*git_commit_id(commit.get()))};
-  PAWL_TRY(base.base_id, GitBases(*this, *found.repository, left_out).take(*tree));
+  PAWL_TRY(base.base_id, GitBases(*this, *found.repository, left_out, *so_far_).take(*tree));
   return base;
 }
 

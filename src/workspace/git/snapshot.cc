@@ -74,8 +74,13 @@ void mark_submodules(const std::map<std::string, std::string>& submodules, Entry
 // the last time, or a copy.
 class FolderBase {
  public:
-  FolderBase(Workspaces& workspaces, const std::string& path, const Without& without, const Head& head)
-      : workspaces_(workspaces), path_(path), without_(without), submodules_(head.submodules) {}
+  FolderBase(Workspaces& workspaces, const std::string& path, const Without& without, const Head& head,
+             SoFar& so_far)
+      : workspaces_(workspaces),
+        path_(path),
+        without_(without),
+        submodules_(head.submodules),
+        so_far_(so_far) {}
 
   Result<std::string> take() {
     const std::int64_t began_ns = os::SystemClock().wall().micros * 1000;
@@ -83,7 +88,7 @@ class FolderBase {
     if (stat(workspaces_.folder().c_str(), &state) != 0)
       return fail_errno(errno, "read", workspaces_.folder());
     memory_ = FolderMemory::load(memory_path());
-    PAWL_TRY(auto look, look_at(path_, without_, state, memory_));
+    PAWL_TRY(auto look, look_at(path_, without_, state, memory_, so_far_));
     if (look.is_as_remembered && workspaces_.has_base(memory_.base_id())) return memory_.base_id();
     for (auto& looked : look.entries) mark_submodules(submodules_, looked.entry);
     std::string id = id_of(look.entries);
@@ -117,7 +122,7 @@ class FolderBase {
 
   Result<std::string> copy_to(std::string_view kind, const std::vector<Looked>& entries) const {
     PAWL_TRY(const std::string temporary, make_temporary(workspaces_.folder()));
-    PAWL_TRY(auto copied, copy_looked(path_, entries, os::join(temporary, "tree")));
+    PAWL_TRY(auto copied, copy_looked(path_, entries, os::join(temporary, "tree"), so_far_));
     for (auto& entry : copied) mark_submodules(submodules_, entry);
     return keep_object(workspaces_.folder(), kind, temporary, std::move(copied));
   }
@@ -149,6 +154,7 @@ class FolderBase {
   const std::string& path_;
   const Without& without_;
   const std::map<std::string, std::string>& submodules_;
+  SoFar& so_far_;
   FolderMemory memory_;
 };
 
@@ -192,14 +198,14 @@ Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<
 Result<Base> Workspaces::snapshot_directory(const std::string& path, const Without& without) {
   PAWL_TRY(const auto head, head_of(folder_, path));
   Base base{.git_commit = head.commit};
-  PAWL_TRY(base.base_id, FolderBase(*this, path, without, head).take());
+  PAWL_TRY(base.base_id, FolderBase(*this, path, without, head, *so_far_).take());
   return base;
 }
 
 Result<std::string> Workspaces::content_id(const std::string& path) const {
   if (!os::is_folder(path)) return hash_of_file(path);
   FolderMemory nothing;
-  PAWL_TRY(const auto look, look_at(path, {}, {}, nothing));
+  PAWL_TRY(const auto look, look_at(path, {}, {}, nothing, *so_far_));
   return id_of(look.entries);
 }
 

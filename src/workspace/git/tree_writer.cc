@@ -184,6 +184,7 @@ Status TreeWriter::write_file(std::size_t index) {
   }
   entry.size = static_cast<std::int64_t>(bytes.size());
   PAWL_OK(check_limits(0, bytes_ += entry.size, "source"));
+  so_far_.add(entry.size);
   entry.content = blake3_hex(bytes);
   return write_new_file(full, bytes, entry.mode);
 }

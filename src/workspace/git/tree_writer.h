@@ -29,8 +29,9 @@ Result<std::int64_t> count_entries(git_repository& repository, const git_tree_en
 class TreeWriter {
  public:
   // `left_out`: patterns of what is not added.
-  TreeWriter(git_repository& repository, const std::vector<std::string>& left_out, std::string root)
-      : repository_(repository), left_out_(left_out), root_(std::move(root)) {}
+  TreeWriter(git_repository& repository, const std::vector<std::string>& left_out, SoFar& so_far,
+             std::string root)
+      : repository_(repository), left_out_(left_out), so_far_(so_far), root_(std::move(root)) {}
 
   // The entry at `path`, with all below it. Files are only noted. kInvalid: a path that no base can have.
   Status add(const git_tree_entry& entry, const std::string& path);
@@ -50,6 +51,7 @@ class TreeWriter {
   };
   git_repository& repository_;
   const std::vector<std::string>& left_out_;
+  SoFar& so_far_;
   const std::string root_;
   std::vector<Entry> entries_;
   std::vector<Noted> noted_;
