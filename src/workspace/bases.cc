@@ -71,12 +71,6 @@ struct Edit {
   std::string_view line;           // that comes
 };
 
-void erase_below(auto& by_path, const std::string& path) {
-  const std::string prefix = path + "/";
-  auto at = by_path.lower_bound(prefix);
-  while (at != by_path.end() && at->first.starts_with(prefix)) at = by_path.erase(at);
-}
-
 }  // namespace
 
 std::optional<Derivation> derivation_of(const std::string& folder, const std::string& base_id) {

@@ -12,12 +12,6 @@
 namespace pawl::workspace {
 namespace {
 
-void erase_below(Changes& changes, const std::string& path) {
-  const std::string prefix = path + "/";
-  auto at = changes.lower_bound(prefix);
-  while (at != changes.end() && at->first.starts_with(prefix)) at = changes.erase(at);
-}
-
 void apply_entry(const View& base, const Entry& entry, const std::string& tree, Changes& changes) {
   const auto before = changes.find(entry.path);
   const bool hidden = before != changes.end() && before->second.entry.type != EntryType::kFolder;

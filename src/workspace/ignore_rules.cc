@@ -7,17 +7,12 @@
 #include <ranges>
 #include <span>
 
-#include "os/file.h"
+#include "workspace/tree.h"
 
 namespace pawl::workspace {
 namespace {
 
 constexpr std::string_view kAnyFolders = "**";
-
-std::string folder_above(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
 
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> out;
@@ -75,13 +70,13 @@ bool IgnoreRules::matches(const Rule& rule, std::string_view below) {
 
 // The nearest file's last rule that matches decides.
 bool IgnoreRules::last_word(const std::string& path, bool is_folder) const {
-  for (std::optional<std::string> folder = folder_above(path); folder;) {
+  for (std::optional<std::string> folder = parent_of(path); folder;) {
     const auto found = rules_.find(*folder);
     const auto below = std::string_view(path).substr(folder->empty() ? 0 : folder->size() + 1);
     if (found != rules_.end())
       for (const auto& rule : found->second | std::views::reverse)
         if ((is_folder || !rule.folders_only) && matches(rule, below)) return !rule.negated;
-    folder = folder->empty() ? std::nullopt : std::optional(folder_above(*folder));
+    folder = folder->empty() ? std::nullopt : std::optional(parent_of(*folder));
   }
   return false;
 }
@@ -89,14 +84,13 @@ bool IgnoreRules::last_word(const std::string& path, bool is_folder) const {
 bool IgnoreRules::folder_is_ignored(const std::string& path) {
   if (path.empty()) return false;
   if (const auto known = folders_.find(path); known != folders_.end()) return known->second;
-  const bool ignored = folder_is_ignored(folder_above(path)) || last_word(path, true);
+  const bool ignored = folder_is_ignored(parent_of(path)) || last_word(path, true);
   folders_[path] = ignored;
   return ignored;
 }
 
 bool IgnoreRules::names(const std::string& path, bool is_folder) {
-  return folder_is_ignored(folder_above(path)) ||
-         (is_folder ? folder_is_ignored(path) : last_word(path, false));
+  return folder_is_ignored(parent_of(path)) || (is_folder ? folder_is_ignored(path) : last_word(path, false));
 }
 
 }  // namespace pawl::workspace

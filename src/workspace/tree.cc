@@ -179,6 +179,11 @@ std::string child(const std::string& folder, std::string_view name) {
   return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
 }
 
+std::string parent_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
 std::optional<std::string> View::find(const std::string& path) const {
   for (const auto& tree : trees_) {
     struct stat status {};

@@ -62,5 +62,13 @@ class View {
 };
 
 std::string child(const std::string& folder, std::string_view name);  // "name" in ""
+std::string parent_of(const std::string& path);                       // "" of "name"
+
+// Of a map by path.
+void erase_below(auto& by_path, const std::string& path) {
+  const std::string prefix = path + "/";
+  auto at = by_path.lower_bound(prefix);
+  while (at != by_path.end() && at->first.starts_with(prefix)) at = by_path.erase(at);
+}
 
 }  // namespace pawl::workspace

@@ -19,11 +19,6 @@ namespace {
 constexpr std::string_view kIgnoreFile = ".gitignore";
 constexpr std::uint64_t kIgnoreFileBytesMax = 64 << 20;
 
-std::string parent_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 // The commit that a source was taken from, and what is staged. Nothing is committed of a source that lies in
 // no repository, or in a folder that its commit does not have. Of one whose repository can't be read now, all
 // that the base has is: the work of an agent is not lost for it.

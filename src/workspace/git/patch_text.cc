@@ -51,7 +51,7 @@ struct Read {
   bool bounded = true;
 };
 
-Result<Read> look_at(const PatchSide& side) {
+Result<Read> read_side(const PatchSide& side) {
   Read out{.file = side.file};
   if (!side.file) return out;
   struct stat status {};
@@ -207,8 +207,8 @@ Result<std::string> patch_text(const PatchSide& from, const PatchSide& to) {
     PAWL_TRY(const auto made, patch_text({.path = from.path, .file = std::nullopt}, to));
     return removed + made;
   }
-  PAWL_TRY(auto before, look_at(from));
-  PAWL_TRY(auto after, look_at(to));
+  PAWL_TRY(auto before, read_side(from));
+  PAWL_TRY(auto after, read_side(to));
   if (!before.file && !after.file) return std::string();
   const bool may_be_same = before.file && after.file && before.size == after.size;
   if (!may_be_same && !after.bounded) return too_large(after);

@@ -141,10 +141,10 @@ class FolderBase {
     for (const auto& looked : memory_.entries()) {
       const std::string& path = looked.entry.path;
       if (now.contains(path)) continue;
-      const auto slash = path.rfind('/');
-      const auto parent = now.find(std::string_view(path).substr(0, slash == path.npos ? 0 : slash));
+      const std::string above = parent_of(path);
+      const auto parent = now.find(above);
       const bool is_top =
-          slash == path.npos || (parent != now.end() && parent->second->entry.type == EntryType::kFolder);
+          above.empty() || (parent != now.end() && parent->second->entry.type == EntryType::kFolder);
       if (is_top) out.push_back({.entry = {.path = path, .type = EntryType::kDeleted}});
     }
     return out;

@@ -112,8 +112,7 @@ Status TreeWriter::make_folder(const std::string& path) {
 }
 
 Status TreeWriter::make_parents(const std::string& path) {
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash);
+  const std::string folder = parent_of(path);
   if (!made_.empty() && made_ == "/" + folder) return {};
   PAWL_OK(make_folder(""));
   for (auto end = folder.find('/'); !folder.empty(); end = folder.find('/', end + 1)) {
