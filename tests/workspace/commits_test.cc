@@ -260,7 +260,9 @@ TEST_F(CommitsTest, WhatIsNotCheckedOutIsSaidBeforeAndAfter) {
   EXPECT_TRUE(Workspaces::check_source(source_)->empty());
   const auto said = [&](const std::vector<std::string>& left_out = {}) {
     std::string out;
-    for (const auto& sentence : *Workspaces::check_source(source_, left_out)) out += sentence + "\n";
+    const auto sentences = Workspaces::check_source(source_, left_out);
+    EXPECT_TRUE(sentences);
+    for (const auto& sentence : *sentences) out += sentence + "\n";
     return out;
   };
   git("git submodule --quiet deinit -f vendor/lib");

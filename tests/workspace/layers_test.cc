@@ -1,11 +1,19 @@
 // Base and layers show what the step saw, for any tree and whatever was done to it, however the workspace was
 // made.
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "support/temp_folder.h"
 #include "workspace/own_mounts.h"
 #include "workspace/random_work.h"
@@ -47,95 +55,234 @@ Listing by_manifest(Listing before, const std::vector<Entry>& manifest, const Li
   return before;
 }
 
-enum class Made { kOverlay, kCopy };
+// An ordinary user's overlay, root's with owners mapped, and a copy.
+enum class Made { kOverlay, kMapped, kCopy };
+
+// The tree of a step before and after its work, as the step sees it.
+struct Seen {
+  Listing before, after;
+};
+
+// Mounts trees, works on them, and leaves the upper layer in `rw`/upper.
+Seen work_on_overlay(const Ids& lower, const std::string& rw, const std::string& merged,
+                     std::optional<unsigned> seed) {
+  for (const std::string& folder : {rw + "/upper", rw + "/work", merged})
+    PAWL_CHECK(os::make_folders(folder).has_value());
+  std::string options = "userxattr,volatile,upperdir=" + rw + "/upper,workdir=" + rw + "/work";
+  for (const auto& tree : lower) options += (&tree == &lower.front() ? ",lowerdir=" : ":") + tree;
+  PAWL_CHECK(mount("overlay", merged.c_str(), "overlay", 0, options.c_str()) == 0);
+  Seen seen{.before = listing_of(merged), .after = {}};
+  if (seed) RandomWork(merged, *seed).work();
+  if (seed) seen.after = listing_of(merged);
+  PAWL_CHECK(umount(merged.c_str()) == 0);
+  return seen;
+}
+
+// A process in a user namespace of another user, to whom an idmapped mount gives the trees: what root's
+// sandbox is. It is told paths, and tells listings.
+class MappedSandbox {
+ public:
+  MappedSandbox(const std::string& folder, const std::string& shown) : folder_(folder), shown_(shown) {
+    PAWL_CHECK(unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+    PAWL_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets_) == 0);
+    const pid_t keeper = in_namespace([] {
+      pause();
+      return 0;
+    });
+    const os::UniqueFd user(
+        open(("/proc/" + std::to_string(keeper) + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    testing::show_with_other_owner(folder, shown, user.get());
+    PAWL_CHECK(kill(keeper, SIGKILL) == 0 && waitpid(keeper, nullptr, 0) == keeper);
+    child_ = in_namespace([this] { return serve(); });
+  }
+  ~MappedSandbox() {
+    close(sockets_[0]);
+    close(sockets_[1]);
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+  MappedSandbox(const MappedSandbox&) = delete;
+  MappedSandbox& operator=(const MappedSandbox&) = delete;
+
+  Seen work(const Ids& lower, std::optional<unsigned> seed) {
+    Json told{{"lower", Json::array()}, {"seed", seed ? Json(*seed) : Json()}};
+    for (const auto& tree : lower) told["lower"].push_back(shown_ + tree.substr(folder_.size()));
+    const std::string text = canonical(told);
+    PAWL_CHECK(send(sockets_[0], text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+    const Json seen = receive(sockets_[0]);
+    return {.before = seen["before"].get<Listing>(), .after = seen["after"].get<Listing>()};
+  }
+
+ private:
+  static constexpr std::size_t kBytesMax = 1 << 17;  // of a message
+  static constexpr const char* kMap = "0 1900000000 1";
+
+  static Json receive(int socket) {
+    static std::string buffer(kBytesMax, '\0');
+    const ssize_t got = recv(socket, buffer.data(), buffer.size(), 0);
+    PAWL_CHECK(got > 0);
+    return *parse_json(std::string_view(buffer).substr(0, static_cast<std::size_t>(got)));
+  }
+
+  template <typename Run>
+  static pid_t in_namespace(const Run& run) {
+    int ready[2], mapped[2];
+    PAWL_CHECK(pipe2(ready, O_CLOEXEC) == 0 && pipe2(mapped, O_CLOEXEC) == 0);
+    const pid_t child = fork();
+    PAWL_CHECK(child >= 0);
+    char byte = 0;
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      PAWL_CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write(ready[1], "x", 1) == 1 &&
+                 read(mapped[0], &byte, 1) == 1 && setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0) == 0);
+      _exit(run());
+    }
+    PAWL_CHECK(read(ready[0], &byte, 1) == 1);
+    for (const std::string map : {"/gid_map", "/uid_map"}) {
+      const os::UniqueFd fd(open(("/proc/" + std::to_string(child) + map).c_str(), O_WRONLY | O_CLOEXEC));
+      PAWL_CHECK(write(fd.get(), kMap, std::strlen(kMap)) == static_cast<ssize_t>(std::strlen(kMap)));
+    }
+    PAWL_CHECK(write(mapped[1], "x", 1) == 1);
+    for (const int fd : {ready[0], ready[1], mapped[0], mapped[1]}) close(fd);
+    return child;
+  }
+
+  int serve() const {
+    for (;;) {
+      const Json told = receive(sockets_[1]);
+      const auto seed = told["seed"].is_null() ? std::nullopt : std::optional(told["seed"].get<unsigned>());
+      const auto seen = work_on_overlay(told["lower"].get<Ids>(), shown_ + "/rw", shown_ + "/merged", seed);
+      const std::string text = canonical({{"before", seen.before}, {"after", seen.after}});
+      PAWL_CHECK(send(sockets_[1], text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+    }
+  }
+
+  const std::string folder_, shown_;
+  int sockets_[2] = {-1, -1};
+  pid_t child_ = -1;
+};
 
 class LayersTest : public ::testing::TestWithParam<Made> {
  protected:
-  static void SetUpTestSuite() {
-    enter_namespaces();
+  LayersTest() {
+    if (GetParam() == Made::kMapped)
+      PAWL_CHECK(unshare(CLONE_NEWNS) == 0 &&
+                 mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+    else
+      enter_namespaces();
     use_memory_if_it_has_attributes();
+    temp_.emplace();
+    PAWL_CHECK(chmod(temp_->path().c_str(), 0755) == 0 && os::make_folders(path("own")).has_value());
+    workspaces_.emplace(*Workspaces::open(path("own/pawl")));
+    if (GetParam() == Made::kMapped) mapped_ = std::make_unique<MappedSandbox>(path("own"), path("shown"));
   }
 
-  // Mounts the accepted tree as the next step sees it.
-  void mount_accepted() {
-    const auto few = workspaces_.stack(base_, layers_);
-    ASSERT_TRUE(few) << few.error().message;
-    lower_ = workspaces_.trees_of(base_, *few);
-    for (const std::string folder : {"rw/upper", "rw/work", "merged"})
-      ASSERT_TRUE(os::make_folders(temp_ / folder));
-    std::string options =
-        "userxattr,volatile,upperdir=" + (temp_ / "rw/upper") + ",workdir=" + (temp_ / "rw/work");
-    for (const auto& tree : lower_) options += (&tree == &lower_.front() ? ",lowerdir=" : ":") + tree;
-    ASSERT_EQ(mount("overlay", (temp_ / "merged").c_str(), "overlay", 0, options.c_str()), 0)
-        << std::strerror(errno);
-  }
-  void unmount() {
-    ASSERT_EQ(umount((temp_ / "merged").c_str()), 0);
-    ASSERT_TRUE(os::remove_tree(temp_ / "rw"));
+  std::string path(const std::string& name) const { return temp_->path() + "/" + name; }
+
+  // What the next step sees, and what it leaves in own/rw/upper when it works.
+  Seen see(std::optional<unsigned> seed) {
+    const auto few = workspaces_->stack(base_, layers_);
+    PAWL_CHECK(few.has_value());
+    lower_ = workspaces_->trees_of(base_, *few);
+    if (mapped_) return mapped_->work(lower_, seed);
+    const bool copied = GetParam() == Made::kCopy && seed;
+    auto seen = work_on_overlay(lower_, path("own/rw"), path("own/merged"), copied ? std::nullopt : seed);
+    if (!copied) return seen;
+    // As what sandboxes without overlayfs make (copy_merged): the whole tree.
+    const std::string copy = path("own/rw/upper");
+    for (auto tree = lower_.rbegin(); tree != lower_.rend(); ++tree) lay_over(*tree, copy);
+    RandomWork(copy, *seed).work();
+    seen.after = listing_of(copy);
+    return seen;
   }
 
-  // Runs a step of random work on the accepted tree and accepts its layer. Returns the tree that the step
-  // left.
-  Listing step(unsigned seed) {
-    Listing after;
-    mount_accepted();
-    const std::string merged = temp_ / "merged", copy = temp_ / "copy", upper = temp_ / "upper";
-    if (GetParam() == Made::kCopy)
-      fs::copy(merged, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    RandomWork(GetParam() == Made::kCopy ? copy : merged, seed).work();
-    after = listing_of(GetParam() == Made::kCopy ? copy : merged);
-    EXPECT_EQ(umount(merged.c_str()), 0);
-    fs::rename(GetParam() == Made::kCopy ? copy : temp_ / "rw/upper", upper);
-    EXPECT_TRUE(os::remove_tree(temp_ / "rw"));
-    const auto collected = workspaces_.collect(upper, lower_, GetParam() == Made::kCopy);
-    EXPECT_TRUE(collected) << collected.error().message;
-    EXPECT_EQ(collected->refused, std::vector<std::string>());
+  static void lay_over(const std::string& tree, const std::string& to) {
+    for (const auto& entry : fs::directory_iterator(tree)) {
+      const std::string at = to + "/" + entry.path().filename().string();
+      const auto type = entry.symlink_status().type(), before = fs::symlink_status(at).type();
+      if (type != fs::file_type::directory || before != fs::file_type::directory) fs::remove_all(at);
+      if (type == fs::file_type::character) continue;
+      if (type != fs::file_type::directory) {
+        fs::copy(entry.path(), at, fs::copy_options::copy_symlinks);
+        continue;
+      }
+      fs::create_directory(at);
+      lay_over(entry.path(), at);
+      fs::permissions(at, entry.status().permissions());
+    }
+  }
+
+  void accept() {
+    const std::string upper = path("own/upper");
+    fs::rename(path("own/rw/upper"), upper);
+    ASSERT_TRUE(os::remove_tree(path("own/rw")));
+    const auto collected = workspaces_->collect(upper, lower_, GetParam() == Made::kCopy);
+    ASSERT_TRUE(collected) << collected.error().message;
+    EXPECT_EQ(collected->refused, Ids());
     if (!collected->layer_id.empty()) layers_.insert(layers_.begin(), collected->layer_id);
-    return after;
   }
 
-  TempFolder temp_;
-  Workspaces workspaces_ = *Workspaces::open(temp_ / "pawl");
+  // From a random source on.
+  void history(unsigned seed) {
+    const std::string source = path("own/source");
+    ASSERT_TRUE(os::make_folders(source));
+    for (unsigned i = 0; i < 2; ++i) RandomWork(source, seed * 1000 + i).work();
+    const auto base = workspaces_->snapshot_directory(source);
+    ASSERT_TRUE(base) << base.error().message;
+    base_ = base->base_id;
+    layers_.clear();
+    Listing before = listing_of(source);
+    for (unsigned i = 0; i < kSteps; ++i) {
+      SCOPED_TRACE("step " + std::to_string(i));
+      const auto known = layers_;
+      const auto seen = see(seed * 100 + i);
+      ASSERT_EQ(seen.before, before) << "what the step before has left";
+      ASSERT_NO_FATAL_FAILURE(accept());
+      if (layers_ == known)
+        ASSERT_EQ(seen.after, before);
+      else
+        ASSERT_EQ(by_manifest(before, *workspaces_->manifest(layers_.front()), seen.after), seen.after)
+            << "by its manifest";
+      before = seen.after;
+    }
+    ASSERT_EQ(see(std::nullopt).before, before);
+    for (const std::string folder : {"source", "rw", "pawl/objects/layers", "pawl/objects/bases"})
+      ASSERT_TRUE(os::remove_tree(path("own/" + folder)));
+    for (const std::string folder : {"layers", "bases"})
+      ASSERT_TRUE(os::make_folders(path("own/pawl/objects/" + folder)));
+  }
+
+  static constexpr unsigned kSteps = 2;
+
+  std::optional<TempFolder> temp_;
+  std::optional<Workspaces> workspaces_;
+  std::unique_ptr<MappedSandbox> mapped_;
   std::string base_;
   Ids layers_;  // accepted, topmost first
   std::vector<std::string> lower_;
 };
 
-constexpr unsigned kHistories = 1000;  // of five steps each, a way of making workspaces
-constexpr int kSteps = 5;
-
 TEST_P(LayersTest, ShowWhatTheStepSaw) {
-  for (unsigned seed = 1; seed <= kHistories; ++seed) {
-    layers_.clear();
-    const std::string source = temp_ / "source";
-    ASSERT_TRUE(os::make_folders(source));
-    for (unsigned i = 0; i < 4; ++i) RandomWork(source, seed * 1000 + i).work();
-    const auto base = workspaces_.snapshot_directory(source);
-    ASSERT_TRUE(base) << base.error().message;
-    base_ = base->base_id;
-    Listing before = listing_of(source);
-    for (int i = 0; i < kSteps; ++i) {
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", step " + std::to_string(i));
-      const auto known = layers_;
-      const Listing after = step(seed * 100 + static_cast<unsigned>(i));
-      if (layers_ == known)
-        ASSERT_EQ(after, before);
-      else
-        ASSERT_EQ(by_manifest(before, *workspaces_.manifest(layers_.front()), after), after)
-            << "by its manifest";
-      mount_accepted();
-      ASSERT_EQ(listing_of(temp_ / "merged"), after) << "for the next step";
-      unmount();
-      before = after;
-    }
-    ASSERT_TRUE(os::remove_tree(source));
-    ASSERT_TRUE(os::remove_tree(temp_ / "pawl/objects/layers"));
-    ASSERT_TRUE(os::make_folders(temp_ / "pawl/objects/layers"));
+  const auto number = [](const char* name, unsigned standard) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? standard : static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+  };
+  const unsigned first = number("PAWL_SEED", 1), count = number("PAWL_ROUNDS", 3334);
+  for (unsigned seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ASSERT_NO_FATAL_FAILURE(history(seed));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Workspaces, LayersTest, ::testing::Values(Made::kOverlay, Made::kCopy),
-                         [](const auto& made) { return made.param == Made::kOverlay ? "overlay" : "copy"; });
+// Root's comes first: whoever is in a user namespace maps nobody. An ordinary user can't.
+std::vector<Made> ways() {
+  return geteuid() == 0 ? std::vector{Made::kMapped, Made::kOverlay, Made::kCopy}
+                        : std::vector{Made::kOverlay, Made::kCopy};
+}
+
+INSTANTIATE_TEST_SUITE_P(Workspaces, LayersTest, ::testing::ValuesIn(ways()), [](const auto& made) {
+  return made.param == Made::kOverlay ? "overlay" : made.param == Made::kMapped ? "mapped" : "copy";
+});
 
 }  // namespace
 }  // namespace pawl::workspace

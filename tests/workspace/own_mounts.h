@@ -1,11 +1,15 @@
 // A test program in namespaces of its own, where it may mount.
 #pragma once
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -24,6 +28,20 @@ inline void enter_namespaces() {
   write("/proc/self/setgroups", "deny");
   write("/proc/self/uid_map", "0 " + user + " 1");
   write("/proc/self/gid_map", "0 " + group + " 1");
+}
+
+// A copy of `folder`'s mount at `to`, in which what user 0 owns is owned by `outside`, as root gives trees to
+// a sandbox. `user_namespace`: of a process that has that map.
+inline void show_with_other_owner(const std::string& folder, const std::string& to, int user_namespace) {
+  const int tree =
+      static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, folder.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  mount_attr change{};
+  change.attr_set = MOUNT_ATTR_IDMAP;
+  change.userns_fd = static_cast<std::uint64_t>(user_namespace);
+  PAWL_CHECK(tree >= 0 && mkdir(to.c_str(), 0755) == 0);
+  PAWL_CHECK(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &change, sizeof change) == 0);
+  PAWL_CHECK(syscall(SYS_move_mount, tree, "", AT_FDCWD, to.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0);
+  close(tree);
 }
 
 // In memory, where nothing waits for a disk. An overlay's marks need user.* attributes there (Linux 6.6).

@@ -28,7 +28,7 @@ inline std::map<std::string, std::string> listing_of(const std::string& tree) {
     if (S_ISLNK(status.st_mode)) line += " " + fs::read_symlink(entry.path()).string();
     if (!S_ISLNK(status.st_mode)) line += " " + std::to_string(status.st_mode & 07777U);
     if (S_ISREG(status.st_mode)) line += " " + *os::read_file(entry.path(), 1 << 20);
-    out[fs::relative(entry.path(), tree)] = line;
+    out[entry.path().string().substr(tree.size() + 1)] = line;
   }
   return out;
 }
@@ -55,7 +55,7 @@ class RandomWork {
   // Leaves no file on the way to `path`, which itself is not there.
   void make_room(const std::string& path) {
     remove(path);
-    for (fs::path on = tree_; const auto& part : fs::relative(path, tree_).parent_path()) {
+    for (fs::path on = tree_; const auto& part : fs::path(path.substr(tree_.size() + 1)).parent_path()) {
       on /= part;
       if (fs::exists(fs::symlink_status(on)) && !fs::is_directory(fs::symlink_status(on))) fs::remove(on);
     }
@@ -80,7 +80,7 @@ class RandomWork {
     fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     for (const auto& entry : fs::recursive_directory_iterator(from))
       if (entry.is_directory() && !entry.is_symlink())
-        fs::permissions(fs::path(to) / fs::relative(entry.path(), from), entry.status().permissions());
+        fs::permissions(fs::path(to) / entry.path().lexically_relative(from), entry.status().permissions());
     fs::permissions(to, fs::status(from).permissions());
     fs::remove_all(from);
   }
