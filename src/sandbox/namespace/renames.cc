@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -91,6 +92,7 @@ class Place {
   }
 
   int parent() const { return parent_.get(); }
+  os::UniqueFd take_parent() { return std::move(parent_); }
   const char* name() const { return name_; }
 
  private:
@@ -244,17 +246,45 @@ bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
   if (!exchanged && is_upper_alone(asked.from.parent(), asked.from.name())) return false;
   // The caller may have died meanwhile and its number be another's.
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &rename.id) != 0) return true;
+  if (progress_ == nullptr) {
+    void* memory = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    progress_ = static_cast<Progress*>(memory);
+  }
   int pidfd = -1;
   const int pid = clone_process(0, -1, pidfd);
   if (pid == 0) work(asked, latest_.get());
   if (pid < 0) return false;
   fcntl(pidfd, F_SETFD, FD_CLOEXEC);
   latest_.reset(pidfd);
-  worker = {.pid = pid, .id = rename.id};
+  worker.pid = pid;
+  worker.id = rename.id;
+  worker.from = asked.from.take_parent();
+  worker.to = asked.to.take_parent();
+  worker.repairs = 0;
   return true;
 }
 
-void Renames::work(const Asked& asked, int before) const {
+// One that was killed left a part of a folder under a name of its own.
+bool Renames::start_repair(Worker& worker) {
+  constexpr int kRepairsMax = 3;
+  int pidfd = -1;
+  if (worker.repairs++ == kRepairsMax) return false;
+  const int pid = clone_process(0, -1, pidfd);
+  if (pid == 0) {
+    progress_->worker = static_cast<pid_t>(getpid());
+    if (confine())
+      undo_upper_alone((progress_->is_of_target ? worker.to : worker.from).get(), progress_->upper);
+    _exit(0);
+  }
+  if (pid < 0) return false;
+  fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+  latest_.reset(pidfd);
+  worker.pid = pid;
+  return true;
+}
+
+bool Renames::confine() const {
   struct sigaction stop {};
   stop.sa_handler = [](int) { asked_to_stop = 1; };
   for (const int signal : {SIGCHLD, SIGUSR1}) std::signal(signal, SIG_DFL);
@@ -268,10 +298,17 @@ void Renames::work(const Asked& asked, int before) const {
   setrlimit(RLIMIT_NOFILE, &files);
   ok = ok && install_filter();
   if (job_.use_landlock && job_.walls.landlock) ok = ok && restrict_writing(job_.writable);
+  return ok;
+}
+
+void Renames::work(const Asked& asked, int before) const {
+  const bool ok = confine();
   // One at a time: two of them in the same folders would be in each other's way.
   pollfd ended{.fd = before, .events = POLLIN};
   while (ok && before >= 0 && asked_to_stop == 0 && poll(&ended, 1, -1) < 0) continue;
   if (!ok || asked_to_stop != 0) _exit(0);
+  if (progress_->upper.depth != 0) _exit(0);  // of one that was killed: the init has it mended
+  progress_->worker = static_cast<pid_t>(getpid());
   const Prospect prospect = asked.prospect();
   if (prospect != Prospect::kGood) _exit(prospect == Prospect::kNotEmpty ? ENOTEMPTY : 0);
   int error = 0;
@@ -280,7 +317,8 @@ void Renames::work(const Asked& asked, int before) const {
     struct stat status {};
     const bool is_folder =
         fstatat(place->parent(), place->name(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
-    if (is_folder) error = make_upper_alone(place->parent(), place->name(), asked_to_stop);
+    progress_->is_of_target = place == &asked.to;
+    if (is_folder) error = make_upper_alone(place->parent(), place->name(), asked_to_stop, progress_->upper);
   }
   _exit(error);
 }
@@ -290,6 +328,9 @@ void Renames::work(const Asked& asked, int before) const {
 bool Renames::has_ended(pid_t child, int status) {
   const auto found = std::ranges::find(workers_, child, &Worker::pid);
   if (found == workers_.end()) return false;
+  const bool left_work = WIFSIGNALED(status) && progress_->upper.depth != 0 && progress_->worker == child;
+  if (left_work && !is_over_ && start_repair(*found)) return true;
+  if (left_work) progress_->upper.depth = 0;  // nobody can mend it
   const int error = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   const int told[] = {ENOTEMPTY, ENOSPC, EDQUOT, EIO, ENOMEM};
   const bool is_told = std::ranges::count(told, error) == 1;

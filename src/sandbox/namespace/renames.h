@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 
@@ -18,6 +19,7 @@
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/handover.h"
+#include "sandbox/namespace/upper_folder.h"
 
 namespace pawl::sandbox {
 
@@ -38,12 +40,22 @@ class Renames {
   struct Asked;
   struct Worker {
     pid_t pid = 0;
-    std::uint64_t id = 0;  // of the notification
+    std::uint64_t id = 0;       // of the notification
+    os::UniqueFd from{}, to{};  // parents of the folders that it makes
+    int repairs = 0;
+  };
+  // Shared with those at work.
+  struct Progress {
+    std::atomic<pid_t> worker;
+    std::atomic<bool> is_of_target;
+    UpperProgress upper;
   };
   Worker* free_worker();
   bool receive(AskedRename& asked);
   bool start_worker(Worker& worker, const AskedRename& asked);
+  bool confine() const;
   [[noreturn]] void work(const Asked& asked, int before) const;
+  bool start_repair(Worker& worker);
   void answer(std::uint64_t id, int error) const;
 
   const ChildJob& job_;
@@ -51,6 +63,7 @@ class Renames {
   std::array<os::UniqueFd, kCgroupsMax> cgroups_;
   std::size_t cgroup_count_ = 0;
   std::array<Worker, 32> workers_{};
+  Progress* progress_ = nullptr;
   os::UniqueFd latest_;  // worker, as pidfd_open(2) makes it: each waits for the one before
   bool is_over_ = false;
 };

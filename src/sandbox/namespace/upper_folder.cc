@@ -18,10 +18,10 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr int kFolderDepthMax = 256;  // each level takes two descriptors and a buffer
-constexpr int kPassesMax = 16;        // over a folder that others write to meanwhile
+constexpr int kPassesMax = 16;  // over a folder that others write to meanwhile
 constexpr int kNamesMax = 1000;
 constexpr mode_t kModeBits = 07777;
+constexpr char kTrial[] = "x";  // so that a rename's target is not empty
 
 int result_of(int returned) { return returned == 0 ? 0 : errno; }
 
@@ -168,36 +168,52 @@ int drain(int from, int to) {
 
 class Replacement {
  public:
-  Replacement(int parent, const char* name, int depth, const volatile std::sig_atomic_t& stop)
-      : parent_(parent), name_(name), depth_(depth), stop_(stop) {}
+  Replacement(int parent, const char* name, const volatile std::sig_atomic_t& stop, UpperProgress& progress)
+      : parent_(parent), name_(name), depth_(progress.depth), stop_(stop), progress_(progress) {}
 
   int make() {
-    if (depth_ == kFolderDepthMax) return ENAMETOOLONG;
-    int error = make_own();
-    if (error != 0) return error;
-    error = try_rename();
-    if (error == EXDEV) error = fill_and_replace();
-    if (error != 0) unlinkat(parent_, own_name_, AT_REMOVEDIR);
+    if (depth_ == UpperProgress::kDepthMax || std::strlen(name_) > NAME_MAX) return ENAMETOOLONG;
+    auto& level = progress_.levels[depth_];
+    std::strcpy(level.name, name_);
+    level.own_name[0] = '\0';
+    level.is_made = level.is_tried = false;
+    if (fstatat(parent_, name_, &level.before, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    progress_.depth = depth_ + 1;
+    const int error = make_at(level);
+    progress_.depth = depth_;
     return is_not_empty(error) ? 0 : error;
   }
 
  private:
   static bool is_not_empty(int error) { return error == ENOTEMPTY || error == EEXIST; }
 
+  int make_at(UpperProgress::Level& level) {
+    int error = make_own(level);
+    if (error != 0) return error;
+    level.is_made = level.is_tried = true;
+    error = try_rename();
+    level.is_tried = false;
+    if (error == EXDEV) error = fill_and_replace();
+    if (error != 0) unlinkat(parent_, own_name_, AT_REMOVEDIR);
+    return error;
+  }
+
   // A name may be that of a folder that somebody else makes, or that one who was killed has left.
-  int make_own() {
+  int make_own(UpperProgress::Level& level) {
     for (int number = 0; number < kNamesMax; ++number) {
       std::snprintf(own_name_, sizeof own_name_, ".pawl-rename-%d", number);
+      std::strcpy(level.own_name, own_name_);
       if (mkdirat(parent_, own_name_, S_IRWXU) == 0) return 0;
-      if (errno != EEXIST) return errno;
+      if (errno != EEXIST) break;
     }
-    return EBUSY;
+    level.own_name[0] = '\0';
+    return errno == EEXIST ? EBUSY : errno;
   }
 
   // What the kernel says to a rename that never succeeds, since the target is not empty: EXDEV comes first.
   int try_rename() const {
-    char below[sizeof own_name_ + 2];
-    std::snprintf(below, sizeof below, "%s/x", own_name_);
+    char below[sizeof own_name_ + sizeof kTrial];
+    std::snprintf(below, sizeof below, "%s/%s", own_name_, kTrial);
     if (mkdirat(parent_, below, S_IRWXU) != 0) return errno;
     const int error = result_of(renameat(parent_, name_, parent_, own_name_));
     return unlinkat(parent_, below, AT_REMOVEDIR) == 0 ? error : errno;
@@ -228,7 +244,7 @@ class Replacement {
     int error = for_each_entry(old, [&](const char* name, bool is_folder) {
       if (stop_ != 0) return EINTR;
       if (!is_folder || is_upper_alone(old, name)) return 0;
-      const int made = Replacement(old, name, depth_ + 1, stop_).make();
+      const int made = Replacement(old, name, stop_, progress_).make();
       return made == ENOENT ? 0 : made;
     });
     if (error != 0) return error;
@@ -254,8 +270,39 @@ class Replacement {
   const char* name_;
   int depth_;
   const volatile std::sig_atomic_t& stop_;
-  char own_name_[40] = {};
+  UpperProgress& progress_;
+  char own_name_[sizeof(UpperProgress::Level::own_name)] = {};
 };
+
+// What the folder beside has goes back. Then the folder has what it had, whatever was done to it.
+void undo_level(int parent, const UpperProgress::Level& level) {
+  if (level.own_name[0] == '\0') return;
+  if (!level.is_made) unlinkat(parent, level.own_name, AT_REMOVEDIR);  // made, and nothing is in it
+  if (!level.is_made) return;
+  const Opened own(parent, level.own_name, S_IRWXU);
+  if (!own) return;  // it has the folder's name already
+  {
+    const Opened old(parent, level.name, S_IRWXU);
+    if (!old) return;
+    if (level.is_tried) unlinkat(own.fd(), kTrial, AT_REMOVEDIR);
+    if (drain(own.fd(), old.fd()) != 0) return;
+    unlinkat(parent, level.own_name, AT_REMOVEDIR);
+  }
+  const timespec times[] = {level.before.st_atim, level.before.st_mtim};
+  fchmodat(parent, level.name, level.before.st_mode & kModeBits, 0);
+  utimensat(parent, level.name, times, AT_SYMLINK_NOFOLLOW);
+}
+
+// The deepest first.
+void undo_from(int parent, int index, UpperProgress& progress) {
+  if (index == progress.depth || index == UpperProgress::kDepthMax) return;
+  const auto& level = progress.levels[index];
+  {
+    const Opened here(parent, level.name, S_IRWXU);
+    if (here) undo_from(here.fd(), index + 1, progress);
+  }
+  undo_level(parent, level);
+}
 
 }  // namespace
 
@@ -268,8 +315,14 @@ bool is_upper_alone(int parent, const char* name) {
   return is_counted() && fchownat(parent, name, kSame, kSame, AT_SYMLINK_NOFOLLOW) == 0 && is_counted();
 }
 
-int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop) {
-  return Replacement(parent, name, 0, stop).make();
+int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop,
+                     UpperProgress& progress) {
+  return Replacement(parent, name, stop, progress).make();
+}
+
+void undo_upper_alone(int parent, UpperProgress& progress) {
+  undo_from(parent, 0, progress);
+  progress.depth = 0;
 }
 
 }  // namespace pawl::sandbox

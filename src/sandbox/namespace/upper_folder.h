@@ -5,9 +5,27 @@
 // file up before it renames it.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <atomic>
+#include <climits>
 #include <csignal>
 
 namespace pawl::sandbox {
+
+// How far it is: the folders that are being replaced, each in the one before.
+struct UpperProgress {
+  static constexpr int kDepthMax = 256;  // each level takes two descriptors and a buffer
+  struct Level {
+    char name[NAME_MAX + 1];
+    char own_name[40];  // of the folder that is to replace it; "" at first
+    bool is_made;       // that is there, surely
+    bool is_tried;      // and has something else in it
+    struct stat before;
+  };
+  std::atomic<int> depth;  // 0 in new memory
+  Level levels[kDepthMax];
+};
 
 // Whether `name` in the folder `parent` is surely of the second kind, found out in microseconds. overlayfs
 // shows one link for a folder of several layers, because it does not count what they have together. What the
@@ -23,7 +41,12 @@ bool is_upper_alone(int parent, const char* name);
 // then the old folder's name. What is in a folder is out of sight for the time of that.
 //
 // 0, or an errno, and then everything has the name that it had. `stop`: gives up with EINTR while that costs
-// nothing. Allocates nothing.
-int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop);
+// nothing. `progress` is in memory that another process shares. Allocates nothing.
+int make_upper_alone(int parent, const char* name, const volatile std::sig_atomic_t& stop,
+                     UpperProgress& progress);
+
+// After the process that was in there was killed: gives everything the name that it had. `parent` is what
+// that one had.
+void undo_upper_alone(int parent, UpperProgress& progress);
 
 }  // namespace pawl::sandbox
