@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import unittest
@@ -112,6 +113,119 @@ class Ignored(WithRun):
         said = self.pawl("logs", "last", "p1", "--attempt", "2").stdout
         self.assertIn("+log", said)
         self.assertNotIn("a.o", said)
+
+
+class Sources(WithRun):
+    """What of a source is taken, and what is said of the rest before a run starts."""
+
+    BAD = b"dir/caf\xe9 \x01"
+
+    def make(self, source="path: source", agent="echo 2 >file; rm -rf dir", gate="cat file"):
+        (self.root / "source/dir").mkdir(parents=True, exist_ok=True)
+        self.write("source/file", "1\n")
+        self.write("source/dir/x", "1\n")
+        self.write("agent.sh", agent)
+        self.write("gate.sh", gate)
+        self.write("plan.yaml", plan(agent="sh /plan/agent.sh", gate="sh /plan/gate.sh", max_attempts=1))
+        text = (self.root / "plan.yaml").read_text()
+        start = text.index("source: {") + len("source: {")
+        self.write("plan.yaml", text[:start] + source + text[text.index("}", start):])
+
+    def commit(self):
+        if not (self.root / "source/.git").exists():
+            self.git("init", "-q", cwd="source")
+        self.commit_all("source")
+
+    def test_a_name_that_can_not_be_used_is_shown_with_the_line_that_leaves_it_out(self):
+        self.make()
+        with open(os.fsencode(self.root / "source") + b"/" + self.BAD, "wb") as file:
+            file.write(b"x")
+        self.commit()
+        for source in ("path: source", "path: source, ref: HEAD"):
+            self.make(source)
+            said = self.pawl("run", "plan.yaml", expect=2).stderr
+            self.assertIn("dir/caf\\xe9 \\x01 can't be used", said)
+            self.assertIn("`exclude: [\"dir/caf? ?\"]`", said)
+            self.make(source + ', exclude: ["dir/caf? ?"]')
+            self.pawl("check", "plan.yaml")
+            self.pawl("run", "plan.yaml")
+            patch = self.pawl("diff", "last").stdout
+            self.assertIn("+2", patch)
+            self.assertNotIn("caf", patch)
+            self.pawl("apply", "last")
+            self.pawl("attest", "last", "-o", self.root / "statement.json")
+            branch = self.git("for-each-ref", "--format=%(refname)", "refs/heads/pawl", cwd="source").split()[-1]
+            self.assertEqual(self.git("diff-tree", "-r", "--name-status", "HEAD", branch, cwd="source"), "D\tdir/x\nM\tfile\n")
+        self.make('path: source, exclude: ["dir/caf? ?", "huge"]', agent="mkdir huge; echo 1 >huge/x")
+        self.assertEqual(self.pawl("run", "plan.yaml", expect=None).returncode, 11, "nobody makes what is left out")
+
+    def test_a_step_sees_the_present_times_of_an_unchanged_source(self):
+        self.make(gate='if [ file -nt dir/x ]; then echo stale; else echo fresh; fi', agent="echo 1 >>made")
+        for newer, older, seen in (("file", "dir/x", "stale"), ("dir/x", "file", "fresh"), ("file", "dir/x", "stale")):
+            os.utime(self.root / "source" / older, (1_600_000_000, 1_600_000_000))
+            os.utime(self.root / "source" / newer, (1_700_000_000, 1_700_000_000))
+            self.pawl("run", "plan.yaml")
+            self.assertIn(seen, self.pawl("logs", "last", "p1").stdout)
+
+    def test_a_plan_in_the_sources_own_folder_is_no_copy_of_it(self):
+        self.write("file", "1\n")
+        for i in range(40):
+            self.write(f"pad/{i}", "x\n")
+        for i in range(3):
+            self.write("agent.sh", f"echo agent-{i}; cat /plan/pad/1; ls /plan; echo {i} >>file")
+            self.write("plan.yaml", plan(agent="sh /plan/agent.sh", gate="test -e file").replace("path: source", "path: ."))
+            self.pawl("run", "plan.yaml")
+            said = self.pawl("logs", "last", "p1").stdout
+            self.assertIn(f"agent-{i}", said)
+            self.assertIn("plan.yaml", said)
+        self.assertEqual(len(list((self.root / ".pawl/objects/bases").iterdir())), 1)
+        self.pawl("gc", "--older-than", "0s")
+        for kind in ("bases", "derived", "git", "folders"):
+            self.assertEqual(list((self.root / ".pawl/objects" / kind).iterdir()), [], kind)
+
+    def test_what_is_not_checked_out_is_said_by_check_and_run(self):
+        self.make()
+        self.write("lib/l.txt", "l\n")
+        self.git("init", "-q", cwd="lib")
+        self.commit_all("lib")
+        self.git("init", "-q", cwd="source")
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "lib", cwd="source")
+        self.commit()
+        self.assertNotIn("warning", self.pawl("check", "plan.yaml").stderr)
+        shutil.rmtree(self.root / "source/lib")
+        for command in ("check", "run"):
+            said = self.pawl(command, "plan.yaml").stderr
+            self.assertRegex(said, r"plan.yaml:\d+:\d+: warning: source: 1 submodule.*: lib; .*`git submodule update --init")
+        self.assertIn("lib (a submodule without a folder", self.pawl("apply", "last", expect=None).stderr)
+
+    def test_check_refuses_a_filter_as_run_does(self):
+        self.make()
+        self.write("source/.gitattributes", "*.txt filter=shout\n")
+        self.write("source/a.txt", "quiet\n")
+        self.commit()
+        self.pawl("check", "plan.yaml")
+        self.git("config", "filter.shout.clean", "tr a-z A-Z", cwd="source")
+        for command in ("check", "run"):
+            self.assertRegex(self.pawl(command, "plan.yaml", expect=2).stderr, r"plan.yaml:\d+:\d+: error: source: a.txt has filter=shout")
+        self.make('path: source, exclude: ["*.txt"]')
+        self.pawl("check", "plan.yaml")
+
+    def test_a_terminal_sees_how_far_a_snapshot_is(self):
+        self.make()
+        with open(self.root / "source/large", "wb") as file:
+            file.truncate(3 << 30)
+        ours, theirs = pty.openpty()
+        program = subprocess.Popen([PAWL, "run", "plan.yaml"], cwd=self.root, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                seen += chunk
+        except OSError:
+            pass  # everybody who could write has ended
+        os.close(ours)
+        self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
+        self.assertRegex(seen.decode(), r"making the run: \d+ files, \d+ MiB of the source, \d+ s")
 
 
 class Sizes(WithRun):

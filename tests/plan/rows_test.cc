@@ -95,6 +95,7 @@ class AnyPlan {
     out.workflow = text();
     out.source_path = text();
     if (flip()) out.source_ref = text();
+    out.source_exclude = texts();
     out.env = texts();
     out.models = texts();
     out.protect = texts();
