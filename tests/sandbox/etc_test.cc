@@ -75,7 +75,9 @@ TEST(EtcView, HasWhatPackagesOwnAndEverybodyMayRead) {
 
 TEST(EtcView, IsMadeAgainOnlyWhenSomethingOfItHasChanged) {
   const FakeHost host;
-  const std::string first = host.view();
+  const auto held = host.held();
+  ASSERT_TRUE(held) << held.error().message;
+  const std::string first = held->path;
   EXPECT_EQ(host.view(), first);
   host.put("/etc/tool/tool.conf", "edited");
   EXPECT_EQ(host.seen("tool/tool.conf"), "edited");

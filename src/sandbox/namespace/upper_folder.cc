@@ -141,24 +141,29 @@ int drain_file(int from, const char* name, int to) {
 }
 
 // The kernel changes what ".." is in there, so that it asks for the right to write.
-int drain_folder(int from, const char* name, int to) {
+int drain_folder(int from, const char* name, int to, UpperProgress::Level& level) {
   struct stat status {};
   if (fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
   const mode_t mode = status.st_mode & kModeBits;
   const bool is_closed = (mode & S_IWUSR) == 0;
+  if (is_closed) {
+    level.moving_mode = mode;
+    std::strcpy(level.moving, name);
+  }
   if (is_closed && fchmodat(from, name, mode | S_IRWXU, 0) != 0) return errno;
   const int error = result_of(renameat(from, name, to, name));
   if (is_closed) fchmodat(error == 0 ? to : from, name, mode, 0);
+  level.moving[0] = '\0';
   return error;
 }
 
 // Takes everything out of `from`, whose folders the upper layer alone has.
-int drain(int from, int to) {
+int drain(int from, int to, UpperProgress::Level& level) {
   for (int pass = 0; pass < kPassesMax; ++pass) {
     bool is_empty = true;
     const int error = for_each_entry(from, [&](const char* name, bool is_folder) {
       is_empty = false;
-      const int gone = is_folder ? drain_folder(from, name, to) : drain_file(from, name, to);
+      const int gone = is_folder ? drain_folder(from, name, to, level) : drain_file(from, name, to);
       return gone == ENOENT ? 0 : gone;  // somebody has removed it
     });
     if (error != 0 || is_empty) return error;
@@ -176,6 +181,7 @@ class Replacement {
     auto& level = progress_.levels[depth_];
     std::strcpy(level.name, name_);
     level.own_name[0] = '\0';
+    level.moving[0] = '\0';
     level.is_made = level.is_tried = false;
     if (fstatat(parent_, name_, &level.before, AT_SYMLINK_NOFOLLOW) != 0) return errno;
     progress_.depth = depth_ + 1;
@@ -233,7 +239,7 @@ class Replacement {
       return 0;
     }
     fchmod(own.get(), S_IRWXU);
-    drain(own.get(), old.fd());
+    drain(own.get(), old.fd(), progress_.levels[depth_]);
     const timespec times[] = {old.before().st_atim, old.before().st_mtim};
     futimens(old.fd(), times);
     return is_not_empty(error) ? EBUSY : error;
@@ -258,7 +264,7 @@ class Replacement {
   int replace(const Opened& old, int own) const {
     for (int pass = 0; pass < kPassesMax; ++pass) {
       if (fchmod(own, S_IRWXU) != 0) return errno;
-      if (const int error = drain(old.fd(), own); error != 0) return error;
+      if (const int error = drain(old.fd(), own, progress_.levels[depth_]); error != 0) return error;
       if (const int error = make_like(old.before(), old.fd(), own); error != 0) return error;
       if (renameat(parent_, own_name_, parent_, name_) == 0) return 0;
       if (!is_not_empty(errno)) return errno;
@@ -285,7 +291,9 @@ void undo_level(int parent, const UpperProgress::Level& level) {
     const Opened old(parent, level.name, S_IRWXU);
     if (!old) return;
     if (level.is_tried) unlinkat(own.fd(), kTrial, AT_REMOVEDIR);
-    if (drain(own.fd(), old.fd()) != 0) return;
+    UpperProgress::Level here{};
+    if (drain(own.fd(), old.fd(), here) != 0) return;
+    if (level.moving[0] != '\0') fchmodat(old.fd(), level.moving, level.moving_mode, 0);
     unlinkat(parent, level.own_name, AT_REMOVEDIR);
   }
   const timespec times[] = {level.before.st_atim, level.before.st_mtim};

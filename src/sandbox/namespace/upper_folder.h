@@ -22,6 +22,8 @@ struct UpperProgress {
     bool is_made;       // that is there, surely
     bool is_tried;      // and has something else in it
     struct stat before;
+    char moving[NAME_MAX + 1];  // a folder in it that has another mode while it moves; "": none is
+    mode_t moving_mode;
   };
   std::atomic<int> depth;  // 0 in new memory
   Level levels[kDepthMax];

@@ -72,6 +72,7 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   if (!commit) return std::vector<std::string>();
   const auto tree = tree_at(**commit, found->prefix);
   if (!tree) return std::vector<std::string>();  // nothing of the folder is committed
+  PAWL_OK(check_index(*found->repository, "source: " + source));
   PAWL_TRY(const auto rules, Rules::open(*found, scratch));
   PAWL_TRY(const auto files, listing_of(*found->repository, **tree));
   NotThere not_there(source, *found);

@@ -102,23 +102,23 @@ Result<GitCommit> find_commit(git_repository& repository, const std::string& ref
   return GitCommit(reinterpret_cast<git_commit*>(commit));
 }
 
-namespace {
-
-bool is_sparse(git_repository& repository) {
-  git_config* raw = nullptr;
-  int sparse = 0;
-  if (git_repository_config_snapshot(&raw, &repository) != 0) return false;
-  const GitOwner<git_config, git_config_free> config(raw);
-  return git_config_get_bool(&sparse, raw, "core.sparsecheckout") == 0 && sparse != 0;
+Status check_index(git_repository& repository, const std::string& path) {
+  git_index* raw = nullptr;
+  if (git_repository_index(&raw, &repository) != 0) {
+    auto failed = git_failure(ErrorKind::kInvalid, path + ": the index of its git repository can't be read");
+    failed.error().message +=
+        "; `git sparse-checkout reapply --no-sparse-index` makes a sparse one whole, and source.ref takes "
+        "what "
+        "is committed without it";
+    return failed;
+  }
+  git_index_free(raw);
+  return {};
 }
-
-}  // namespace
 
 Unseen unseen_by_index(git_repository& repository, const std::string& path) {
   git_index* raw = nullptr;
-  // libgit2 1.5 can't read the index of `git sparse-checkout --sparse-index`.
-  if (git_repository_index(&raw, &repository) != 0)
-    return is_sparse(repository) ? Unseen::kSkipped : Unseen::kNo;
+  if (git_repository_index(&raw, &repository) != 0) return Unseen::kNo;
   const GitIndex index(raw);
   const git_index_entry* entry = git_index_get_bypath(raw, path.c_str(), 0);
   if (entry == nullptr) return Unseen::kNo;

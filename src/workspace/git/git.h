@@ -47,6 +47,9 @@ Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
+// kInvalid: the repository at `path` has an index that libgit2 can't read, as `git sparse-checkout
+// --sparse-index` writes it. What a work tree's files are in a commit can't be told then.
+Status check_index(git_repository& repository, const std::string& path);
 // What the index says of a file that `git status` therefore does not look at.
 enum class Unseen { kNo, kSkipped, kAssumedUnchanged };  // git-update-index(1): --skip-worktree, and so on
 Unseen unseen_by_index(git_repository& repository, const std::string& path);
