@@ -89,7 +89,8 @@ TEST_F(RepositoryTest, ANameThatCantBeUsedIsShownSafely) {
   for (const auto& taken :
        {workspaces_->snapshot_git(source_, "HEAD"), workspaces_->snapshot_directory(source_)}) {
     ASSERT_FALSE(taken);
-    EXPECT_NE(taken.error().message.find("Icon\\x0d can't be used"), std::string::npos) << taken.error().message;
+    EXPECT_NE(taken.error().message.find("Icon\\x0d can't be used"), std::string::npos)
+        << taken.error().message;
     EXPECT_EQ(taken.error().message.find('\r'), std::string::npos);
   }
 }
