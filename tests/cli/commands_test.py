@@ -322,24 +322,6 @@ tiers:
         run = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][-1]["run"]
         self.assertEqual((run["refused"], run["refused_total"]), (["r/a.xml", "r/b.xml"], 2))
 
-    def test_what_is_ignored_and_refused_fails_nothing(self):
-        self.write("source/.gitignore", "mods/\n*.sock\n")
-        leaves = "echo more >> file; mkdir -p mods/a/.git; mkfifo mods/a/pipe a.sock; for i in $(seq 150); do mkfifo mods/$i; done"
-        for ignored, code in (("leave_out", 0), ("keep", 11)):
-            self.write("source/file", "x\n")
-            self.write("plan.yaml", f"""version: 1
-workflow: w
-source: {{path: source}}
-ignored: {ignored}
-sandbox: {{refused_entries: fail}}
-gates:
-  check: {{steps: [{{name: unit, run: "{leaves}"}}], signals: [build]}}
-tiers:
-  - phases:
-      - {{id: p, goal: g, max_attempts: 1, agent: {{run: "{leaves}"}}, gates: [check]}}
-""")
-            self.pawl("run", "plan.yaml", expect=code)
-
     def test_a_gate_that_leaves_a_refused_entry_fails_when_the_plan_says_so(self):
         attempt, signals = self.what_became_of_a_fifo("echo more >> file", "mkfifo pipe", 0)
         self.assertNotIn("refused_entries", signals["build"]["details"], "nobody keeps what the last step leaves")

@@ -114,6 +114,24 @@ class Ignored(WithRun):
         self.assertIn("+log", said)
         self.assertNotIn("a.o", said)
 
+    def test_what_is_ignored_and_refused_fails_nothing(self):
+        self.write("source/.gitignore", "mods/\n*.sock\n")
+        leaves = "echo more >> file; mkdir -p mods/a/.git; mkfifo mods/a/pipe a.sock; for i in $(seq 150); do mkfifo mods/$i; done"
+        for ignored, code in (("leave_out", 0), ("keep", 11)):
+            self.write("source/file", "x\n")
+            self.write("plan.yaml", f"""version: 1
+workflow: w
+source: {{path: source}}
+ignored: {ignored}
+sandbox: {{refused_entries: fail}}
+gates:
+  check: {{steps: [{{name: unit, run: "{leaves}"}}], signals: [build]}}
+tiers:
+  - phases:
+      - {{id: p, goal: g, max_attempts: 1, agent: {{run: "{leaves}"}}, gates: [check]}}
+""")
+            self.pawl("run", "plan.yaml", expect=code)
+
 
 class Sources(WithRun):
     """What of a source is taken, and what is said of the rest before a run starts."""
