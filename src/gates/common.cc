@@ -30,10 +30,15 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
       if (file.family != family || !file.report) continue;
       for (const auto& test : file.report->tests)
         PAWL_OK(tests.add("", test.name, test.status, test.message));
+      for (const auto& other : file.report->no_tests)
+        PAWL_OK(tests.add_no_test(other.what, other.name, other.message, other.failed));
+      if (!file.report->lower_bound.empty()) tests.bound_from_below(file.report->lower_bound);
       for (const auto& finding : file.report->findings)
         PAWL_OK(findings.add("", finding.name, finding.severity));
     }
-  return Report{.tests = tests.take(), .findings = findings.take()};
+  Report out = tests.take();
+  out.findings = findings.take();
+  return out;
 }
 
 }  // namespace
@@ -109,6 +114,9 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
   Reports out;
   for (const auto& step : steps) {
     out.declared = out.declared || step.declared.contains(family);
+    const auto is_of = [&](const ReportFacts& file) { return file.family == family; };
+    if (out.unwritten.empty() && step.declared.contains(family) && std::ranges::none_of(step.reports, is_of))
+      out.unwritten = step.step_name;
     for (const auto& file : step.reports) {
       if (file.family != family) continue;
       if (file.report)
@@ -126,11 +134,35 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
 }
 
 bool lacks_reports(const Reports& reports, Signal& signal) {
-  if (reports.parsed > 0 && reports.problem.empty()) return false;
+  if (reports.parsed > 0 && reports.problem.empty() && reports.unwritten.empty()) return false;
   signal.passed = false;
   signal.missing = true;
-  signal.details["problem"] = reports.problem.empty() ? "no report was written" : reports.problem;
+  const std::string step = reports.unwritten.empty() ? "" : reports.unwritten + ": ";
+  signal.details["problem"] = reports.problem.empty() ? step + "no report was written" : reports.problem;
   return true;
+}
+
+std::string without_test(const std::vector<StepFacts>& steps) {
+  bool any_ran = false;
+  for (const auto& step : steps) {
+    std::map<std::string, std::size_t> found;  // by format
+    for (const auto& file : step.reports) {
+      if (file.family != kTestsFamily || !file.report) continue;
+      found[file.format] += file.report->tests.size() + static_cast<std::size_t>(std::ranges::count(
+                                                            file.report->no_tests, true, &NoTest::failed));
+      any_ran = any_ran || std::ranges::any_of(file.report->tests, [](const TestCase& test) {
+                  return test.status != TestStatus::kSkipped;
+                });
+    }
+    for (const auto& [format, tests] : found)
+      if (tests == 0)
+        return fmt::format(
+            "no test is in the {} reports of {}: a report with at least one would prove something; "
+            "look at how its runner finds tests, and where it writes them",
+            format, step.step_name);
+  }
+  if (any_ran) return "";
+  return "no test ran, all of them were skipped: one that runs would prove something";
 }
 
 std::vector<Detail> delta_details() {

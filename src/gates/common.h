@@ -29,9 +29,13 @@ struct Reports {
   Report all;
   bool declared = false;
   std::int64_t parsed = 0;
-  std::string problem;  // of the first that does not parse
+  std::string problem;    // of the first that does not parse
+  std::string unwritten;  // the first step that wrote none of those it declares
 };
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
+
+// Of reports in which no test is that ran, which prove nothing: what would make it known; "" of others.
+std::string without_test(const std::vector<StepFacts>& steps);
 
 // Whether evidence that was promised can't be used; then the signal says so, and is missing.
 bool lacks_reports(const Reports& reports, Signal& signal);

@@ -16,10 +16,7 @@ namespace formats {
 
 namespace {
 
-Result<Report> as_report(Result<Tests> tests) {
-  if (!tests) return std::unexpected(std::move(tests).error());
-  return Report{.tests = *std::move(tests)};
-}
+Result<Report> as_report(Result<Report> report) { return report; }
 
 Result<Report> as_report(Result<Findings> findings) {
   if (!findings) return std::unexpected(std::move(findings).error());

@@ -26,7 +26,7 @@ struct TestCase {
   std::string name;  // "group::name" ("name" when there is no group), valid UTF-8; a repeated name gets "#2",
                      // "#3", ...
   TestStatus status = TestStatus::kPassed;
-  std::string message;  // of a failure: its first words, at most 512 bytes
+  std::string message;  // of a failure: what tells most, at most 512 bytes, no escape sequence in it
 };
 using Tests = std::deque<TestCase>;  // never moved while it grows: names are looked up by views of them
 
@@ -41,9 +41,29 @@ struct Finding {
 };
 using Findings = std::deque<Finding>;
 
-// Of one family: the other is empty.
+// An entry that stands for more than a test: a file that could not be loaded, a package that was not built, a
+// hook that failed. It is nobody's test: when it failed it fails the attempt, and no inventory has it.
+struct NoTest {
+  enum class What {
+    kLoaded,    // a file, a package or a class: its tests, if there are any, are named "NAME::..." or
+                // "NAME...."
+    kHook,      // of a suite, or the suite: tests of it may not have run
+    kTeardown,  // after a test that ran
+    kRun,       // the runner itself: it says that it failed
+  };
+  What what = What::kRun;
+  std::string name;
+  std::string message;  // as that of a test
+  bool failed = true;   // false: a file or a package that is there and well
+};
+
+// Of one family: the others are empty.
 struct Report {
   Tests tests;
+  std::deque<NoTest> no_tests;
+  // Why there may be more tests than these: "a.test.js could not be loaded"; "" when these are all. An
+  // inventory that was read from such a report is a lower bound.
+  std::string lower_bound;
   Findings findings;
 };
 

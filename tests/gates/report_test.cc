@@ -11,9 +11,13 @@
 namespace pawl::gates {
 namespace {
 
-Result<Tests> read(std::string_view format, std::string text) {
+Result<Report> read_all_of(std::string_view format, std::string text) {
   MemorySource bytes(std::move(text));
-  PAWL_TRY(auto report, read_report(format, bytes));
+  return read_report(format, bytes);
+}
+
+Result<Tests> read(std::string_view format, std::string text) {
+  PAWL_TRY(auto report, read_all_of(format, std::move(text)));
   return std::move(report.tests);
 }
 
@@ -29,17 +33,19 @@ std::string found(std::string_view format, std::string text) {
   return out;
 }
 
-// "+a -b ~c": passed, failed, skipped; or why not.
+// "+a -b ~c !d": passed, failed, skipped, and no test, which failed; or why not.
 std::string shown(std::string_view format, std::string text) {
-  const auto tests = read(format, std::move(text));
-  if (!tests) return tests.error().message;
+  const auto report = read_all_of(format, std::move(text));
+  if (!report) return report.error().message;
   std::string out;
-  for (const auto& test : *tests) {
+  for (const auto& test : report->tests) {
     const char* mark = test.status == TestStatus::kPassed   ? "+"
                        : test.status == TestStatus::kFailed ? "-"
                                                             : "~";
     out += (out.empty() ? "" : " | ") + std::string(mark) + test.name;
   }
+  for (const auto& other : report->no_tests)
+    if (other.failed) out += (out.empty() ? "!" : " | !") + other.name;
   return out;
 }
 
@@ -198,8 +204,8 @@ TEST(Go, TestsBelongToPackages) {
 )"),
             "-m/b::TestPanics")
       << "it never ended";
-  EXPECT_EQ(shown("gotest", R"({"Action":"fail","Package":"m/c"})"), "-m/c") << "it was not built";
-  EXPECT_EQ(shown("gotest", R"({"Action":"start","Package":"m/d"})"), "-m/d") << "cut short";
+  EXPECT_EQ(shown("gotest", R"({"Action":"fail","Package":"m/c"})"), "!m/c") << "it was not built";
+  EXPECT_EQ(shown("gotest", R"({"Action":"start","Package":"m/d"})"), "!m/d") << "cut short";
   EXPECT_FALSE(read("gotest", "PASS\n"));
   EXPECT_FALSE(read("gotest", "{\"Action\":\"pass\"\n"));
 }
@@ -272,7 +278,7 @@ TEST(Jest, AFileThatCouldNotBeLoadedFailed) {
       {"ancestorTitles": [], "title": "fails", "status": "failed", "failureMessages": ["why"]},
       {"ancestorTitles": [], "title": "later", "status": "todo"}]},
     {"name": "/workspace/b.test.js", "status": "failed", "assertionResults": [], "message": "SyntaxError"}], "x": [[1]]})"),
-            "+a.test.js::x > y > works | -a.test.js::fails | ~a.test.js::later | -b.test.js");
+            "+a.test.js::x > y > works | -a.test.js::fails | ~a.test.js::later | !b.test.js");
   EXPECT_FALSE(read("jest", "{}"));
   EXPECT_FALSE(read("jest", "[]"));
   EXPECT_FALSE(read("jest", R"({"testResults": [1]})"));
@@ -285,7 +291,7 @@ TEST(Mocha, FailuresIncludeHooks) {
     "pending": [{"fullTitle": "c later", "file": "/workspace/t.js", "err": {}}],
     "failures": [{"fullTitle": "\"before each\" hook for b", "file": "/workspace/t.js", "err": {"message": "m"}}],
     "passes": [{"fullTitle": "a works", "file": "/workspace/t.js", "err": {}}]})"),
-            "~t.js::c later | -t.js::\"before each\" hook for b | +t.js::a works");
+            "~t.js::c later | +t.js::a works | !t.js::\"before each\" hook for b");
   EXPECT_FALSE(read("mocha", R"({"passes": []})"));
 }
 

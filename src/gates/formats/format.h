@@ -6,7 +6,7 @@
 
 namespace pawl::gates::formats {
 
-using ReadTests = Result<Tests>(ByteSource& report);
+using ReadTests = Result<Report>(ByteSource& report);
 using ReadFindings = Result<Findings>(ByteSource& report);
 
 }  // namespace pawl::gates::formats

@@ -19,6 +19,11 @@ std::string bounded_name(std::string_view group, std::string_view name) {
   return out;
 }
 
+std::string bounded_message(std::string_view message) {
+  constexpr std::size_t kLookedAtMax = 64 << 10;  // a runner puts what matters first, or last
+  return excerpt(valid_utf8(without_escapes(message.substr(0, kLookedAtMax))), kMessageBytesMax);
+}
+
 }  // namespace
 
 template <class Item>
@@ -46,13 +51,48 @@ template class Collector<Finding>;
 
 Status TestCollector::add(std::string_view group, std::string_view name, TestStatus status,
                           std::string_view message) {
-  PAWL_OK(Collector::add(group, name));
+  PAWL_OK(Collector::add(group, stable_name(name)));
   last().status = status;
   if (status == TestStatus::kFailed) fail_last(message);
   return {};
 }
 
-std::deque<TestCase> TestCollector::take() {
+void TestCollector::fail_last(std::string_view message) {
+  auto& test = last();
+  test.status = TestStatus::kFailed;
+  if (test.message.empty()) test.message = bounded_message(message);
+}
+
+void TestCollector::tell(std::size_t place, std::string_view message) {
+  auto& test = items_[place];
+  if (test.status == TestStatus::kFailed && test.message.empty()) test.message = bounded_message(message);
+}
+
+Status TestCollector::add_no_test(NoTest::What what, std::string_view name, std::string_view message,
+                                  bool failed) {
+  if (static_cast<std::int64_t>(no_tests_.size()) >= kReportItemsMax)
+    return fail(ErrorKind::kExhausted, "more files, packages or hooks than the limit");
+  no_tests_.push_back({.what = what,
+                       .name = bounded_name("", stable_name(name)),
+                       .message = failed ? bounded_message(message) : "",
+                       .failed = failed});
+  if (failed && what == NoTest::What::kLoaded)
+    bound_from_below(no_tests_.back().name + " could not be loaded");
+  if (failed && (what == NoTest::What::kHook || what == NoTest::What::kRun))
+    bound_from_below(no_tests_.back().name + " failed");
+  return {};
+}
+
+void TestCollector::bound_from_below(std::string_view why) {
+  if (lower_bound_.empty()) lower_bound_ = bounded_message(why);
+}
+
+bool TestCollector::no_failure() const {
+  return std::ranges::none_of(items_, [](const auto& test) { return test.status == TestStatus::kFailed; }) &&
+         std::ranges::none_of(no_tests_, &NoTest::failed);
+}
+
+Report TestCollector::take() {
   std::map<std::size_t, std::vector<std::size_t>> same;  // places, by the first of that name
   for (std::size_t place = 0; place < first_.size(); ++place)
     if (first_[place] != place) same[first_[place]].push_back(place);
@@ -66,15 +106,10 @@ std::deque<TestCase> TestCollector::take() {
       items_[places[i]].message = std::move(tests[i].message);
     }
   }
-  return Collector::take();
-}
-
-void TestCollector::fail_last(std::string_view message) {
-  auto& test = last();
-  test.status = TestStatus::kFailed;
-  if (test.message.empty())
-    test.message =
-        std::string(utf8_prefix(valid_utf8(message.substr(0, kMessageBytesMax)), kMessageBytesMax));
+  return {.tests = Collector::take(),
+          .no_tests = std::move(no_tests_),
+          .lower_bound = std::move(lower_bound_),
+          .findings = {}};
 }
 
 Status FindingCollector::add(std::string_view group, std::string_view name, Severity severity) {

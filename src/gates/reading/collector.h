@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gates/reading/words.h"
 #include "gates/report.h"
 
 namespace pawl::gates {
@@ -36,11 +37,22 @@ class Collector {
 
 class TestCollector : public Collector<TestCase> {
  public:
-  // Orders the statuses of tests of one name: passed, failed, skipped. The order in which they ran must not
-  // decide which of them is "#2".
-  std::deque<TestCase> take();
+  // The name is made stable (words.h).
   Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
   void fail_last(std::string_view message);
+  // What a test that failed says, when that comes later. REQUIRES: place < size().
+  void tell(std::size_t place, std::string_view message);
+  // One that failed, but for a teardown, makes the report a lower bound. kExhausted: one too many.
+  Status add_no_test(NoTest::What what, std::string_view name, std::string_view message, bool failed = true);
+  void bound_from_below(std::string_view why);  // the first one is told
+  bool no_failure() const;                      // of a test or of what is none
+  // Orders the statuses of tests of one name: passed, failed, skipped. The order in which they ran must not
+  // decide which of them is "#2".
+  Report take();
+
+ private:
+  std::deque<NoTest> no_tests_;
+  std::string lower_bound_;
 };
 
 class FindingCollector : public Collector<Finding> {

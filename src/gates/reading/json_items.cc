@@ -64,9 +64,9 @@ struct Stop : std::exception {
 
 class Items {
  public:
-  Items(const std::vector<std::string_view>& paths,
+  Items(const std::vector<std::string_view>& paths, const std::vector<std::string_view>& plain,
         const std::function<Status(std::string_view, const Json&)>& take)
-      : paths_(paths), take_(take) {}
+      : paths_(paths), plain_(plain), take_(take) {}
 
   // The library's word on what it found; false: not kept.
   bool on(int depth, Json::parse_event_t event, Json& value) {
@@ -85,6 +85,7 @@ class Items {
       case Event::object_end:
         return depth == 0;  // what was on the way is not needed any more
       case Event::value:
+        take_plain(depth, value);
         return false;
     }
     return false;
@@ -99,17 +100,26 @@ class Items {
     while (!keys_.empty() && keys_.back().depth >= depth) keys_.pop_back();
     const bool of_a_path = key.size() <= kKeyMax && key.find('.') == std::string::npos;
     const std::string path = (keys_.empty() ? "" : keys_.back().path + ".") + (of_a_path ? key : "?");
-    const bool leads = std::ranges::any_of(paths_, [&](std::string_view wanted) {
+    const auto leads_to = [&](std::string_view wanted) {
       return wanted.starts_with(path) && (wanted.size() == path.size() || wanted[path.size()] == '.');
-    });
-    keys_.push_back({depth, leads, path});
+    };
+    const bool to_items = std::ranges::any_of(paths_, leads_to);
+    const bool leads = to_items || std::ranges::any_of(plain_, leads_to);
+    keys_.push_back({depth, leads, to_items, path});
     return leads;
+  }
+
+  void take_plain(int depth, const Json& value) {
+    if (keys_.empty() || keys_.back().depth != depth) return;
+    const auto& path = keys_.back().path;
+    if (std::ranges::find(plain_, path) == plain_.end()) return;
+    if (auto taken = take_(path, value); !taken) throw Stop(std::move(taken).error());
   }
 
   bool open(int depth, bool members) {
     while (!keys_.empty() && keys_.back().depth > depth) keys_.pop_back();
     if (keys_.empty() || !keys_.back().leads) return true;
-    if (keys_.back().depth == depth) found.push_back(keys_.back().path);
+    if (keys_.back().depth == depth && keys_.back().to_items) found.push_back(keys_.back().path);
     if (std::ranges::find(paths_, keys_.back().path) == paths_.end()) return true;
     path_ = keys_.back().path;
     items_depth_ = depth + 1;
@@ -133,10 +143,12 @@ class Items {
 
   struct Key {
     int depth;
-    bool leads;  // to one of the paths
+    bool leads;     // to one of the paths
+    bool to_items;  // not only to a plain value
     std::string path;
   };
   const std::vector<std::string_view>& paths_;
+  const std::vector<std::string_view>& plain_;
   const std::function<Status(std::string_view, const Json&)>& take_;
   std::vector<Key> keys_;  // those that enclose what is read
   std::string path_;       // whose items are read
@@ -149,9 +161,10 @@ class Items {
 
 Result<std::vector<std::string>> for_each_json_item(
     ByteSource& source, const std::vector<std::string_view>& paths,
-    const std::function<Status(std::string_view path, const Json& item)>& take) {
+    const std::function<Status(std::string_view path, const Json& item)>& take,
+    const std::vector<std::string_view>& plain) {
   Bytes bytes(source);
-  Items items(paths, take);
+  Items items(paths, plain, take);
   try {
     const Json top = Json::parse(
         Iterator(&bytes), Iterator(),
@@ -165,6 +178,24 @@ Result<std::vector<std::string>> for_each_json_item(
     return fail(ErrorKind::kInvalid, printable(problem.what()));
   }
   return std::move(items.found);
+}
+
+bool Totals::take(std::string_view path, const Json& item) {
+  if (!item.is_number_integer() && !item.is_boolean()) return false;
+  said_.insert_or_assign(std::string(path), item);
+  return true;
+}
+
+std::optional<std::int64_t> Totals::number(std::string_view path) const {
+  const auto found = said_.find(path);
+  if (found == said_.end() || !found->second.is_number_integer()) return std::nullopt;
+  return found->second.get<std::int64_t>();
+}
+
+std::optional<bool> Totals::boolean(std::string_view path) const {
+  const auto found = said_.find(path);
+  if (found == said_.end() || !found->second.is_boolean()) return std::nullopt;
+  return found->second.get<bool>();
 }
 
 }  // namespace pawl::gates

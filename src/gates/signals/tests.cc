@@ -1,5 +1,7 @@
 // The tests pass, by exit code and by their reports, and none that base has is gone or newly skipped, by
 // name.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -24,6 +26,26 @@ Losses compare(const std::vector<std::string>& inventory, const Tests& tests) {
   return out;
 }
 
+// What losses mean, for whoever has to do something about them.
+std::string meaning_of(const Losses& losses) {
+  std::string out;
+  if (!losses.gone.empty())
+    out = fmt::format(
+        "{} tests that base has did not run: {}. Renamed or deleted tests count as lost; restore "
+        "them under their names, or ask a person",
+        losses.gone.size(), shown(losses.gone));
+  if (!losses.newly_skipped.empty())
+    out += fmt::format("{}{} tests that base runs are skipped: {}. A skipped test counts as lost; let it run",
+                       out.empty() ? "" : ". ", losses.newly_skipped.size(), shown(losses.newly_skipped));
+  return out;
+}
+
+void add_problem(Signal& signal, const std::string& problem) {
+  if (problem.empty()) return;
+  const std::string before = signal.details.value("problem", "");
+  signal.details["problem"] = before.empty() ? problem : before + ". " + problem;
+}
+
 void compare_with_base(const Tests& tests, const std::vector<std::string>& inventory, Signal& signal) {
   const auto name = [&](const char* key, const std::vector<std::string>& names) {
     if (names.empty()) return;
@@ -38,6 +60,7 @@ void compare_with_base(const Tests& tests, const std::vector<std::string>& inven
     if (test.status != TestStatus::kSkipped) names.push_back(test.name);
   name("new", beyond(names, inventory));
   if (!losses.gone.empty() || !losses.newly_skipped.empty()) signal.passed = false;
+  add_problem(signal, meaning_of(losses));
 }
 
 Signal judge_tests(const GateFacts& facts, const std::vector<std::string>* base) {
@@ -46,12 +69,27 @@ Signal judge_tests(const GateFacts& facts, const std::vector<std::string>* base)
   std::vector<std::string> failing;
   for (const auto& test : reports.all.tests)
     if (test.status == TestStatus::kFailed) failing.push_back(test.name);
+  for (const auto& other : reports.all.no_tests)
+    if (other.failed) failing.push_back(other.name);
   signal.details["tests"] = reports.all.tests.size();
   signal.details["failures"] = failing.size();
   signal.details["reports"] = reports.parsed;
   if (!failing.empty()) signal.details["failing"] = shown(failing);
-  if (!signal.passed) return signal;
+  if (!signal.passed) {
+    // The step says itself that it failed. What its reports lack, or what is gone, is told beside it.
+    if (!reports.problem.empty())
+      signal.details["problem"] = reports.problem;
+    else if (base != nullptr && reports.parsed > 0 && reports.all.lower_bound.empty())
+      compare_with_base(reports.all.tests, *base, signal);
+    return signal;
+  }
   if (reports.declared && lacks_reports(reports, signal)) return signal;
+  if (const auto problem = reports.declared ? without_test(facts.steps) : ""; !problem.empty()) {
+    signal.passed = false;
+    signal.missing = true;
+    signal.details["problem"] = problem;
+    return signal;
+  }
   if (!failing.empty()) {
     signal.passed = false;
     const bool zero = signal.details["exit_code"] == 0;

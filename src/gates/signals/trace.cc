@@ -54,8 +54,11 @@ Signal judge_trace(const GateFacts& facts, const std::vector<std::string>* base)
   const TraceFacts now = all_of(facts.steps);
   signal.details["executables"] = now.executables.size();
   signal.details["endpoints"] = now.endpoints.size();
-  // How much the evidence tells is told, and fails nothing by itself.
   signal.details["complete"] = !now.cut;
+  if (now.cut)
+    return missing(std::move(signal),
+                   "the trace reached its bound of 16 MiB, and what came after it is not known: trace a step "
+                   "that runs fewer programs");
   auto programs = fresh(now.executables, kRuns, *base);
   const auto others = std::ranges::stable_partition(programs, is_shell);
   report(signal, "new_shells", {programs.begin(), others.begin()}, facts.policy.trace_shells);

@@ -2,7 +2,10 @@
 // because output of the tests is among the lines. With 2>&1 the lines that name each program are there, too,
 // and tests are named "src/lib.rs::a::b". doc.rust-lang.org/rustc/tests.
 #include <charconv>
+#include <map>
+#include <optional>
 
+#include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/lines.h"
@@ -34,7 +37,7 @@ class CargoReader {
  public:
   explicit CargoReader(ByteSource& report) : lines_(report) {}
 
-  Result<Tests> read() {
+  Result<Report> read() {
     std::string_view line;
     while (lines_.next(line)) {
       if (const std::string_view program = program_of(line); !program.empty()) {
@@ -47,12 +50,12 @@ class CargoReader {
         PAWL_OK(check_totals(line));
       } else if (running_ && line.starts_with("test ")) {
         PAWL_OK(take(line.substr(5)));
+      } else {
+        take_words(line);
       }
     }
     PAWL_OK(lines_.status());
-    if (running_ || programs_ == 0)
-      return fail(ErrorKind::kInvalid, "no totals (test result: ...) at its end");
-    return tests_.take();
+    return result();
   }
 
  private:
@@ -73,11 +76,51 @@ class CargoReader {
     if (dots == std::string_view::npos) return {};
     const auto name = without_line(line.substr(0, dots));
     const auto word = line.substr(dots + 5);
-    if (word == "ok" || word.starts_with("bench:"))
+    if (word == "ok" || word.starts_with("ok <") || word.starts_with("bench:"))
       return ++passed_, tests_.add(program_, name, TestStatus::kPassed);
-    if (word == "FAILED") return ++failed_, tests_.add(program_, name, TestStatus::kFailed);
+    if (word == "FAILED" || word.starts_with("FAILED <")) return ++failed_, add_failed(name);
     if (word.starts_with("ignored")) return ++ignored_, tests_.add(program_, name, TestStatus::kSkipped);
     return {};
+  }
+
+  // Its words come later, below "---- NAME stdout ----", which leaves out " - should panic".
+  Status add_failed(const std::string& name) {
+    PAWL_OK(tests_.add(program_, name, TestStatus::kFailed));
+    places_[name.substr(0, name.rfind(" - should panic"))] = tests_.size() - 1;
+    return {};
+  }
+
+  // What failed tests printed, and what the compiler says.
+  void take_words(std::string_view line) {
+    constexpr std::string_view kStart = "---- ", kEnd = " stdout ----";
+    if (line.starts_with(kStart) && line.ends_with(kEnd)) {
+      tell();
+      const auto place =
+          places_.find(without_line(line.substr(kStart.size(), line.size() - kStart.size() - kEnd.size())));
+      if (place != places_.end()) speaks_ = place->second;
+    } else if (line == "failures:" || line == "stack backtrace:") {
+      tell();
+    } else if (speaks_) {
+      keep(words_, line);
+    } else if (line.starts_with("error") || (!errors_.empty() && line.starts_with(" "))) {
+      keep(errors_, line);
+      not_compiled_ = not_compiled_ || line.starts_with("error: could not compile");
+      // Without --no-fail-fast it runs no program behind one that failed.
+      if (line.starts_with("error: test failed"))
+        tests_.bound_from_below("cargo stopped at a program whose tests failed");
+    }
+  }
+
+  // Ends the words of a test.
+  void tell() {
+    if (speaks_) tests_.tell(*speaks_, words_);
+    words_.clear();
+    speaks_.reset();
+  }
+
+  static void keep(std::string& to, std::string_view line) {
+    constexpr std::size_t kWordsMax = 2048;
+    if (to.size() < kWordsMax) to += std::string(utf8_prefix(valid_utf8(line), kWordsMax)) + "\n";
   }
 
   Status check_totals(std::string_view line) {
@@ -85,20 +128,39 @@ class CargoReader {
         count_of(line, " passed") + std::max<std::int64_t>(0, count_of(line, " measured"));
     if (passed != passed_ || count_of(line, " failed") != failed_ || count_of(line, " ignored") != ignored_)
       return fail_at(lines_, "the totals are not those of the tests above: does a test print among them?");
+    tell();
+    // It may be the last one that ran: without 2>&1 nothing says so.
+    if (failed_ > 0) tests_.bound_from_below("a program's tests failed, and others may not have run");
+    places_.clear();
     running_ = false;
     ++programs_;
     return {};
+  }
+
+  Result<Report> result() {
+    const std::string errors = printable(excerpt(errors_, 400));
+    if (programs_ == 0 && not_compiled_)
+      return fail(ErrorKind::kInvalid, "nothing was run, since it could not be compiled: " + errors);
+    if (running_ || programs_ == 0)
+      return fail(ErrorKind::kInvalid, "no totals (test result: ...) at its end");
+    if (not_compiled_) PAWL_OK(tests_.add_no_test(NoTest::What::kRun, "the build", errors_));
+    return tests_.take();
   }
 
   Lines lines_;
   TestCollector tests_;
   std::string program_;
   bool running_ = false;
+  std::map<std::string, std::size_t> places_;  // of the failed tests of the program that runs
+  std::optional<std::size_t> speaks_;          // the place of the one whose output is read
+  std::string words_;                          // of it
+  std::string errors_;                         // what cargo and the compiler say
+  bool not_compiled_ = false;
   std::int64_t programs_ = 0, passed_ = 0, failed_ = 0, ignored_ = 0;
 };
 
 }  // namespace
 
-Result<Tests> cargo(ByteSource& report) { return CargoReader(report).read(); }
+Result<Report> cargo(ByteSource& report) { return CargoReader(report).read(); }
 
 }  // namespace pawl::gates::formats

@@ -1,4 +1,6 @@
 // Test.xml, which `ctest -T Test` writes below Testing/ (cmake.org, ctest(1), "Dashboard Client").
+#include <fmt/format.h>
+
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/xml.h"
@@ -11,40 +13,61 @@ class CtestHandler final : public XmlHandler {
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     if (name == "Testing") testing_seen_ = true;
     // The list of names has elements <Test>, too, without a status.
-    if (name == "Test") status_ = attributes.get("Status");
+    if (name == "Test") {
+      status_ = attributes.get("Status");
+      listed_ += status_.empty() ? 1 : 0;
+      output_.clear();
+    }
     if (name == "Name") name_.clear();
     in_name_ = name == "Name";
+    if (name == "Measurement") in_measurement_ = true;
+    // Long ones are compressed, unless ctest has --no-compress-output.
+    in_output_ = name == "Value" && in_measurement_ && attributes.get("encoding").empty();
     return {};
   }
 
   Status end(std::string_view name) override {
     if (name == "Name") in_name_ = false;
+    if (name == "Value") in_output_ = false;
+    if (name == "Measurement") in_measurement_ = false;
     if (name != "Test" || status_.empty()) return {};
     const auto status = std::exchange(status_, {});
+    any_failed_ = any_failed_ || (status != "passed" && status != "notrun");
     return tests_.add("", name_,
                       status == "passed"   ? TestStatus::kPassed
                       : status == "notrun" ? TestStatus::kSkipped
-                                           : TestStatus::kFailed);
+                                           : TestStatus::kFailed,
+                      output_);
   }
 
   void text(std::string_view piece) override {
     if (in_name_ && name_.size() <= 2 * kNameBytesMax) name_ += piece;
+    if (in_output_ && output_.size() < kOutputMax) output_ += piece.substr(0, kOutputMax);
   }
 
-  Result<Tests> result() {
+  Result<Report> result() {
     if (!testing_seen_) return fail(ErrorKind::kInvalid, "no <Testing> in it");
+    if (listed_ > tests_.size()) {
+      const auto why = fmt::format("{} tests are in its list, and {} have a result", listed_, tests_.size());
+      if (!any_failed_) return fail(ErrorKind::kInvalid, why);
+      tests_.bound_from_below(why);  // --stop-on-failure
+    }
     return tests_.take();
   }
 
  private:
+  static constexpr std::size_t kOutputMax = 64 << 10;
+
   TestCollector tests_;
-  std::string status_, name_;
-  bool in_name_ = false, testing_seen_ = false;
+  std::string status_, name_, output_;
+  std::size_t listed_ = 0;
+  bool any_failed_ = false;
+  bool in_name_ = false, in_measurement_ = false, in_output_ = false, testing_seen_ = false;
 };
 
 }  // namespace
 
-Result<Tests> ctest(ByteSource& report) {
+Result<Report> ctest(ByteSource& report) {
   CtestHandler handler;
   PAWL_OK(read_xml(report, handler));
   return handler.result();

@@ -11,11 +11,19 @@
 namespace pawl::gates::formats {
 namespace {
 
+struct OpenTest {
+  std::optional<TestStatus> said;  // by its output
+  std::string output;              // what it printed, for the message of its failure
+};
+
 struct Package {
   bool failed = false, failed_by_a_test = false, over = false;
-  std::map<std::string, std::optional<TestStatus>> open;  // tests that began and have not ended, with what
-                                                          // their output says of their end
+  std::string output, failed_build;      // what it printed itself; the build that it waited for
+  std::map<std::string, OpenTest> open;  // tests that began and have not ended
 };
+
+// Of what one test, package or build prints, and of all together.
+constexpr std::size_t kOutputMax = 4096, kAllOutputMax = 16 << 20;
 
 // "50%--- PASS: TestA (0.00s)": before Go 1.20 the end of a test that printed without a line end is output
 // only (golang/go issue 38063).
@@ -32,30 +40,49 @@ std::optional<std::pair<std::string, TestStatus>> end_in(std::string_view output
   return std::nullopt;
 }
 
+// "=== RUN   TestA", "--- FAIL: TestA (0.00s)", "FAIL", "exit status 1": go test itself says them.
+bool is_noise(std::string_view output) {
+  while (output.starts_with(' ')) output.remove_prefix(1);
+  return output.starts_with("=== ") || output.starts_with("--- ") || output == "FAIL\n" ||
+         output == "PASS\n" || output.starts_with("exit status ");
+}
+
 class GotestReader {
  public:
   explicit GotestReader(ByteSource& report) : lines_(report) {}
 
-  Result<Tests> read() {
+  Result<Report> read() {
     std::string_view line;
     while (lines_.next(line)) {
-      if (!line.starts_with('{')) continue;  // what the build says
+      if (!line.starts_with('{')) {
+        take_build_line(line);
+        continue;
+      }
       const Json event = Json::parse(line, nullptr, false);
       if (!event.is_object()) return fail_at(lines_, "not an event of go test -json");
       PAWL_OK(take(event));
     }
     PAWL_OK(lines_.status());
     if (packages_.empty()) return fail(ErrorKind::kInvalid, "no event of a package in it");
-    for (const auto& [name, package] : packages_) PAWL_OK(close(name, package));
+    for (auto& [name, package] : packages_) PAWL_OK(close(name, package));
     return tests_.take();
   }
 
  private:
+  // Before Go 1.24 the build prints "# example.org/a [example.org/a.test]", then its errors.
+  void take_build_line(std::string_view line) {
+    if (line.starts_with("# ")) build_ = std::string(line.substr(2, line.find(' ', 2) - 2));
+    if (build_.empty() || builds_.size() > kBuildsMax) return;
+    keep(builds_[build_], std::string(line) + "\n");
+  }
+
   Status take(const Json& event) {
     const std::string action = text_in(event, "Action"), name = text_in(event, "Package"),
                       test = text_in(event, "Test");
+    if (action == "build-output" && builds_.size() <= kBuildsMax)
+      keep(builds_[text_in(event, "ImportPath")], text_in(event, "Output"));
     if (name.empty()) return {};
-    if (action == "output") return take_output(name, text_in(event, "Output"));
+    if (action == "output") return take_output(name, test, text_in(event, "Output"));
     if (packages_.size() >= static_cast<std::size_t>(kReportItemsMax) || open_ >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more packages or open tests than the limit");
     auto& package = packages_[name];
@@ -63,6 +90,7 @@ class GotestReader {
     if (test.empty()) {
       package.over = package.over || ended;
       package.failed = package.failed || action == "fail";
+      if (action == "fail") package.failed_build = text_in(event, "FailedBuild");
       return {};
     }
     if (action == "run") {
@@ -70,49 +98,80 @@ class GotestReader {
       return {};
     }
     if (!ended) return {};
-    open_ -= static_cast<std::int64_t>(package.open.erase(test));
+    auto begun = package.open.extract(test);
+    const std::string output = begun.empty() ? "" : std::move(begun.mapped().output);
+    open_ -= begun.empty() ? 0 : 1;
+    kept_ -= output.size();
     package.failed_by_a_test = package.failed_by_a_test || action == "fail";
+    // It ended its package, and the tests behind it did not run.
+    if (action == "fail" && output.find("panic: ") != std::string::npos)
+      tests_.bound_from_below(name + "::" + test + " ended in a panic");
     return tests_.add(name, test,
                       action == "pass"   ? TestStatus::kPassed
                       : action == "fail" ? TestStatus::kFailed
-                                         : TestStatus::kSkipped);
+                                         : TestStatus::kSkipped,
+                      output);
   }
 
-  Status take_output(const std::string& name, std::string_view output) {
+  Status take_output(const std::string& name, const std::string& test_name, std::string_view output) {
     const auto package = packages_.find(name);
-    const auto end = package == packages_.end() ? std::nullopt : end_in(output);
-    if (!end) return {};
-    if (const auto test = package->second.open.find(end->first); test != package->second.open.end())
-      test->second = end->second;
+    if (package == packages_.end()) return {};
+    if (const auto end = end_in(output))
+      if (const auto test = package->second.open.find(end->first); test != package->second.open.end())
+        test->second.said = end->second;
+    if (is_noise(output)) return {};
+    const auto test = package->second.open.find(test_name);
+    keep(test == package->second.open.end() ? package->second.output : test->second.output, output);
     return {};
+  }
+
+  // Its beginning and its end.
+  void keep(std::string& to, std::string_view output) {
+    if (kept_ >= kAllOutputMax) return;
+    const std::size_t before = to.size();
+    to += output.substr(0, kOutputMax);
+    if (to.size() > kOutputMax) to.erase(kOutputMax / 2, to.size() - kOutputMax);
+    kept_ = kept_ - before + to.size();
+  }
+
+  std::string words_of(const std::string& name, const Package& package) {
+    for (const auto& build : {package.failed_build, name})
+      if (const auto found = builds_.find(build); !build.empty() && found != builds_.end())
+        return found->second;
+    if (!package.output.empty()) return package.output;
+    return package.over ? "the package failed" : "it did not end";
   }
 
   // Adds the tests that no event ended: after a panic, a time limit or a failed build, or where only the
-  // output tells the end.
-  Status close(const std::string& name, const Package& package) {
+  // output tells the end. Then the package: as one that is there, or as one that failed by itself.
+  Status close(const std::string& name, Package& package) {
     bool failed_by_a_test = package.failed_by_a_test;
     const bool passed = package.over && !package.failed;
-    for (const auto& [test, said] : package.open) {
-      const bool ended = said && (passed || *said == TestStatus::kFailed);
-      const auto status = ended ? *said : TestStatus::kFailed;
+    for (const auto& [test, open] : package.open) {
+      const bool ended = open.said && (passed || *open.said == TestStatus::kFailed);
+      const auto status = ended ? *open.said : TestStatus::kFailed;
       failed_by_a_test = failed_by_a_test || status == TestStatus::kFailed;
-      PAWL_OK(tests_.add(name, test, status, ended ? "it failed" : "it did not end"));
+      PAWL_OK(tests_.add(name, test, status,
+                         open.output.empty() ? (ended ? "it failed" : "it did not end") : open.output));
+      if (!ended) tests_.bound_from_below(name + "::" + test + " did not end");
     }
     const bool alone = package.failed && !failed_by_a_test;
-    if (!package.over || alone)
-      return tests_.add("", name, TestStatus::kFailed,
-                        package.over ? "the package failed" : "it did not end");
-    return {};
+    return tests_.add_no_test(NoTest::What::kLoaded, name, words_of(name, package), !package.over || alone);
   }
+
+  static constexpr std::size_t kBuildsMax = 1000;
 
   Lines lines_;
   TestCollector tests_;
   std::map<std::string, Package> packages_;
+  std::map<std::string, std::string> builds_;  // what they printed, by the package that was built
+  std::string build_;                          // the one whose lines are read
   std::int64_t open_ = 0;
+  std::size_t kept_ = 0;  // bytes of output
 };
 
 }  // namespace
 
-Result<Tests> gotest(ByteSource& report) { return GotestReader(report).read(); }
+Result<Report> gotest(ByteSource& report) { return GotestReader(report).read(); }
 
 }  // namespace pawl::gates::formats

@@ -1,5 +1,9 @@
 // `jest --json --outputFile`, and Vitest's reporter of the name json, which writes the same
 // (jestjs.io/docs/cli, "--json"). Tests are named "file::describe > test".
+#include <fmt/format.h>
+
+#include <array>
+
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
@@ -7,6 +11,11 @@
 
 namespace pawl::gates::formats {
 namespace {
+
+// Not numPassedTests: Vitest counts what it skipped among them.
+constexpr std::array<std::string_view, 6> kJestTotals = {
+    "numFailedTests", "numTotalTests", "numFailedTestSuites", "numRuntimeErrorTestSuites",
+    "success",        "wasInterrupted"};
 
 std::string title_of(const Json& test) {
   std::string out;
@@ -24,38 +33,88 @@ std::string first_message(const Json& test) {
   return some ? messages->front().get<std::string>() : "";
 }
 
-Status add_file(TestCollector& tests, const Json& file) {
-  const std::string path = text_in(file, "name");
-  const auto group = inside_workspace(path);
-  bool failed_by_a_test = false;
-  const auto of_file = file.find("assertionResults");
-  if (of_file == file.end() || !of_file->is_array())
-    return fail(ErrorKind::kInvalid, "a file without assertionResults");
-  for (const auto& test : *of_file) {
-    const std::string status = text_in(test, "status");
-    const bool failed = status == "failed";
-    failed_by_a_test = failed_by_a_test || failed;
-    PAWL_OK(tests.add(group, title_of(test),
-                      failed               ? TestStatus::kFailed
-                      : status == "passed" ? TestStatus::kPassed
-                                           : TestStatus::kSkipped,
-                      first_message(test)));
-  }
-  // One that could not be loaded has no tests to say so.
-  if (text_in(file, "status") == "failed" && !failed_by_a_test)
-    return tests.add("", group, TestStatus::kFailed, text_in(file, "message"));
-  return {};
+bool is_skipped(const std::string& status) {
+  constexpr std::string_view kWords[] = {"pending", "skipped", "todo", "disabled", "focused"};
+  return std::ranges::find(kWords, status) != std::end(kWords);
 }
+
+class JestReader {
+ public:
+  Result<Report> read(ByteSource& report) {
+    const auto take = [&](std::string_view path, const Json& item) -> Status {
+      return path == "testResults" ? add_file(item) : (totals_.take(path, item), Status());
+    };
+    PAWL_TRY(const auto found,
+             for_each_json_item(report, {"testResults"}, take, {kJestTotals.begin(), kJestTotals.end()}));
+    if (found.empty()) return fail(ErrorKind::kInvalid, "no testResults in it");
+    PAWL_OK(check_totals());
+    return tests_.take();
+  }
+
+ private:
+  Status add_file(const Json& file) {
+    const std::string path = text_in(file, "name"), status = text_in(file, "status");
+    const auto group = inside_workspace(path);
+    const auto of_file = file.find("assertionResults");
+    if (of_file == file.end() || !of_file->is_array())
+      return fail(ErrorKind::kInvalid, "a file without assertionResults");
+    bool failed_by_a_test = false, any = false;
+    for (const auto& test : *of_file) {
+      // A file that could not be loaded, as reporters of JUnit change Jest's own results.
+      if (text_in(test, "title").empty() && text_in(test, "status") == "error") continue;
+      PAWL_OK(add_test(group, test));
+      any = true;
+      failed_by_a_test = failed_by_a_test || tests_.last().status == TestStatus::kFailed;
+    }
+    const bool well = status == "passed" || is_skipped(status);
+    if (well || failed_by_a_test) return {};
+    ++failed_files_;
+    // One that could not be loaded has no tests to say so; one with tests failed in a hook.
+    return tests_.add_no_test(any ? NoTest::What::kHook : NoTest::What::kLoaded, group,
+                              text_in(file, "message"));
+  }
+
+  Status add_test(std::string_view group, const Json& test) {
+    const std::string status = text_in(test, "status");
+    const bool passed = status == "passed";
+    failed_ += passed || is_skipped(status) ? 0 : 1;
+    return tests_.add(group, title_of(test),
+                      passed               ? TestStatus::kPassed
+                      : is_skipped(status) ? TestStatus::kSkipped
+                                           : TestStatus::kFailed,
+                      status == "failed" ? first_message(test) : fmt::format("its status is \"{}\"", status));
+  }
+
+  Status check_totals() {
+    const auto all = static_cast<std::int64_t>(tests_.size());
+    for (const auto& [total, found] :
+         {std::pair{"numTotalTests", all}, std::pair{"numFailedTests", failed_}}) {
+      const auto said = totals_.number(total);
+      if (said && *said != found)
+        return fail(ErrorKind::kInvalid, fmt::format("{} is {}, and its tests are {}", total, *said, found));
+    }
+    const bool fails = failed_ > 0 || failed_files_ > 0;
+    for (const auto* total : {"numFailedTestSuites", "numRuntimeErrorTestSuites"})
+      if (totals_.number(total).value_or(0) > 0 && !fails)
+        return fail(ErrorKind::kInvalid,
+                    fmt::format("{} is {}, and nothing in it failed", total, *totals_.number(total)));
+    if (totals_.boolean("wasInterrupted").value_or(false)) {
+      if (!fails) return fail(ErrorKind::kInvalid, "wasInterrupted: it ended before all tests had run");
+      tests_.bound_from_below("the run was interrupted");
+    }
+    // A threshold of coverage, or a snapshot: nothing else says so.
+    if (totals_.boolean("success") == false && !fails)
+      return tests_.add_no_test(NoTest::What::kRun, "the run", "success is false, and no test failed");
+    return {};
+  }
+
+  TestCollector tests_;
+  Totals totals_;
+  std::int64_t failed_ = 0, failed_files_ = 0;
+};
 
 }  // namespace
 
-Result<Tests> jest(ByteSource& report) {
-  TestCollector tests;
-  PAWL_TRY(const auto found,
-           for_each_json_item(report, {"testResults"},
-                              [&](std::string_view, const Json& file) { return add_file(tests, file); }));
-  if (found.empty()) return fail(ErrorKind::kInvalid, "no testResults in it");
-  return tests.take();
-}
+Result<Report> jest(ByteSource& report) { return JestReader().read(report); }
 
 }  // namespace pawl::gates::formats

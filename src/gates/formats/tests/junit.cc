@@ -1,8 +1,13 @@
 // JUnit XML as the tools write it: Ant and Surefire, pytest --junitxml, ctest --output-junit, GoogleTest,
-// jest-junit, vitest and node --test with their junit reporters. There is no standard; the elements are those
-// of the Ant task (ant.apache.org/manual/Tasks/junitreport.html).
+// gotestsum and go-junit-report, jest-junit, vitest, Mocha and node --test with their junit reporters. There
+// is no standard; the elements are those of the Ant task (ant.apache.org/manual/Tasks/junitreport.html).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <set>
+#include <vector>
 
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
@@ -19,52 +24,264 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 }
 
 // The status that an attribute names. CTest writes `status`, GoogleTest writes `status` and, since 1.8.1,
-// `result` (docs/advanced.md, "Generating an XML Report"); most other tools write an element.
+// `result` (docs/advanced.md, "Generating an XML Report"); most other tools write an element. A word that
+// nobody knows is no success.
 TestStatus status_of(std::string_view word) {
-  if (is_one_of(word, {"fail", "failed", "failure", "error"})) return TestStatus::kFailed;
-  if (is_one_of(word, {"skip", "skipped", "disabled", "notrun", "suppressed", "ignored", "pending", "todo"}))
+  if (word.empty() ||
+      is_one_of(word, {"run", "completed", "complete", "pass", "passed", "ok", "success", "successful",
+                       "succeeded", "executed", "finished", "fixed", "xfail", "xfailed", "bpass"}))
+    return TestStatus::kPassed;
+  if (is_one_of(word, {"skip", "skipped", "disabled", "notrun", "suppressed", "ignored", "pending", "todo",
+                       "inactive", "notexecuted"}))
     return TestStatus::kSkipped;
-  return TestStatus::kPassed;
+  return TestStatus::kFailed;
+}
+
+// "3", also "3.0"; -1 when it is none.
+std::int64_t count_in(std::string_view text) {
+  std::int64_t count = -1;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
+}
+
+// What an element says of all that is in it, and what was found there.
+struct Suite {
+  std::string name;
+  std::int64_t tests = -1, failures = -1, errors = -1, not_run = 0;  // as it says
+  std::int64_t found = 0, failed = 0, skipped = 0;
+  bool counts_tests = true;  // its `tests` are tests, not assertions or subtests
+};
+
+struct Case {
+  std::string group, name, suite, message, text, output;
+  TestStatus status = TestStatus::kPassed;
+  bool of_collection = false, of_teardown = false;
+};
+
+// Vitest writes a suite whose hook failed as "outer", beside its tests "outer > inner".
+Report without_suites(Report report) {
+  std::vector<std::string_view> names;
+  for (const auto& test : report.tests) names.push_back(test.name);
+  std::ranges::sort(names);
+  Tests kept;
+  std::vector<std::size_t> suites;
+  for (std::size_t i = 0; i < report.tests.size(); ++i) {
+    if (report.tests[i].status != TestStatus::kFailed) continue;
+    const std::string below = report.tests[i].name + " > ";
+    const auto first = std::ranges::lower_bound(names, below);
+    if (first != names.end() && first->starts_with(below)) suites.push_back(i);
+  }
+  if (suites.empty()) return report;
+  for (std::size_t i = 0, next = 0; i < report.tests.size(); ++i) {
+    auto& test = report.tests[i];
+    if (next == suites.size() || suites[next] != i) {
+      kept.push_back(std::move(test));
+      continue;
+    }
+    ++next;
+    if (report.lower_bound.empty()) report.lower_bound = test.name + " failed";
+    report.no_tests.push_back(
+        {.what = NoTest::What::kHook, .name = std::move(test.name), .message = std::move(test.message)});
+  }
+  report.tests = std::move(kept);
+  return report;
 }
 
 class JunitHandler final : public XmlHandler {
  public:
   Status start(std::string_view name, const XmlAttributes& attributes) override {
-    if (name == "testsuite" || name == "testsuites") suite_seen_ = true;
-    if (name == "testcase") {
-      in_test_ = true;
-      const auto status = status_of(attributes.get("status")), result = status_of(attributes.get("result"));
-      return tests_.add(attributes.get("classname"), attributes.get("name"),
-                        status == TestStatus::kPassed ? result : status);
-    }
-    if (!in_test_) return {};
-    if (name == "failure" || name == "error") {
-      tests_.fail_last(attributes.get("message"));
-    } else if (is_one_of(name, {"skipped", "skip", "ignored", "disabled"}) &&
-               tests_.last().status == TestStatus::kPassed) {
-      tests_.last().status = TestStatus::kSkipped;
+    text_ = nullptr;
+    if (name == "testsuite" || name == "testsuites") {
+      seen_ = true;
+      suites_.push_back(suite_of(name, attributes));
+    } else if (name == "testcase") {
+      begin(attributes);
+    } else if (name == "failure" || name == "error") {
+      return take_failure(name, attributes);
+    } else if (in_test_ && is_one_of(name, {"skipped", "skip", "ignored", "disabled"})) {
+      if (case_.status == TestStatus::kPassed) case_.status = TestStatus::kSkipped;
+    } else if (in_test_ && name == "system-out") {
+      text_ = &case_.output;
     }
     return {};
   }
 
   Status end(std::string_view name) override {
-    if (name == "testcase") in_test_ = false;
+    text_ = nullptr;
+    if (name == "testcase" && in_test_) return end_case();
+    if ((name == "failure" || name == "error") && !in_test_ && !suites_.empty())
+      return end_of_suite_s_failure();
+    if ((name == "testsuite" || name == "testsuites") && !suites_.empty()) return end_suite();
     return {};
   }
 
-  Result<Tests> result() {
-    if (!suite_seen_) return fail(ErrorKind::kInvalid, "no <testsuite> in it");
-    return tests_.take();
+  void text(std::string_view piece) override {
+    constexpr std::size_t kTextMax = 64 << 10;
+    if (text_ != nullptr && text_->size() < kTextMax) *text_ += piece.substr(0, kTextMax);
+  }
+
+  Result<Report> result() {
+    if (!seen_) return fail(ErrorKind::kInvalid, "no <testsuite> in it");
+    return without_suites(tests_.take());
   }
 
  private:
+  Suite suite_of(std::string_view element, const XmlAttributes& attributes) {
+    Suite suite{.name = std::string(attributes.get("name"))};
+    suite.tests = count_in(attributes.get("tests"));
+    suite.failures = count_in(attributes.get("failures"));
+    suite.errors = count_in(attributes.get("errors"));
+    for (const auto* key : {"skipped", "disabled", "ignored"})
+      suite.not_run += std::max<std::int64_t>(0, count_in(attributes.get(key)));
+    // pytest counts subtests, Catch2 and doctest count assertions; the suites of Mocha count what is pending,
+    // and do not have it. The sum of its root does.
+    const bool of_mocha =
+        suite.name == "Root Suite" || (!suites_.empty() && suites_.front().name == "Mocha Tests");
+    const bool of_doctest = element == "testsuite" && attributes.get("time").empty() &&
+                            attributes.get("timestamp").empty() && attributes.get("hostname").empty() &&
+                            suites_.size() == 1 && suites_.front().tests < 0;
+    suite.counts_tests = !is_one_of(suite.name, {"pytest", "pytest tests"}) && !of_mocha &&
+                         attributes.get("hostname") != "tbd";
+    maybe_doctest_ = of_doctest;
+    return suite;
+  }
+
+  void begin(const XmlAttributes& attributes) {
+    in_test_ = true;
+    case_ = {.group = std::string(attributes.get("classname")), .name = std::string(attributes.get("name"))};
+    if (!suites_.empty()) case_.suite = suites_.back().name;
+    const auto status = status_of(attributes.get("status")), result = status_of(attributes.get("result"));
+    case_.status = status == TestStatus::kPassed ? result : status;
+    if (case_.status == TestStatus::kFailed)
+      case_.message = fmt::format("its status is \"{}\"",
+                                  attributes.get(status == TestStatus::kFailed ? "status" : "result"));
+    told_by_status_ = case_.status == TestStatus::kFailed;
+    elements_ = 0;
+    // doctest gives each test the status "run", and nothing else does without a result or a suite's time.
+    if (maybe_doctest_ && attributes.get("status") == "run" && attributes.get("result").empty())
+      suites_.back().counts_tests = false;
+  }
+
+  // Of a test, or of a suite: what could not be loaded, say.
+  Status take_failure(std::string_view name, const XmlAttributes& attributes) {
+    const auto message = attributes.get("message");
+    if (!in_test_) {
+      suite_s_ = {.message = std::string(message)};
+      text_ = &suite_s_.text;
+      return {};
+    }
+    if (elements_++ == 0) {
+      case_.message = message;
+      case_.of_collection = name == "error" && message == "collection failure";
+      case_.of_teardown = name == "error" && message.starts_with("failed on teardown with");
+    }
+    case_.status = TestStatus::kFailed;
+    text_ = &case_.text;
+    return {};
+  }
+
+  static std::string words_of(const Case& test) {
+    if (test.text.empty() && test.message.empty()) return test.output;
+    if (test.text.find(test.message) != std::string::npos) return test.text;
+    return test.message + "\n" + telling_lines(valid_utf8(test.text), 300);
+  }
+
+  Status end_of_suite_s_failure() {
+    ++suites_.back().failed;
+    const auto& name = suites_.back().name;
+    return tests_.add_no_test(NoTest::What::kHook, name.empty() ? "a suite" : name, words_of(suite_s_));
+  }
+
+  Status end_case() {
+    in_test_ = false;
+    if (!suites_.empty()) {
+      auto& suite = suites_.back();
+      ++suite.found;
+      suite.failed += std::max<std::int64_t>(elements_, told_by_status_ ? 1 : 0);
+      suite.skipped += case_.status == TestStatus::kSkipped ? 1 : 0;
+    }
+    std::string key = case_.group + "::" + case_.name;
+    const bool again = key == last_;
+    last_ = std::move(key);
+    if (case_.status != TestStatus::kFailed) return add_test();
+    return add_failed(again);
+  }
+
+  Status add_test() {
+    const bool nameless = case_.group.empty() && case_.name.empty();
+    return tests_.add(case_.group, nameless ? "a test without a name" : case_.name, case_.status,
+                      words_of(case_));
+  }
+
+  // What stands for something else, by the words of the tools that write it.
+  Status add_failed(bool again) {
+    using enum NoTest::What;
+    const auto no_test = [&](NoTest::What what, const std::string& name) {
+      return tests_.add_no_test(what, name, words_of(case_));
+    };
+    const std::string& name = case_.name;
+    if (case_.of_collection) return no_test(kLoaded, name);
+    // pytest has a second entry for the teardown of a test that failed.
+    if (case_.of_teardown && again) return no_test(kTeardown, "teardown of " + case_.group + "::" + name);
+    if (is_hook_of_mocha(name)) return no_test(kHook, name);
+    if (case_.group == "Test suite failed to run")  // jest-junit
+      return no_test(kLoaded, std::string(inside_workspace(name)));
+    if (name.starts_with(" Test execution failure")) return no_test(kHook, case_.suite);
+    if (case_.group.ends_with("loader._FailedTest")) return no_test(kLoaded, name);  // unittest's
+    if (case_.group.ends_with("suite._ErrorHolder")) return no_test(kHook, name);
+    // Surefire, JUnit and Gradle name a class, gotestsum and go-junit-report a package.
+    constexpr std::string_view kOfGroup[] = {
+        "",         "initializationError", "executionError", "classMethod",
+        "TestMain", "[build failed]",      "[setup failed]"};
+    if (!case_.group.empty() && std::ranges::find(kOfGroup, name) != std::end(kOfGroup))
+      return no_test(kLoaded, case_.group);
+    if (name == case_.group && name == case_.suite) return no_test(kLoaded, name);  // vitest's files
+    if (case_.group == "test" && name.starts_with('/'))                             // node's
+      return no_test(kHook, std::string(inside_workspace(name)));
+    return add_test();
+  }
+
+  Status end_suite() {
+    const Suite suite = std::move(suites_.back());
+    suites_.pop_back();
+    PAWL_OK(check_totals(suite));
+    if (suites_.empty()) return {};
+    auto& above = suites_.back();
+    above.found += suite.found;
+    above.failed += suite.failed;
+    above.skipped += suite.skipped;
+    // The root of doctest's has no totals, and others sum up what their suites say.
+    above.counts_tests = above.counts_tests && (suite.counts_tests || above.name == "Mocha Tests");
+    return {};
+  }
+
+  Status check_totals(const Suite& suite) {
+    const std::string name = suite.name.empty() ? "a suite" : "suite " + suite.name;
+    const auto bad = std::max<std::int64_t>(0, suite.failures) + std::max<std::int64_t>(0, suite.errors);
+    if (bad > suite.failed)
+      return fail(ErrorKind::kInvalid, fmt::format("{} says that {} failed, and {} of its tests did",
+                                                   printable(name), bad, suite.failed));
+    const auto missing = suite.tests - suite.found;
+    if (!suite.counts_tests || missing <= 0 || missing <= suite.not_run - suite.skipped) return {};
+    const auto why = fmt::format("{} says that it has {} tests, and there are {}", printable(name),
+                                 suite.tests, suite.found);
+    if (suite.failed == 0) return fail(ErrorKind::kInvalid, why);
+    tests_.bound_from_below(why);  // a hook failed, and the tests behind it did not run
+    return {};
+  }
+
   TestCollector tests_;
-  bool in_test_ = false, suite_seen_ = false;
+  std::vector<Suite> suites_;    // those that are open, the outermost first: kReportDepthMax at most
+  Case case_, suite_s_;          // the test that is open; the failure of a suite
+  std::string* text_ = nullptr;  // where text goes
+  std::string last_;             // group and name of the test before
+  std::int64_t elements_ = 0;    // that say that the test failed
+  bool in_test_ = false, seen_ = false, told_by_status_ = false, maybe_doctest_ = false;
 };
 
 }  // namespace
 
-Result<Tests> junit(ByteSource& report) {
+Result<Report> junit(ByteSource& report) {
   JunitHandler handler;
   PAWL_OK(read_xml(report, handler));
   return handler.result();

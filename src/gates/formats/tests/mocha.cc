@@ -1,27 +1,60 @@
 // Mocha's reporter of the name json (mochajs.org/#json). Tests are named "file::describe test".
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/json_items.h"
 
 namespace pawl::gates::formats {
+namespace {
 
-Result<Tests> mocha(ByteSource& report) {
-  TestCollector tests;
-  const auto take = [&](std::string_view key, const Json& test) {
-    const std::string file = text_in(test, "file");
+class MochaReader {
+ public:
+  Result<Report> read(ByteSource& report) {
+    const auto take = [&](std::string_view path, const Json& item) -> Status {
+      return path.starts_with("stats.") ? (totals_.take(path, item), Status()) : add(path, item);
+    };
+    // Not `tests`: a hook that failed is in `failures` only.
+    PAWL_TRY(const auto found, for_each_json_item(report, {"passes", "pending", "failures"}, take,
+                                                  {"stats.passes", "stats.pending", "stats.failures"}));
+    if (found.size() != 3)
+      return fail(ErrorKind::kInvalid, "passes, pending and failures are not all in it, once");
+    for (const auto& [list, items] : found_) {
+      const auto said = totals_.number("stats." + list);
+      if (said && *said != items)
+        return fail(ErrorKind::kInvalid,
+                    fmt::format("stats.{} is {}, and there are {} in the list", list, *said, items));
+    }
+    return tests_.take();
+  }
+
+ private:
+  Status add(std::string_view list, const Json& test) {
+    ++found_[std::string(list)];
+    const std::string file = text_in(test, "file"), title = text_in(test, "fullTitle");
+    const auto group = inside_workspace(file);
+    if (list == "passes") return tests_.add(group, title, TestStatus::kPassed);
+    if (list == "pending") return tests_.add(group, title, TestStatus::kSkipped);
     const auto error = test.find("err");
-    return tests.add(inside_workspace(file), text_in(test, "fullTitle"),
-                     key == "failures"  ? TestStatus::kFailed
-                     : key == "pending" ? TestStatus::kSkipped
-                                        : TestStatus::kPassed,
-                     error == test.end() ? "" : text_in(*error, "message"));
-  };
-  // Not `tests`: a hook that failed is in `failures` only.
-  PAWL_TRY(const auto found, for_each_json_item(report, {"passes", "pending", "failures"}, take));
-  if (found.size() != 3)
-    return fail(ErrorKind::kInvalid, "passes, pending and failures are not all in it, once");
-  return tests.take();
-}
+    std::string message;
+    if (error != test.end())
+      message = text_in(*error, "stack").find(text_in(*error, "message")) != std::string::npos
+                    ? text_in(*error, "stack")
+                    : text_in(*error, "message") + "\n" + text_in(*error, "stack");
+    if (is_hook_of_mocha(title))
+      return tests_.add_no_test(NoTest::What::kHook, std::string(group) + (group.empty() ? "" : "::") + title,
+                                message);
+    return tests_.add(group, title, TestStatus::kFailed, message);
+  }
+
+  TestCollector tests_;
+  Totals totals_;
+  std::map<std::string, std::int64_t> found_ = {{"passes", 0}, {"pending", 0}, {"failures", 0}};
+};
+
+}  // namespace
+
+Result<Report> mocha(ByteSource& report) { return MochaReader().read(report); }
 
 }  // namespace pawl::gates::formats

@@ -19,7 +19,11 @@ constexpr std::size_t kIndent = 4;  // of a subtest
 struct Point {
   std::string name;
   TestStatus status;
+  std::string message;
 };
+
+// What follows a test that failed says why: YAML, comments, or lines that are indented. Of each.
+constexpr std::size_t kDiagnosticsMax = 4096, kAllDiagnosticsMax = 16 << 20;
 
 // The tests of one level, until the line of the parent says what they belong to.
 struct Level {
@@ -46,6 +50,15 @@ std::string_view trimmed(std::string_view text) {
 // A duration behind a single space is a part of the name: "waits 5 ms".
 std::string_view without_duration(std::string_view name) {
   std::string_view rest = name;
+  // "adds (27 ms)": the runner's, too.
+  const bool closed = rest.ends_with(')') || rest.ends_with(']');
+  const auto opened = closed ? rest.find_last_of("([") : rest.npos;
+  if (opened != rest.npos && opened > 0) {
+    const auto inside = rest.substr(opened + 1, rest.size() - opened - 2);
+    if (without_duration(std::string("x  ") + std::string(inside)) == "x")
+      return trimmed(rest.substr(0, opened));
+    return name;
+  }
   while (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.back())) != 0) rest.remove_suffix(1);
   const auto unit = name.substr(rest.size());
   if (unit != "ms" && unit != "s" && unit != "sec" && unit != "us" && unit != "ns") return name;
@@ -57,6 +70,19 @@ std::string_view without_duration(std::string_view name) {
   const bool told = rest.ends_with(" in ");
   if (!padded && !told) return name;
   return trimmed(rest.substr(0, rest.size() - (told ? 4 : 0)));
+}
+
+// Whether a comment can be the name of what follows: nothing in it should be another one tomorrow.
+bool is_name(std::string_view comment) {
+  if (comment.empty() || comment.starts_with("SKIP") || comment.starts_with("TODO")) return false;
+  for (std::size_t i = 0; i + 1 < comment.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(comment[i])) != 0;
+    const auto behind = trimmed(comment.substr(i + 1));
+    const bool unit = starts_word(behind, "ms") || starts_word(behind, "s ") || behind == "s" ||
+                      starts_word(behind, "sec") || behind.starts_with(":");
+    if (digit && unit) return false;
+  }
+  return true;
 }
 
 // "1 - a \# b # SKIP why" -> {"a # b", "SKIP why"}; a test without a description is its number.
@@ -88,7 +114,7 @@ class TapReader {
  public:
   explicit TapReader(ByteSource& report) : lines_(report), levels_(1) {}
 
-  Result<Tests> read() {
+  Result<Report> read() {
     std::string_view line;
     while (lines_.next(line)) PAWL_OK(take(line));
     PAWL_OK(lines_.status());
@@ -96,7 +122,9 @@ class TapReader {
     if (levels_.size() > 1 || levels_.front().buffered) return fail_at(lines_, "it ends inside a subtest");
     PAWL_OK(check_plan(levels_.front()));
     TestCollector tests;
-    for (const auto& point : levels_.front().points) PAWL_OK(tests.add("", point.name, point.status));
+    for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
+    if (said_failed_ > 0 && tests.no_failure())
+      return fail_at(lines_, "it says that " + std::to_string(said_failed_) + " failed, and none did");
     return tests.take();
   }
 
@@ -108,11 +136,15 @@ class TapReader {
       ++depth;
     }
     PAWL_OK(settle_brace(depth, line));
-    if (in_yaml_ && line != "  ...") return {};
+    if (in_yaml_ && line != "  ...") return say(line);
     if (line == "  ---" || line == "  ...") {
       in_yaml_ = line == "  ---";
+      comments_explain_ = false;
       return {};
     }
+    if (line.starts_with("TAP version")) has_version_ = true;
+    if (line.starts_with('#')) return take_comment(depth, trimmed(line.substr(1)));
+    if (failed_ && line.starts_with("  ")) return say(line);  // Mocha's
     if (line == "}" && depth < levels_.size() && levels_[depth].buffered) return end_buffered(depth);
     if (line == "{" && depth < levels_.size() && !levels_[depth].points.empty()) brace_at_ = depth;
     if (line.starts_with("Bail out!")) return fail_at(lines_, "the run bailed out");
@@ -122,6 +154,49 @@ class TapReader {
       if (rest.empty() || rest.front() == ' ') return add(depth, rest, failed);
     }
     if (line.starts_with("1..")) return plan(depth, line.substr(3));
+    return {};
+  }
+
+  static Status add_to(TestCollector& tests, const Point& point) {
+    using enum NoTest::What;
+    const bool failed = point.status == TestStatus::kFailed;
+    if (failed && is_hook_of_mocha(point.name)) return tests.add_no_test(kHook, point.name, point.message);
+    // A file of node --test that could not be loaded; one without node's own tests is a test itself.
+    const bool unloaded = point.message.find("Cannot find ") != std::string::npos ||
+                          point.message.find("SyntaxError") != std::string::npos ||
+                          point.message.find("does not provide an export") != std::string::npos;
+    if (failed && point.name.starts_with('/') && unloaded)
+      return tests.add_no_test(kHook, inside_workspace(point.name), point.message);
+    return tests.add("", point.name, point.status, point.message);
+  }
+
+  // A line of the diagnostics of the last test.
+  Status say(std::string_view line) {
+    line = trimmed(line);
+    if (!failed_ || line.empty() || line.starts_with("duration_ms:")) return {};
+    auto& message = levels_[*failed_].points.back().message;
+    if (message.size() > kDiagnosticsMax || said_ > kAllDiagnosticsMax) return {};
+    message += std::string(line.substr(0, kDiagnosticsMax)) + "\n";
+    said_ += line.size();
+    return {};
+  }
+
+  // tape names a test in a comment, and its assertions follow. Where subtests have names ("# Subtest: a"),
+  // and in TAP without a version, comments are what anybody printed.
+  Status take_comment(std::size_t depth, std::string_view comment) {
+    if (comment.starts_with("Subtest:")) {
+      has_subtests_ = true;
+    } else if (spoken_.size() < kDiagnosticsMax) {
+      spoken_ += std::string(comment.substr(0, kDiagnosticsMax)) + "\n";
+    }
+    if (depth > 0) return {};
+    if (comment.starts_with("fail ")) {
+      const auto count = trimmed(comment.substr(5));
+      std::from_chars(count.data(), count.data() + count.size(), said_failed_);
+    }
+    if (comments_explain_) return say(comment);  // cmocka's, and those of Perl
+    if (has_version_ && !has_subtests_ && is_name(comment.substr(0, kNameBytesMax)))
+      heading_ = comment.substr(0, kNameBytesMax);
     return {};
   }
 
@@ -144,7 +219,17 @@ class TapReader {
     if (starts_word(directive, "skip") || (failed && starts_word(directive, "todo")))
       status = TestStatus::kSkipped;
     PAWL_OK(close_levels_below(depth, name));
-    levels_[depth].points.push_back({.name = std::move(name), .status = status});
+    if (depth == 0 && !has_subtests_ && !heading_.empty()) name = heading_ + "::" + name;
+    const bool explains = status == TestStatus::kFailed;
+    // node --test hands on what a file printed before it says how the file ended.
+    std::string spoken = std::exchange(spoken_, {});
+    if (!explains || !has_subtests_ || said_ > kAllDiagnosticsMax) spoken.clear();
+    said_ += spoken.size();
+    failed_ = explains ? std::optional(depth) : std::nullopt;
+    comments_explain_ = explains;
+    levels_[depth].points.push_back(
+        {.name = std::move(name), .status = status, .message = std::move(spoken)});
+    said_failed_ = 0;  // what it says comes last
     ++levels_[depth].own;
     return {};
   }
@@ -172,6 +257,7 @@ class TapReader {
   Status close_levels_below(std::size_t depth, const std::string& parent) {
     if (levels_.size() > depth + 2) return fail_at(lines_, "a subtest ends without the line of its parent");
     if (levels_.size() == depth + 1) return {};
+    failed_.reset();  // its diagnostics came
     Level below = std::move(levels_.back());
     levels_.pop_back();
     PAWL_OK(check_plan(below));
@@ -179,7 +265,8 @@ class TapReader {
       std::string name = parent + "::" + point.name;
       // Of many levels a name would grow with each: cut where the collector would.
       if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
-      levels_[depth].points.push_back({.name = std::move(name), .status = point.status});
+      levels_[depth].points.push_back(
+          {.name = std::move(name), .status = point.status, .message = std::move(point.message)});
     }
     return {};
   }
@@ -205,12 +292,18 @@ class TapReader {
   Lines lines_;
   std::vector<Level> levels_;  // the outermost first
   std::int64_t points_ = 0;
-  bool in_yaml_ = false;
+  bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
+  std::string heading_;                  // the comment that names the tests that follow
+  std::string spoken_;                   // comments since the last test
+  std::size_t said_ = 0;                 // bytes of messages
+  std::optional<std::size_t> failed_;    // the depth of the last test, when it failed
+  bool comments_explain_ = false;        // they stand directly behind it
+  std::int64_t said_failed_ = 0;         // in its last lines
   std::optional<std::size_t> brace_at_;  // the depth of a test whose line, the one before, ended with "{"
 };
 
 }  // namespace
 
-Result<Tests> tap(ByteSource& report) { return TapReader(report).read(); }
+Result<Report> tap(ByteSource& report) { return TapReader(report).read(); }
 
 }  // namespace pawl::gates::formats

@@ -1,4 +1,6 @@
 // `npm audit --json`, of npm 7 and later (auditReportVersion 2). An advisory is named "package::its URL".
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
@@ -8,7 +10,11 @@ namespace pawl::gates::formats {
 
 Result<Findings> npm_audit(ByteSource& report) {
   FindingCollector findings;
-  const auto take = [&](std::string_view, const Json& package) -> Status {
+  Totals totals;
+  std::int64_t packages = 0;
+  const auto take = [&](std::string_view path, const Json& package) -> Status {
+    if (path != "vulnerabilities") return totals.take(path, package), Status();
+    ++packages;
     const auto via = package.find("via");
     if (via == package.end() || !via->is_array())
       return fail(ErrorKind::kInvalid, "a vulnerability without `via`");
@@ -20,9 +26,13 @@ Result<Findings> npm_audit(ByteSource& report) {
     }
     return {};
   };
-  PAWL_TRY(const auto found, for_each_json_item(report, {"vulnerabilities"}, take));
+  PAWL_TRY(const auto found,
+           for_each_json_item(report, {"vulnerabilities"}, take, {"metadata.vulnerabilities.total"}));
   // What npm writes when it could not ask has an `error` in its place.
   if (found.size() != 1) return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
+  const auto said = totals.number("metadata.vulnerabilities.total");
+  if (said && *said != packages)
+    return fail(ErrorKind::kInvalid, fmt::format("its total is {}, and there are {}", *said, packages));
   return findings.take();
 }
 

@@ -1,0 +1,31 @@
+// The words of runners and compilers: names that stay, and the lines that say what failed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pawl::gates {
+
+// A name without what moves when nothing of the test does: the line behind a source file's name, the random
+// folder below /tmp, an address. Names that become equal are numbered by the collector. The same text again
+// changes nothing.
+std::string stable_name(std::string_view name);
+
+// Whether a test that failed is a hook, as Mocha names them in every of its reporters: `a "before each" hook
+// for "b"`.
+bool is_hook_of_mocha(std::string_view name);
+
+// Without the sequences that colour a terminal.
+std::string without_escapes(std::string_view text);
+
+// The lines that look like failures ("error:", "not ok", "E   assert", "panic:", ...), with what is indented
+// below them, in their order; lines that were left out between them are "...". At most `bytes_max`; "" when
+// there is no such line.
+std::string telling_lines(std::string_view text, std::size_t bytes_max);
+
+// What of a text of any length tells most, in `bytes_max`: all of it when it fits, else its telling lines,
+// else its beginning and its end. REQUIRES, of both: valid UTF-8.
+std::string excerpt(std::string_view text, std::size_t bytes_max);
+
+}  // namespace pawl::gates
