@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/say.h"
@@ -24,7 +27,9 @@ int check(const std::string& path, bool json) {
     return kUsage;
   }
   if (plan->parsed.plan) check_source(path, *plan);
-  const auto& parsed = plan->parsed;
+  auto& parsed = plan->parsed;
+  if (parsed.plan)
+    std::ranges::move(unguarded_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
   if (json) {
     print_json({{"ok", parsed.plan.has_value()},
                 {"problems", to_json(parsed.problems)},

@@ -11,6 +11,7 @@
 #include "executor/start_run.h"
 #include "gates/gates.h"
 #include "os/file.h"
+#include "plan/keys.h"
 #include "plan/policy.h"
 
 namespace pawl::cli {
@@ -111,7 +112,45 @@ void check_may_fail(const std::string& shown, plan::Parsed& parsed) {
     }
 }
 
+plan::Problem at_signals(const std::string& shown, const plan::Gate& gate, std::string message) {
+  return {.file = shown,
+          .line = gate.signals_at.line,
+          .column = gate.signals_at.column,
+          .message = "gate " + gate.name + ": " + std::move(message)};
+}
+
+// A report that no signal reads says what it likes. A step that may fail is named by check_may_fail().
+void check_unread_reports(const std::string& shown, plan::Parsed& parsed) {
+  for (const auto& [name, gate] : parsed.plan->gates)
+    for (const auto& step : gate.steps)
+      for (const auto& declared : step.reports) {
+        const std::string kind = plan::signal_of_format(declared.format);
+        if (step.may_fail || std::ranges::find(gate.signals, kind) != gate.signals.end()) continue;
+        parsed.warnings.push_back(at_signals(
+            shown, gate,
+            fmt::format(
+                "no signal reads the {} reports of step {}, so what fails or is gone in them goes unseen: "
+                "add `{}` to `signals`, or leave `signals` out",
+                declared.format, step.name, kind)));
+      }
+}
+
 }  // namespace
+
+std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan) {
+  std::vector<plan::Problem> out;
+  if (!plan.protect.empty()) return out;
+  for (const auto& [name, gate] : plan.gates) {
+    const bool reports =
+        std::ranges::any_of(gate.steps, [](const auto& step) { return !step.reports.empty(); });
+    if (reports) continue;
+    out.push_back(at_signals(shown, gate,
+                             "it is judged by exit codes alone, and nothing is protected: work that deletes "
+                             "or weakens a test passes. "
+                             "Add `reports` to its steps, or `protect: [\"tests/**\"]` to the plan"));
+  }
+  return out;
+}
 
 Result<PlanFile> read_plan(const std::string& path, bool silent) {
   const Waiting waiting("reading " + visible(path), silent);
@@ -131,6 +170,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   if (out.parsed.plan->policy) out.parsed.problems = read_policy(path, out);
   check_evidence(path, out.parsed);
   check_may_fail(path, out.parsed);
+  check_unread_reports(path, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

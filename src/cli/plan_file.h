@@ -23,6 +23,8 @@ Result<PlanFile> read_plan(const std::string& path, bool silent);
 // Adds what the plan's source makes a problem of, or a warning (workspace/workspace.h, check_source). Takes
 // the plan away when there is a problem. Needs a plan.
 void check_source(const std::string& path, PlanFile& file);
+// Gates that judge by exit codes alone what the agent may change, which prove little: for `check` to tell.
+std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan);
 // "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 

@@ -60,6 +60,46 @@ const std::vector<std::string>& usage_words() {
   return words;
 }
 
+std::string signal_of_format(std::string_view format) {
+  static const std::map<std::string, std::string, std::less<>> families = {
+#define PAWL_FORMAT(family, name) {#name, #family},
+#include "report_formats.inc"
+#undef PAWL_FORMAT
+  };
+  const std::string& family = families.find(format)->second;
+  return family == "analysis" ? "sarif_delta" : family == "vulnerabilities" ? "cve_delta" : family;
+}
+
+std::string_view format_of_runner(std::string_view runner) {
+  static const std::map<std::string_view, std::string_view> formats = {
+      {"pytest", "junit: pytest --junitxml=out.xml"},
+      {"unittest", "junit: python3 -m pytest --junitxml=out.xml, which runs tests of unittest, too"},
+      {"surefire", "junit: Maven writes target/surefire-reports/*.xml"},
+      {"maven", "junit: Maven writes target/surefire-reports/*.xml"},
+      {"gradle", "junit: Gradle writes build/test-results/**/*.xml"},
+      {"gtest", "junit: --gtest_output=xml:out.xml"},
+      {"googletest", "junit: --gtest_output=xml:out.xml"},
+      {"phpunit", "junit: phpunit --log-junit out.xml"},
+      {"rspec", "junit: rspec --format RspecJunitFormatter --out out.xml"},
+      {"nextest", "junit: the profile's junit.path of cargo nextest"},
+      {"xunit", "junit: JUnit XML, which most runners write"},
+      {"go", "gotest: go test -json ./... > out.json"},
+      {"rust", "cargo: cargo test > out.txt 2>&1"},
+      {"vitest", "jest: vitest run --reporter=json --outputFile=out.json"},
+      {"node", "tap: node --test --test-reporter=tap > out.tap"},
+      {"tape", "tap: tape 'test/*.js' > out.tap"},
+      {"prove", "tap: PERL_TEST_HARNESS_DUMP_TAP=tap prove, with tap/**"},
+      {"perl", "tap: perl a.t > out.tap"},
+      {"bats", "tap: bats --formatter tap test > out.tap"},
+      {"eslint", "sarif: eslint --format @microsoft/eslint-formatter-sarif -o out.sarif"},
+      {"semgrep", "sarif: semgrep --sarif --output out.sarif"},
+      {"trivy", "cyclonedx: trivy fs --format cyclonedx --scanners vuln -o out.json ."},
+      {"npm", "npm_audit: npm audit --json > out.json, with may_fail: true"},
+  };
+  const auto found = formats.find(runner);
+  return found == formats.end() ? "" : found->second;
+}
+
 const std::vector<std::string>& signal_words() {
   static const std::vector<std::string> words = {
 #define PAWL_SIGNAL(name) #name,

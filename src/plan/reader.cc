@@ -203,7 +203,9 @@ Mapping::Mapping(const YAML::Node& node, const std::string& what, const std::str
     const std::string& key = entry.first.Scalar();
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string message = "unknown key '" + key.substr(0, 60) + "' in " + what;
-    if (const auto near = nearest(key, known)) {
+    if (const auto format = format_of_runner(key); kind == "reports" && !format.empty()) {
+      message = "'" + key + "' is a runner, and no format: use " + std::string(format);
+    } else if (const auto near = nearest(key, known)) {
       message += "; did you mean '" + *near + "'?";
     } else {
       message += "; it has " + quoted_list(known);

@@ -99,10 +99,21 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
   return step;
 }
 
+// Exit code 0, the least that a gate can require, and what its reports give.
+std::vector<std::string> default_signals(const Gate& gate) {
+  std::vector<std::string> out = {"build"};
+  for (const auto& step : gate.steps)
+    for (const auto& declared : step.reports)
+      if (const auto kind = signal_of_format(declared.format); std::ranges::find(out, kind) == out.end())
+        out.push_back(kind);
+  return out;
+}
+
 void read_signals(const Mapping& mapping, Gate& gate, Problems& problems) {
   const auto node = mapping.get("signals");
   if (!node.IsDefined()) {
-    gate.signals = {"build"};  // exit code 0: the least that a gate can require
+    gate.signals = default_signals(gate);
+    gate.signals_at = place_of(mapping.node());
     return;
   }
   gate.signals_at = place_of(node);

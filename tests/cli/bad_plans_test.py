@@ -24,6 +24,9 @@ tiers:
 """
 
 
+UNGUARDED = "it is judged by exit codes alone, and nothing is protected"
+
+
 def change(old, new, count=1):
     assert old in GOOD, old
     return GOOD.replace(old, new, count)
@@ -180,7 +183,7 @@ class Warnings(PawlTest):
         self.write("plan.yaml", change("{name: unit, run: make test}", step))
         said = self.pawl_json("check", "plan.yaml")
         self.assertTrue(said["ok"], said)
-        return [(w["line"], w["column"], w["message"]) for w in said["warnings"]]
+        return [(w["line"], w["column"], w["message"]) for w in said["warnings"] if UNGUARDED not in w["message"]]
 
     def test_a_script_that_can_hide_a_failure_is_named_where_it_stands(self):
         for run, words in (("make || cat log", "`|| cat` hides"), ("{ a; b; } || exit 1", "-e is off in what"),
@@ -204,6 +207,28 @@ class Warnings(PawlTest):
         self.assertIn("gate tests: step unit has `may_fail`, and no signal of the gate reads a report of it", said[0][2])
         (self.root / "plan.yaml").write_text((self.root / "plan.yaml").read_text().replace("signals: [build]", "signals: [sarif_delta]"))
         self.assertEqual(self.pawl_json("check", "plan.yaml")["warnings"], [])
+
+    def test_a_report_that_no_signal_reads_is_named(self):
+        for form, kind in (("junit", "tests"), ("tap", "tests"), ("sarif", "sarif_delta"), ("grype", "cve_delta")):
+            said = self.warnings_of(f"{{name: unit, run: make test, reports: {{{form}: [out]}}}}")
+            self.assertEqual(len(said), 1, said)
+            self.assertIn(f"gate tests: no signal reads the {form} reports of step unit", said[0][2])
+            self.assertIn(f"add `{kind}` to `signals`", said[0][2])
+            # Left out, they are what the reports give.
+            (self.root / "plan.yaml").write_text((self.root / "plan.yaml").read_text().replace("    signals: [build]\n", ""))
+            self.assertEqual(self.pawl_json("check", "plan.yaml")["warnings"], [])
+
+    def test_a_gate_of_exit_codes_alone_is_told_by_check(self):
+        for plan, told in ((GOOD, True), (GOOD + "protect: [\"tests/**\"]\n", False),
+                           (change("make test}", "make test, reports: {junit: [out.xml]}}"), False)):
+            self.write("plan.yaml", plan)
+            self.assertEqual(UNGUARDED in self.pawl("check", "plan.yaml").stderr, told)
+
+    def test_a_runner_is_answered_with_its_format(self):
+        for runner, words in (("pytest", "use junit: pytest --junitxml=out.xml"), ("go", "use gotest: go test -json"),
+                              ("vitest", "use jest: vitest run --reporter=json"), ("tape", "use tap: ")):
+            self.write("plan.yaml", change("{name: unit, run: make test}", f"{{name: unit, run: make test, reports: {{{runner}: [out.xml]}}}}"))
+            self.assertIn(f"'{runner}' is a runner, and no format: {words}", self.pawl("check", "plan.yaml", expect=2).stderr)
 
 
 class Schema(PawlTest):

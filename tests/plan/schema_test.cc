@@ -43,6 +43,23 @@ TEST(Schema, HasEveryProgramWhoseUsageIsRead) {
   EXPECT_EQ(place["enum"].get<std::vector<std::string>>(), usage_words());
 }
 
+TEST(Parse, SignalsThatAreLeftOutAreWhatTheReportsGive) {
+  const auto signals = [](const std::string& reports) {
+    const auto parsed = parse(
+        "version: 1\nworkflow: w\nsource: {path: .}\ngates:\n  g: {steps: [{name: s, run: make, reports: {" +
+            reports + "}}]}\ntiers:\n  - phases: [{id: p, goal: g, agent: {run: a}, gates: [g]}]\n",
+        "plan.yaml");
+    return parsed.plan ? parsed.plan->gates.at("g").signals : std::vector<std::string>{};
+  };
+  using Kinds = std::vector<std::string>;
+  for (const auto* tests : {"junit", "tap", "ctest", "gotest", "cargo", "jest", "mocha"})
+    EXPECT_EQ(signals(std::string(tests) + ": [o]"), (Kinds{"build", "tests"})) << tests;
+  EXPECT_EQ(signals("sarif: [o]"), (Kinds{"build", "sarif_delta"}));
+  for (const auto* scanner : {"grype", "osv", "npm_audit", "cyclonedx"})
+    EXPECT_EQ(signals(std::string(scanner) + ": [o]"), (Kinds{"build", "cve_delta"})) << scanner;
+  EXPECT_EQ(signals("junit: [o], tap: [p], sarif: [q]"), (Kinds{"build", "tests", "sarif_delta"}));
+}
+
 TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   const auto parsed = parse(
       "version: 1\nworkflow: w\nsource: {path: .}\nsandbox: {memory_limit_mib: 100}\nmodels: [small, large]\n"
