@@ -14,9 +14,11 @@
 namespace pawl::executor {
 namespace {
 
-constexpr std::uint64_t kOutputTailBytesMax = 16 << 10;  // more than a summary of 4096 bytes can show
-constexpr std::size_t kReportFilesMax = 1000;            // Surefire writes one file a class
-constexpr std::uint64_t kTraceBytesMax = 64 << 20;       // more than a trace or a network log has
+// Of a step that held a summary shows the end; of one that failed the errors, which may come early.
+constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
+constexpr std::size_t kReportTextMax = 4 << 20;     // of what is no report, to find errors in
+constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file a class
+constexpr std::uint64_t kTraceBytesMax = 64 << 20;  // more than a trace or a network log has
 
 std::string content_of(const Context& context) {
   Json files = Json::array();
@@ -205,8 +207,9 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
-    auto tail = world_.objects.blob_tail(run.logs, kOutputTailBytesMax);
-    if (tail) facts.output_tail = valid_utf8(*tail);
+    const bool fails = !gates::step_held(facts);
+    auto log = world_.objects.blob_tail(run.logs, fails ? kFailedOutputBytesMax : kOutputTailBytesMax);
+    if (log) gates::take_output(*log, facts);
   }
   facts.reports = reports_of(step, run);
   if (step.step->trace) add_trace(run, facts);
@@ -252,9 +255,25 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
     if (files->size() > kReportFilesMax)
       add(declared.patterns.front(),
           fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
-    for (auto& file : *files) add(file.path, gates::read_report(declared.format, *file.bytes));
+    for (auto& file : *files) {
+      add(file.path, gates::read_report(declared.format, *file.bytes));
+      if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
+    }
   }
   return out;
+}
+
+// A compiler's error, where a report should be.
+std::string Attempt::told_by(const std::string& layer, const std::string& path) const {
+  const auto files = world_.objects.files_of(layer, {path}, gates::kReportBytesMax, 1);
+  if (!files || files->empty()) return "";
+  std::string text;
+  while (text.size() < kReportTextMax) {
+    const auto piece = files->front().bytes->next();
+    if (!piece || piece->empty()) break;
+    text += *piece;
+  }
+  return gates::telling_text(text);
 }
 
 std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) const {

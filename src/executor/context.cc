@@ -1,8 +1,11 @@
 #include "executor/context.h"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 #include "base/json.h"
+#include "executor/steps.h"
 #include "sandbox/spec.h"
 
 namespace pawl::executor {
@@ -10,12 +13,59 @@ namespace {
 
 constexpr std::uint64_t kEvidenceLogBytesMax = 1 << 20;  // of each log, its end: what an agent can still read
 
+// Of reports: as many as a person would look at, and no more than an agent can read.
+constexpr std::size_t kReportsMax = 20, kReportHalfMax = 256 << 10;
+constexpr std::uint64_t kReportReadMax = 128ULL << 20;
+
+struct NamedFile {
+  std::string name;  // in /pawl/evidence
+  workspace::File file;
+};
+
+std::string name_of(const std::string& label, std::string path) {
+  constexpr std::size_t kPathMax = 120;
+  if (path.size() > kPathMax) path.erase(0, path.size() - kPathMax);
+  for (auto& c : path)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  return label + "." + path;
+}
+
+// What gc took is not there any more, and nobody needs it to go on.
+std::vector<NamedFile> report_files(const World& world, const Evidence& evidence) {
+  std::vector<NamedFile> out;
+  std::set<std::string> names;
+  for (const auto& [label, layer] : evidence.reports) {
+    auto files = world.objects.files_of(layer, {"**"}, kReportReadMax, kReportsMax);
+    if (!files) continue;
+    for (auto& file : *files) {
+      std::string name = name_of(label, file.path);
+      if (out.size() < kReportsMax && names.insert(name).second)
+        out.push_back({.name = std::move(name), .file = std::move(file)});
+    }
+  }
+  return out;
+}
+
+// Its beginning and its end; one that can't be read to its end has what could be read.
+std::string ends_of(ByteSource& report) {
+  std::string head, tail;
+  for (auto piece = report.next(); piece && !piece->empty(); piece = report.next()) {
+    const auto to_head = piece->substr(0, kReportHalfMax - std::min(head.size(), kReportHalfMax));
+    head += to_head;
+    tail += piece->substr(to_head.size());
+    if (tail.size() > 2 * kReportHalfMax) tail.erase(0, tail.size() - kReportHalfMax);
+  }
+  if (tail.size() <= kReportHalfMax) return head + tail;
+  return head + "\n...\n" + tail.substr(tail.size() - kReportHalfMax);
+}
+
 }  // namespace
 
-std::vector<std::string> paths_inside(const Evidence& evidence) {
+std::vector<std::string> paths_inside(const World& world, const Evidence& evidence) {
   std::vector<std::string> out;
   if (!evidence.agent_layer.empty()) out.emplace_back("/pawl/evidence/previous.patch");
   for (const auto& log : evidence.logs) out.push_back("/pawl/evidence/" + log.label + ".log");
+  for (const auto& report : report_files(world, evidence)) out.push_back("/pawl/evidence/" + report.name);
   return out;
 }
 
@@ -32,6 +82,8 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
     PAWL_TRY(auto text, std::move(tail));
     to.push_back({.path = "evidence/" + log.label + ".log", .bytes = std::move(text)});
   }
+  for (const auto& [name, file] : report_files(world, evidence))
+    to.push_back({.path = "evidence/" + name, .bytes = world.redactor.redact(ends_of(*file.bytes))});
   return {};
 }
 
@@ -61,6 +113,8 @@ Result<Context> agent_context(const World& world, const store::Claim& claim) {
     PAWL_TRY(const Json json, parse_json(step.run));
     PAWL_TRY(const auto run, sandbox::run_from_json(json));
     if (!run.logs.empty()) evidence.logs.push_back({.label = step.label, .blob = run.logs});
+    if (!run.copy_out.empty() && step.gate_id != kDoctorGate && step.gate_id != kReplanGate)
+      evidence.reports.push_back({.label = step.label, .layer = run.copy_out});
   }
   context.push_back({.path = "feedback.json", .bytes = claim.previous->feedback + "\n"});
   PAWL_OK(add_evidence(world, claim.run.base_id, evidence, context));

@@ -18,14 +18,19 @@ struct Evidence {
     std::string label, blob;
   };
   std::vector<Log> logs;
+  struct Reports {
+    std::string label, layer;  // the step's, and what it left of reports
+  };
+  std::vector<Reports> reports;
 };
 
-// Where a step finds it: /pawl/evidence/previous.patch, /pawl/evidence/<label>.log.
-std::vector<std::string> paths_inside(const Evidence& evidence);
+// Where a step finds it: /pawl/evidence/previous.patch, /pawl/evidence/<label>.log, and the files of reports
+// as /pawl/evidence/<label>.<their path, with "_" for "/">.
+std::vector<std::string> paths_inside(const World& world, const Evidence& evidence);
 
 using Context = std::vector<sandbox::ContextFile>;  // what a step finds in /pawl, by path
 
-// Adds `evidence` as evidence/previous.patch and evidence/<label>.log, the end of each log.
+// Adds `evidence`, as paths_inside() says: the end of each log, beginning and end of each report.
 Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to);
 
 // Whether a step counts in its finished attempt: of several episodes only those of the kept one do, and what

@@ -121,9 +121,10 @@ Evidence Attempt::evidence() const {
   out.agent_layer = agent_layer();
   for (const auto& step : steps_) {
     const auto run = results_.find(step.index);
-    if (run == results_.end() || !judges(step.role) || run->second.logs.empty()) continue;
-    out.logs.push_back(
-        {.label = label_of(phase_->id, step, claim_->attempt.number), .blob = run->second.logs});
+    if (run == results_.end() || !judges(step.role)) continue;
+    const std::string label = label_of(phase_->id, step, claim_->attempt.number);
+    if (!run->second.logs.empty()) out.logs.push_back({.label = label, .blob = run->second.logs});
+    if (!run->second.copy_out.empty()) out.reports.push_back({.label = label, .layer = run->second.copy_out});
   }
   return out;
 }
@@ -213,7 +214,8 @@ Result<Context> Attempt::hook_context() const {
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   PAWL_TRY(const auto budgets, world_.store.budgets(claim_->run.run_id));
   const Evidence left = evidence();
-  const Json question = hook_question(hook_facts(now), *phase_, attempts, paths_inside(left), budgets);
+  const Json question =
+      hook_question(hook_facts(now), *phase_, attempts, paths_inside(world_, left), budgets);
   Context context{{.path = "question.json", .bytes = canonical(question) + "\n"}};
   PAWL_OK(add_evidence(world_, claim_->run.base_id, left, context));
   return context;
@@ -251,7 +253,7 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
     end.accepted_layer = gate_layer_;
     return end;
   }
-  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(evidence()),
+  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(world_, evidence()),
                                     os::random_word(world_.random));
   auto consequence = consequence_of(hook_facts(now));
   end.action = consequence.action;

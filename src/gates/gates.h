@@ -55,6 +55,7 @@ bool compares_with_base(std::string_view kind);
 struct ReportFacts {
   std::string path, format, family;
   Result<Report> report;
+  std::string told;  // of one that is no report: what its text tells of failures, in valid UTF-8
 };
 
 // How a step ended, as far as a gate cares. Words are those of SandboxRun.
@@ -74,7 +75,13 @@ struct StepFacts {
   std::string trace_problem;                     // why it could not
   std::string copy_out, trace_log, network_log;  // ids of what was read, by content
   std::string output_tail;                       // valid UTF-8, the end of its output
+  std::string output_told;                       // of a longer one: its lines that tell of failures
 };
+
+// What a text tells of failures, in as many bytes as a summary has; valid UTF-8.
+std::string telling_text(std::string_view text);
+// Takes the output out of a log, or out of the end of a large one.
+void take_output(std::string_view log, StepFacts& to);
 
 // Whether a step did what its gate needs: it exited with 0. A step with `may_fail` may also exit with 1 to
 // 125, as scanners do when they find something. 126, 127 and 128 + N never hold: a shell gives them for a

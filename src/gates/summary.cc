@@ -2,30 +2,101 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "gates/reading/words.h"
+
 namespace pawl::gates {
 namespace {
 
-std::string describe(const Signal& signal) {
+constexpr std::size_t kTestsShown = 20;
+constexpr std::size_t kMinimum = 80;  // less of an output tells nothing
+// Of kSummaryBytesMax: what signals and tests may take, so that something is left for the output.
+constexpr std::size_t kSignalBytesMax = 1300, kTestBytesMax = 1700;
+
+std::string cut(const std::string& text, std::size_t bytes_max) {
+  return std::string(utf8_prefix(text, bytes_max));
+}
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+// What it means comes before its numbers; tests that failed are listed below it, with their messages.
+std::string describe(const Signal& signal, bool tests_follow) {
   std::string out = "FAILED " + key_of(signal) + (signal.missing ? " (evidence missing)" : "") + "\n";
+  if (const auto problem = signal.details.find("problem"); problem != signal.details.end())
+    out += "  " + text_of(*problem) + "\n";
   for (const auto& [key, value] : signal.details.items())
-    out += "  " + key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+    if (key != "problem" && !(tests_follow && key == "failing"))
+      out += "  " + key + ": " + text_of(value) + "\n";
   return out;
 }
 
-std::string failing_tests(const std::vector<StepFacts>& steps) {
-  constexpr std::size_t kTestsShown = 10;
-  std::string out;
-  std::size_t count = 0;
-  for (const auto& step : steps) {
+struct Failing {
+  std::string name, message;
+};
+
+std::string_view what_failed(NoTest::What what) {
+  switch (what) {
+    case NoTest::What::kLoaded:
+      return " (could not be loaded)";
+    case NoTest::What::kHook:
+      return " (no test: a hook, a suite or a file)";
+    case NoTest::What::kTeardown:
+    case NoTest::What::kRun:
+      break;
+  }
+  return "";
+}
+
+std::vector<Failing> failing_of(const std::vector<StepFacts>& steps) {
+  std::vector<Failing> out;
+  for (const auto& step : steps)
     for (const auto& file : step.reports) {
       if (!file.report) continue;
-      for (const auto& test : file.report->tests) {
-        if (test.status != TestStatus::kFailed || ++count > kTestsShown) continue;
-        out += "  " + test.name + (test.message.empty() ? "" : ": " + test.message) + "\n";
-      }
+      // What could not be loaded may be why others failed.
+      for (const auto& other : file.report->no_tests)
+        if (other.failed) out.push_back({other.name + std::string(what_failed(other.what)), other.message});
+      for (const auto& test : file.report->tests)
+        if (test.status == TestStatus::kFailed) out.push_back({test.name, test.message});
     }
+  return out;
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    if (const auto line = text.substr(0, end); line.find_first_not_of(" \t\r") != line.npos)
+      out += "      " + std::string(line) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return out.empty() ? out : "failing tests:\n" + out;
+  return out;
+}
+
+std::string short_of(const std::string& name) {
+  constexpr std::size_t kNameMost = 200;
+  return name.size() <= kNameMost ? name : std::string(whole_words(name, kNameMost)) + "...";
+}
+
+std::string list_of(const std::vector<Failing>& failing) {
+  constexpr std::size_t kMessageLeast = 60, kMessageMost = 400;
+  if (failing.empty()) return "";
+  const std::size_t count = std::min(failing.size(), kTestsShown);
+  const std::size_t each = std::clamp(kTestBytesMax / count, kMessageLeast, kMessageMost);
+  std::string out = fmt::format("failing tests, {} in all:\n", failing.size());
+  std::size_t shown = 0;
+  for (const auto& test : failing) {
+    if (shown == kTestsShown) break;
+    const std::string name = "  " + short_of(test.name) + "\n";
+    const std::string message = test.message.empty() ? "" : indented(excerpt(test.message, each));
+    // A name tells more than a message.
+    if (out.size() + name.size() > kTestBytesMax + kSignalBytesMax / 2) break;
+    out += name;
+    if (out.size() + message.size() <= kTestBytesMax) out += message;
+    ++shown;
+  }
+  if (shown < failing.size()) out += fmt::format("  and {} more\n", failing.size() - shown);
+  return out;
 }
 
 const StepFacts* last_failed(const std::vector<StepFacts>& steps) {
@@ -34,24 +105,74 @@ const StepFacts* last_failed(const std::vector<StepFacts>& steps) {
   return steps.empty() ? nullptr : &steps.back();
 }
 
+// The end of a text, from the beginning of a line where that loses little.
+std::string_view end_of(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  text.remove_prefix(text.size() - bytes_max);
+  if (const auto line = text.find('\n'); line < text.size() / 8) return text.substr(line + 1);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) text.remove_prefix(1);
+  return text;
+}
+
+// All of it when it fits; else what tells of failures, or its beginning, and then its end.
+std::string output_of(const StepFacts& step, std::size_t room) {
+  const std::string heading = "output of " + step.step_name;
+  const std::string told_heading = heading + ", lines that tell of failures:\n",
+                    end_heading = heading + ", its end:\n";
+  if (step.output_tail.empty() || room < told_heading.size() + end_heading.size() + kMinimum) return "";
+  room -= heading.size() + 2;
+  if (step.output_told.empty() && step.output_tail.size() <= room) return heading + ":\n" + step.output_tail;
+  room -= told_heading.size() + end_heading.size() - heading.size();
+  const std::string_view whole = step.output_told.empty() ? step.output_tail : step.output_told;
+  std::string told = telling_lines(whole, room * 2 / 3);
+  if (told.empty()) told = cut(std::string(whole), room / 4) + "\n";
+  const auto end = end_of(step.output_tail, room);
+  if (end.find(told) != end.npos) return end_heading + std::string(end);
+  return told_heading + told + end_heading + std::string(end_of(step.output_tail, room - told.size()));
+}
+
+// Runners that write to a report leave nothing in the output.
+std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room) {
+  std::string out;
+  for (const auto& step : steps)
+    for (const auto& file : step.reports) {
+      if (file.report || file.told.empty() || out.size() >= room) continue;
+      const std::string heading = printable(file.path) + " says:\n";
+      if (out.size() + heading.size() + kMinimum > room) continue;
+      out += heading + excerpt(file.told, room - out.size() - heading.size() - 1) + "\n";
+    }
+  return out;
+}
+
 }  // namespace
 
-// What failed first; then as much of the end of the output as fits.
 std::string summary_of(const AttemptFacts& facts) {
+  const auto failing = failing_of(facts.steps);
   std::string out;
   for (const auto& signal : facts.signals)
-    if (!signal.passed) out += describe(signal);
-  out += failing_tests(facts.steps);
-  out = std::string(utf8_prefix(valid_utf8(out), kSummaryBytesMax));
+    if (!signal.passed) out += describe(signal, !failing.empty());
+  out =
+      whole_words(valid_utf8(out), failing.empty() ? kSummaryBytesMax : kSignalBytesMax + kTestBytesMax / 2);
+  if (!out.ends_with('\n') && !out.empty()) out += '\n';
+  out += valid_utf8(list_of(failing));
+  out = whole_words(out, kSummaryBytesMax);
+  out += unread_reports(facts.steps, (kSummaryBytesMax - out.size()) / 2);
   const auto* step = last_failed(facts.steps);
-  if (step == nullptr || step->output_tail.empty()) return out;
-  const std::string heading = "output of " + step->step_name + ", its end:\n";
-  if (out.size() + heading.size() >= kSummaryBytesMax) return out;
-  const std::size_t room = kSummaryBytesMax - out.size() - heading.size();
-  std::string_view tail = step->output_tail;
-  if (tail.size() > room) tail.remove_prefix(tail.size() - room);
-  while (!tail.empty() && (static_cast<unsigned char>(tail.front()) & 0xC0) == 0x80) tail.remove_prefix(1);
-  return out + heading + std::string(tail);
+  if (step != nullptr) out += output_of(*step, kSummaryBytesMax - out.size());
+  return cut(out, kSummaryBytesMax);
+}
+
+std::string telling_text(std::string_view text) {
+  return telling_lines(without_escapes(valid_utf8(text)), kSummaryBytesMax);
+}
+
+void take_output(std::string_view log, StepFacts& to) {
+  constexpr std::size_t kTailMax = 16 << 10;  // more than a summary can show
+  const std::string text = without_escapes(valid_utf8(log));
+  to.output_tail = std::string(end_of(text, kTailMax));
+  if (text.size() <= kTailMax) return;
+  to.output_told = telling_lines(text, kSummaryBytesMax);
+  if (to.output_told.empty()) to.output_told = cut(text, kSummaryBytesMax / 4);
 }
 
 Json feedback_of(const Verdict& verdict, std::int64_t attempt, const std::vector<std::string>& evidence_paths,

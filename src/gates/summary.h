@@ -7,7 +7,9 @@
 
 namespace pawl::gates {
 
-// What failed first; then as much of the end of the output as fits. At most kSummaryBytesMax bytes of UTF-8.
+// The failing signals; the failing tests with what they say, those first that base does not have as failing;
+// of the output of the step that failed the lines that tell of failures, and its end. At most
+// kSummaryBytesMax bytes of UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 
 }  // namespace pawl::gates

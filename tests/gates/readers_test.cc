@@ -471,9 +471,24 @@ TEST(Words, TheLinesThatTellAreFoundAmongThoseThatPassed) {
 
 TEST(Words, AnExcerptHasTheBeginningAndTheEndWhereNothingTells) {
   EXPECT_EQ(excerpt("short\n", 100), "short");
-  const auto cut = excerpt(std::string(300, 'a') + std::string(300, 'b'), 100);
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "word" + std::to_string(i) + " ";
+  const auto cut = excerpt(text, 100);
   EXPECT_LE(cut.size(), 100U);
-  EXPECT_TRUE(cut.starts_with("aaa") && cut.ends_with("bbb")) << cut;
+  EXPECT_TRUE(cut.starts_with("word0 ") && cut.ends_with(" word99")) << cut;
+}
+
+TEST(Words, ACutBreaksNoWordThatMayBeASecret) {
+  EXPECT_EQ(whole_words("one two three", 9), "one two");
+  EXPECT_EQ(whole_words("one", 3), "one");
+  EXPECT_EQ(whole_words(std::string(50, 'x') + "secret", 53), "");
+  const std::string secret = "Zq7wXk2pLm9vRt4sYb6nHc3jDf8gTa1e";
+  for (std::size_t before = 480; before < 520; ++before)
+    EXPECT_EQ(message_in("junit", "<testsuite><testcase name='a'><failure message='" +
+                                      std::string(before, 'x') + secret + "'/></testcase></testsuite>")
+                      .find(secret.substr(0, 12)) != std::string::npos,
+              before + secret.size() <= 512)
+        << before;
 }
 
 }  // namespace

@@ -133,10 +133,6 @@ bool tells(std::string_view line) {
   return starts_with_one_of(line, kBegins) || contains_one_of(line, kHolds);
 }
 
-std::string cut(std::string_view text, std::size_t bytes_max) {
-  return std::string(utf8_prefix(text, bytes_max));
-}
-
 }  // namespace
 
 std::string stable_name(std::string_view name) {
@@ -163,6 +159,12 @@ std::string without_escapes(std::string_view text) {
   return out;
 }
 
+std::string_view whole_words(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  const auto end = text.find_last_of(" \t\n", bytes_max);
+  return text.substr(0, end == text.npos ? 0 : end);
+}
+
 std::string telling_lines(std::string_view text, std::size_t bytes_max) {
   constexpr std::size_t kLineMax = 300, kBelowMax = 3;
   std::string out;
@@ -181,10 +183,9 @@ std::string telling_lines(std::string_view text, std::size_t bytes_max) {
     }
     std::string add = left_out && !out.empty() ? "...\n" : "";
     left_out = false;
-    add += cut(line, kLineMax) + "\n";
-    if (out.size() + add.size() > bytes_max) {
-      return out.empty() ? cut(add, bytes_max) : out;
-    }
+    add += std::string(whole_words(line, kLineMax)) + "\n";
+    if (out.size() + add.size() > bytes_max)
+      return out.empty() ? std::string(whole_words(add, bytes_max)) : out;
     out += add;
   }
   return out;
@@ -198,8 +199,8 @@ std::string excerpt(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view kBetween = "\n...\n";
   const std::size_t half = bytes_max > kBetween.size() ? (bytes_max - kBetween.size()) / 2 : 0;
   auto end = text.substr(text.size() - half);
-  while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80) end.remove_prefix(1);
-  return cut(text, half) + std::string(kBetween) + std::string(end);
+  end.remove_prefix(std::min(end.find_first_of(" \t\n"), end.size()));
+  return std::string(whole_words(text, half)) + std::string(kBetween) + std::string(end);
 }
 
 }  // namespace pawl::gates

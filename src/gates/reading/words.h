@@ -24,6 +24,10 @@ std::string without_escapes(std::string_view text);
 // there is no such line.
 std::string telling_lines(std::string_view text, std::size_t bytes_max);
 
+// The beginning of a text without the word that the cut would break: a part of a secret is not known again.
+// REQUIRES: valid UTF-8.
+std::string_view whole_words(std::string_view text, std::size_t bytes_max);
+
 // What of a text of any length tells most, in `bytes_max`: all of it when it fits, else its telling lines,
 // else its beginning and its end. REQUIRES, of both: valid UTF-8.
 std::string excerpt(std::string_view text, std::size_t bytes_max);
