@@ -211,9 +211,18 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
     auto log = world_.objects.blob_tail(run.logs, fails ? kFailedOutputBytesMax : kOutputTailBytesMax);
     if (log) gates::take_output(*log, facts);
   }
+  if (run.egress_refused > 0) add_refused_hosts(run, facts);
   facts.reports = reports_of(step, run);
   if (step.step->trace) add_trace(run, facts);
   return facts;
+}
+
+// A log that gc took leaves the number.
+void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+  auto log = world_.objects.blob_tail(run.network_log, kTraceBytesMax);
+  if (!log) return;
+  MemorySource source(*std::move(log));
+  if (!gates::add_refused_hosts(source, to.refused_hosts)) to.refused_hosts.clear();
 }
 
 // A step without a trace is one whose trace could not be had, or that gc took.

@@ -108,6 +108,7 @@ class Attempt {
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   std::string told_by(const std::string& layer, const std::string& path) const;
+  void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   std::optional<gates::GateFacts> gate_facts(const std::string& gate_id) const;
   void evaluate_gates();

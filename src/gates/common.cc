@@ -22,6 +22,16 @@ std::vector<const StepFacts*> deciding(const GateFacts& facts, std::string_view 
   return all;
 }
 
+// "registry.example.org:443 (12 times)", those first that were asked most.
+std::vector<std::string> by_count(const std::map<std::string, std::int64_t>& hosts) {
+  std::vector<std::pair<std::int64_t, std::string>> sorted;
+  for (const auto& [host, count] : hosts) sorted.emplace_back(-count, host);
+  std::ranges::sort(sorted);
+  std::vector<std::string> out;
+  for (const auto& [count, host] : sorted) out.push_back(fmt::format("{} ({} times)", printable(host), -count));
+  return out;
+}
+
 Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view family) {
   TestCollector tests;
   FindingCollector findings;
@@ -45,14 +55,17 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
 
 void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
   std::int64_t egress = 0, total = 0;
+  std::map<std::string, std::int64_t> hosts;
   std::vector<std::string> fatal, entries;
   for (const auto& step : steps) {
     egress += step.egress_refused;
+    for (const auto& [host, count] : step.refused_hosts) hosts[host] += count;
     total += step.refused_entries_total;
     auto& to = step.refused_entries_fail ? fatal : entries;
     for (const auto& path : step.refused_entries) to.push_back(printable(path));
   }
   if (egress > 0) signal.details["egress_refused"] = egress;
+  if (!hosts.empty()) signal.details["egress_refused_hosts"] = shown(by_count(hosts));
   if (!fatal.empty()) signal.passed = false;
   fatal.insert(fatal.end(), entries.begin(), entries.end());
   if (fatal.empty()) return;
@@ -62,6 +75,7 @@ void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
 
 std::vector<Detail> with_refusals(std::vector<Detail> more) {
   more.insert(more.end(), {{"egress_refused", Detail::Type::kInteger},
+                           {"egress_refused_hosts", Detail::Type::kText},
                            {"refused_entries", Detail::Type::kInteger},
                            {"refused_names", Detail::Type::kText}});
   return more;

@@ -65,6 +65,7 @@ struct StepFacts {
   std::int64_t exit_code = -1;
   std::string reason;
   std::int64_t egress_refused = 0;               // tries to get out that its egress refused
+  std::map<std::string, std::int64_t> refused_hosts;  // of those, by "host:port", as far as they are listed
   std::vector<std::string> refused_entries;      // what it left and was not kept, the first of them
   std::int64_t refused_entries_total = 0;        // how many there were
   bool refused_entries_fail = false;             // then it failed, the plan says
@@ -89,6 +90,10 @@ void take_output(std::string_view log, StepFacts& to);
 // does not hold either when it left something that can't be kept.
 bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
+
+// Adds the tries that a network log (docs/operations.md) lists as refused, by "host:port". At most a thousand
+// different ones.
+Status add_refused_hosts(ByteSource& network_log, std::map<std::string, std::int64_t>& to);
 
 // Says in the signal what was refused to these steps, and fails it where the plan says so.
 void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal);

@@ -168,6 +168,23 @@ TEST(Evaluate, TriesThatTheEgressRefusedAreToldAndDecideNothing) {
   }
 }
 
+TEST(Evaluate, WhoWasAskedInVainIsToldWithHowOften) {
+  std::string log;
+  const auto line = [&](const std::string& host, const std::string& verdict) {
+    log += "{\"host\":\"" + host + "\",\"port\":443,\"address\":\"192.0.2.7\",\"verdict\":\"" + verdict + "\"}\n";
+  };
+  for (int i = 0; i < 3; ++i) line("registry.example.org", "refused: not in the egress");
+  line("", "refused: not in the egress");
+  line("allowed.example.org", "allowed");
+  log += "{\"host\":\"\",\"port\":0,\"address\":\"\",\"verdict\":\"refused: further refusals are counted, not listed\"}\n";
+  StepFacts fetch = step("fetch", 1);
+  fetch.egress_refused = 9;
+  MemorySource bytes(log);
+  ASSERT_TRUE(add_refused_hosts(bytes, fetch.refused_hosts));
+  const auto told = judged({.gate_id = "g", .required = {"build"}, .steps = {fetch, fetch}}).at(0);
+  EXPECT_EQ(told.details["egress_refused_hosts"], "registry.example.org:443 (6 times), 192.0.2.7:443 (2 times)");
+}
+
 TEST(Evaluate, EntriesThatWereRefusedAreToldAndFatalOnlyWhenThePlanSaysSo) {
   StepFacts first = step("first"), build = step("build");
   first.refused_entries = {"pipe", "a\nb"};

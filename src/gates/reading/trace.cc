@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "gates/gates.h"
 #include "gates/reading/lines.h"
 
 namespace pawl::gates {
@@ -55,6 +56,19 @@ Status add_trace(ByteSource& trace, TraceFacts& to) {
 Status add_network_log(ByteSource& log, TraceFacts& to) {
   return each_line(log, [&](const Json& line) -> Status {
     return text_in(line, "host").empty() ? Status() : add(to.endpoints, endpoint(line, "host"));
+  });
+}
+
+Status add_refused_hosts(ByteSource& network_log, std::map<std::string, std::int64_t>& to) {
+  constexpr std::size_t kHostsMax = 1000;
+  return each_line(network_log, [&](const Json& line) -> Status {
+    const std::string verdict = text_in(line, "verdict");
+    if (!verdict.starts_with("refused")) return {};
+    const std::string host = text_in(line, text_in(line, "host").empty() ? "address" : "host");
+    if (host.empty()) return {};  // that further ones are only counted
+    const std::string name = host + ":" + std::to_string(integer_in(line, "port"));
+    if (to.size() < kHostsMax || to.contains(name)) ++to[name];
+    return {};
   });
 }
 
