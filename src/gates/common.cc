@@ -28,7 +28,8 @@ std::vector<std::string> by_count(const std::map<std::string, std::int64_t>& hos
   for (const auto& [host, count] : hosts) sorted.emplace_back(-count, host);
   std::ranges::sort(sorted);
   std::vector<std::string> out;
-  for (const auto& [count, host] : sorted) out.push_back(fmt::format("{} ({} times)", printable(host), -count));
+  for (const auto& [count, host] : sorted)
+    out.push_back(fmt::format("{} ({} times)", printable(host), -count));
   return out;
 }
 

@@ -64,12 +64,12 @@ struct StepFacts {
   std::string outcome;  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
   std::int64_t exit_code = -1;
   std::string reason;
-  std::int64_t egress_refused = 0;               // tries to get out that its egress refused
+  std::int64_t egress_refused = 0;                    // tries to get out that its egress refused
   std::map<std::string, std::int64_t> refused_hosts;  // of those, by "host:port", as far as they are listed
-  std::vector<std::string> refused_entries;      // what it left and was not kept, the first of them
-  std::int64_t refused_entries_total = 0;        // how many there were
-  bool refused_entries_fail = false;             // then it failed, the plan says
-  bool may_fail = false;                         // the plan lets it exit with 1 to 125
+  std::vector<std::string> refused_entries;           // what it left and was not kept, the first of them
+  std::int64_t refused_entries_total = 0;             // how many there were
+  bool refused_entries_fail = false;                  // then it failed, the plan says
+  bool may_fail = false;                              // the plan lets it exit with 1 to 125
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
   std::vector<ReportFacts> reports;              // that THIS step made
   std::optional<TraceFacts> trace;               // of a step with a trace that could be read

@@ -168,23 +168,6 @@ TEST(Evaluate, TriesThatTheEgressRefusedAreToldAndDecideNothing) {
   }
 }
 
-TEST(Evaluate, WhoWasAskedInVainIsToldWithHowOften) {
-  std::string log;
-  const auto line = [&](const std::string& host, const std::string& verdict) {
-    log += "{\"host\":\"" + host + "\",\"port\":443,\"address\":\"192.0.2.7\",\"verdict\":\"" + verdict + "\"}\n";
-  };
-  for (int i = 0; i < 3; ++i) line("registry.example.org", "refused: not in the egress");
-  line("", "refused: not in the egress");
-  line("allowed.example.org", "allowed");
-  log += "{\"host\":\"\",\"port\":0,\"address\":\"\",\"verdict\":\"refused: further refusals are counted, not listed\"}\n";
-  StepFacts fetch = step("fetch", 1);
-  fetch.egress_refused = 9;
-  MemorySource bytes(log);
-  ASSERT_TRUE(add_refused_hosts(bytes, fetch.refused_hosts));
-  const auto told = judged({.gate_id = "g", .required = {"build"}, .steps = {fetch, fetch}}).at(0);
-  EXPECT_EQ(told.details["egress_refused_hosts"], "registry.example.org:443 (6 times), 192.0.2.7:443 (2 times)");
-}
-
 TEST(Evaluate, EntriesThatWereRefusedAreToldAndFatalOnlyWhenThePlanSaysSo) {
   StepFacts first = step("first"), build = step("build");
   first.refused_entries = {"pipe", "a\nb"};
@@ -291,31 +274,6 @@ TEST(Evaluate, WhatIsGoneIsSaidInASentence) {
                     "failure'/></testcase></testsuite>",
                     2),
             "");
-}
-
-TEST(Evaluate, AReportWithoutATestThatRanProvesNothing) {
-  for (const auto* xml : {"<testsuite/>", "<testsuites><testsuite tests='0'/></testsuites>",
-                          "<testsuite><testcase name='a'><skipped/></testcase></testsuite>"}) {
-    const auto signal = tests_of(reporting(xml));
-    EXPECT_TRUE(signal.missing) << xml;
-    EXPECT_TRUE(signal.details.value("problem", "").starts_with("no test ")) << signal.details;
-  }
-  for (const auto& [format, text] :
-       {std::pair{"tap", "1..0 # SKIP nothing\n"},
-        {"jest", R"({"testResults":[]})"},
-        {"mocha", R"({"passes":[],"pending":[],"failures":[]})"},
-        {"cargo", "running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored;\n"},
-        {"gotest", R"({"Action":"skip","Package":"p"})"}}) {
-    StepFacts unit = step("unit");
-    add_report(unit, format, text);
-    EXPECT_TRUE(tests_of(unit).missing) << format;
-  }
-  // One of two steps proves nothing for the other.
-  StepFacts first = reporting(kTwo), second = step("second");
-  second.declared.insert("tests");
-  const auto signals = judged({.gate_id = "g", .required = {"tests"}, .steps = {first, second}});
-  EXPECT_TRUE(signals.at(0).missing);
-  EXPECT_EQ(signals.at(0).details["problem"], "second: no report was written");
 }
 
 TEST(Evaluate, WhatIsNoTestFailsAndIsInNoInventory) {
@@ -505,95 +463,6 @@ TEST(Decide, EachRowOfTheDesign) {
 
   const AttemptFacts nothing{.signals = {{.kind = "agent", .gate_id = "agent", .passed = true}}};
   EXPECT_NE(decide(nothing).verdict, "passed") << "nothing was judged";
-}
-
-std::string summary(StepFacts failed, Json details = Json::object()) {
-  AttemptFacts facts = failing("tests");
-  facts.signals[1].details = std::move(details);
-  facts.steps[1] = std::move(failed);
-  const auto verdict = decide(facts);
-  EXPECT_LE(verdict.summary.size(), kSummaryBytesMax);
-  return verdict.summary;
-}
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
-TEST(Summary, FailingTestsHaveTheirMessagesInEveryFormat) {
-  const std::pair<const char*, const char*> kReports[] = {
-      {"junit", "<testsuite><testcase name='sum'><failure message='got 6, want 5'/></testcase></testsuite>"},
-      {"tap", "TAP version 13\n# nums\nnot ok 1 sum\n  ---\n  actual: got 6, want 5\n  ...\n1..1\n"},
-      {"gotest",
-       "{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"sum\"}\n{\"Action\":\"output\",\"Package\":\"p\","
-       "\"Test\":"
-       "\"sum\",\"Output\":\"a_test.go:9: got 6, want "
-       "5\\n\"}\n{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"sum\"}\n{\"Action\":\"fail\",\"Package\":"
-       "\"p\"}"},
-      {"jest",
-       R"({"testResults":[{"name":"a","status":"failed","assertionResults":[{"title":"sum","status":"failed","failureMessages":["got 6, want 5"]}]}]})"},
-      {"mocha",
-       R"({"passes":[],"pending":[],"failures":[{"fullTitle":"sum","err":{"message":"got 6, want 5"}}]})"},
-      {"cargo",
-       "running 1 test\ntest sum ... FAILED\n\nfailures:\n\n---- sum stdout ----\ngot 6, want "
-       "5\n\nfailures:\n    "
-       "sum\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored;\n"},
-      {"ctest",
-       "<Site><Testing><Test Status='failed'><Name>sum</Name><Results><Measurement><Value>got 6, want "
-       "5</Value></Measurement></Results></Test></Testing></Site>"}};
-  for (const auto& [format, text] : kReports) {
-    StepFacts unit = step("unit", 1);
-    add_report(unit, format, text);
-    const auto said = summary(unit);
-    EXPECT_TRUE(has(said, "failing tests, 1 in all:\n") && has(said, "sum\n") && has(said, "got 6, want 5"))
-        << said;
-  }
-}
-
-TEST(Summary, TwentyTestsAndHowManyMore) {
-  std::string suite = "<testsuite>";
-  for (int i = 0; i < 50; ++i)
-    suite += "<testcase name='t" + std::to_string(i) + "'><failure message='" + std::string(300, 'm') +
-             "'/></testcase>";
-  const auto said = summary(reporting(suite + "</testsuite>", 1));
-  EXPECT_TRUE(has(said, "failing tests, 50 in all:") && has(said, "  t19\n") && !has(said, "  t20\n") &&
-              has(said, "  and 30 more\n"))
-      << said;
-}
-
-TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
-  std::string log = "not ok 1 - sum: got 6, want 5\n";
-  for (int i = 2; i < 2000; ++i) log += "ok " + std::to_string(i) + " - should be deeply equivalent\n";
-  StepFacts unit = step("unit", 1);
-  take_output(log, unit);
-  const auto said = summary(unit);
-  EXPECT_TRUE(has(said, "not ok 1 - sum: got 6, want 5\n") && has(said, "ok 1999")) << said;
-  // Where no line tells, the beginning may.
-  std::string silent = "the first line\n";
-  for (int i = 0; i < 2000; ++i) silent += "and another one " + std::to_string(i) + "\n";
-  take_output(silent, unit);
-  EXPECT_TRUE(has(summary(unit), "the first line\n") && has(summary(unit), "one 1999")) << summary(unit);
-  // What fits is there once.
-  take_output("error: no\n", unit);
-  unit.output_told = "";
-  EXPECT_TRUE(has(summary(unit), "output of unit:\nerror: no\n")) << summary(unit);
-}
-
-TEST(Summary, WhatACompilerWroteInPlaceOfAReportIsTold) {
-  for (const auto* format : {"cargo", "tap", "gotest"}) {
-    StepFacts unit = step("unit", 101);
-    const std::string text =
-        "   Compiling x v0.1.0\nerror[E0432]: unresolved import `either`\n --> tests/added.rs:1:5\n";
-    add_report(unit, format, text);
-    ASSERT_FALSE(unit.reports.front().report) << format;
-    unit.reports.front().told = telling_text(text);
-    EXPECT_TRUE(
-        has(summary(unit), "r says:\nerror[E0432]: unresolved import `either`\n --> tests/added.rs:1:5"))
-        << summary(unit);
-  }
-}
-
-TEST(Summary, WhatItMeansComesBeforeItsNumbers) {
-  const auto said = summary(step("unit"), {{"gone", 1}, {"problem", "1 tests that base has did not run: a"}});
-  EXPECT_TRUE(has(said, "FAILED g.tests\n  1 tests that base has did not run: a\n  gone: 1\n")) << said;
 }
 
 TEST(Decide, SummaryIsBoundedUtf8) {

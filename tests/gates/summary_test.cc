@@ -1,0 +1,168 @@
+// What a person and the next agent read of an attempt that failed, and of evidence that proves nothing.
+#include <gtest/gtest.h>
+
+#include "gates/gates.h"
+
+namespace pawl::gates {
+namespace {
+
+StepFacts ended(std::string name, std::int64_t exit_code) {
+  return {.step_name = std::move(name), .outcome = "exited", .exit_code = exit_code};
+}
+
+void give(StepFacts& to, const std::string& format, const std::string& text) {
+  MemorySource bytes(text);
+  to.declared.insert(std::string(family_of(format)));
+  to.reports.push_back({.path = "r",
+                        .format = format,
+                        .family = std::string(family_of(format)),
+                        .report = read_report(format, bytes)});
+}
+
+Signal tests_of_report(const std::string& format, const std::string& text) {
+  StepFacts unit = ended("unit", 0);
+  give(unit, format, text);
+  return evaluate({.gate_id = "g", .required = {"tests"}, .steps = {unit}}).at(0);
+}
+
+std::string said_of(StepFacts failed, Json details = Json::object()) {
+  const AttemptFacts facts{
+      .signals = {{.kind = "agent", .gate_id = "agent", .passed = true},
+                  {.kind = "tests", .gate_id = "g", .details = std::move(details)}},
+      .steps = {{.step_name = "run", .outcome = "exited", .exit_code = 0}, std::move(failed)}};
+  const auto verdict = decide(facts);
+  EXPECT_LE(verdict.summary.size(), kSummaryBytesMax);
+  return verdict.summary;
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+TEST(Summary, FailingTestsHaveTheirMessagesInEveryFormat) {
+  const std::pair<const char*, const char*> kReports[] = {
+      {"junit", "<testsuite><testcase name='sum'><failure message='got 6, want 5'/></testcase></testsuite>"},
+      {"tap", "TAP version 13\n# nums\nnot ok 1 sum\n  ---\n  actual: got 6, want 5\n  ...\n1..1\n"},
+      {"gotest",
+       "{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"sum\"}\n{\"Action\":\"output\",\"Package\":\"p\","
+       "\"Test\":"
+       "\"sum\",\"Output\":\"a_test.go:9: got 6, want "
+       "5\\n\"}\n{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"sum\"}\n{\"Action\":\"fail\",\"Package\":"
+       "\"p\"}"},
+      {"jest",
+       R"({"testResults":[{"name":"a","status":"failed","assertionResults":[{"title":"sum","status":"failed","failureMessages":["got 6, want 5"]}]}]})"},
+      {"mocha",
+       R"({"passes":[],"pending":[],"failures":[{"fullTitle":"sum","err":{"message":"got 6, want 5"}}]})"},
+      {"cargo",
+       "running 1 test\ntest sum ... FAILED\n\nfailures:\n\n---- sum stdout ----\ngot 6, want "
+       "5\n\nfailures:\n    "
+       "sum\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored;\n"},
+      {"ctest",
+       "<Site><Testing><Test Status='failed'><Name>sum</Name><Results><Measurement><Value>got 6, want "
+       "5</Value></Measurement></Results></Test></Testing></Site>"}};
+  for (const auto& [format, text] : kReports) {
+    StepFacts unit = ended("unit", 1);
+    give(unit, format, text);
+    const auto said = said_of(unit);
+    EXPECT_TRUE(says(said, "failing tests, 1 in all:\n") && says(said, "sum\n") &&
+                says(said, "got 6, want 5"))
+        << said;
+  }
+}
+
+TEST(Summary, TwentyTestsAndHowManyMore) {
+  std::string suite = "<testsuite>";
+  for (int i = 0; i < 50; ++i)
+    suite += "<testcase name='t" + std::to_string(i) + "'><failure message='" + std::string(300, 'm') +
+             "'/></testcase>";
+  StepFacts many = ended("unit", 1);
+  give(many, "junit", suite + "</testsuite>");
+  const auto said = said_of(many);
+  EXPECT_TRUE(says(said, "failing tests, 50 in all:") && says(said, "  t19\n") && !says(said, "  t20\n") &&
+              says(said, "  and 30 more\n"))
+      << said;
+}
+
+TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
+  std::string log = "not ok 1 - sum: got 6, want 5\n";
+  for (int i = 2; i < 2000; ++i) log += "ok " + std::to_string(i) + " - should be deeply equivalent\n";
+  StepFacts unit = ended("unit", 1);
+  take_output(log, unit);
+  const auto said = said_of(unit);
+  EXPECT_TRUE(says(said, "not ok 1 - sum: got 6, want 5\n") && says(said, "ok 1999")) << said;
+  // Where no line tells, the beginning may.
+  std::string silent = "the first line\n";
+  for (int i = 0; i < 2000; ++i) silent += "and another one " + std::to_string(i) + "\n";
+  take_output(silent, unit);
+  EXPECT_TRUE(says(said_of(unit), "the first line\n") && says(said_of(unit), "one 1999")) << said_of(unit);
+  // What fits is there once.
+  take_output("error: no\n", unit);
+  unit.output_told = "";
+  EXPECT_TRUE(says(said_of(unit), "output of unit:\nerror: no\n")) << said_of(unit);
+}
+
+TEST(Summary, WhatACompilerWroteInPlaceOfAReportIsTold) {
+  for (const auto* format : {"cargo", "tap", "gotest"}) {
+    StepFacts unit = ended("unit", 101);
+    const std::string text =
+        "   Compiling x v0.1.0\nerror[E0432]: unresolved import `either`\n --> tests/added.rs:1:5\n";
+    give(unit, format, text);
+    ASSERT_FALSE(unit.reports.front().report) << format;
+    unit.reports.front().told = telling_text(text);
+    EXPECT_TRUE(
+        says(said_of(unit), "r says:\nerror[E0432]: unresolved import `either`\n --> tests/added.rs:1:5"))
+        << said_of(unit);
+  }
+}
+
+TEST(Summary, WhatItMeansComesBeforeItsNumbers) {
+  const auto said =
+      said_of(ended("unit", 0), {{"gone", 1}, {"problem", "1 tests that base has did not run: a"}});
+  EXPECT_TRUE(says(said, "FAILED g.tests\n  1 tests that base has did not run: a\n  gone: 1\n")) << said;
+}
+
+TEST(Evidence, WhoWasAskedInVainIsToldWithHowOften) {
+  std::string log;
+  const auto line = [&](const std::string& host, const std::string& verdict) {
+    log += "{\"host\":\"" + host + "\",\"port\":443,\"address\":\"192.0.2.7\",\"verdict\":\"" + verdict +
+           "\"}\n";
+  };
+  for (int i = 0; i < 3; ++i) line("registry.example.org", "refused: not in the egress");
+  line("", "refused: not in the egress");
+  line("allowed.example.org", "allowed");
+  log +=
+      "{\"host\":\"\",\"port\":0,\"address\":\"\",\"verdict\":\"refused: further refusals are counted, not "
+      "listed\"}\n";
+  StepFacts fetch = ended("fetch", 1);
+  fetch.egress_refused = 9;
+  MemorySource bytes(log);
+  ASSERT_TRUE(add_refused_hosts(bytes, fetch.refused_hosts));
+  const auto told = evaluate({.gate_id = "g", .required = {"build"}, .steps = {fetch, fetch}}).at(0);
+  EXPECT_EQ(told.details["egress_refused_hosts"],
+            "registry.example.org:443 (6 times), 192.0.2.7:443 (2 times)");
+}
+
+TEST(Evidence, AReportWithoutATestThatRanProvesNothing) {
+  for (const auto* xml : {"<testsuite/>", "<testsuites><testsuite tests='0'/></testsuites>",
+                          "<testsuite><testcase name='a'><skipped/></testcase></testsuite>"}) {
+    const auto signal = tests_of_report("junit", xml);
+    EXPECT_TRUE(signal.missing) << xml;
+    EXPECT_TRUE(signal.details.value("problem", "").starts_with("no test ")) << signal.details;
+  }
+  for (const auto& [format, text] :
+       {std::pair{"tap", "1..0 # SKIP nothing\n"},
+        {"jest", R"({"testResults":[]})"},
+        {"mocha", R"({"passes":[],"pending":[],"failures":[]})"},
+        {"cargo", "running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored;\n"},
+        {"gotest", R"({"Action":"skip","Package":"p"})"}}) {
+    EXPECT_TRUE(tests_of_report(format, text).missing) << format;
+  }
+  // One of two steps proves nothing for the other.
+  StepFacts first = ended("first", 0), second = ended("second", 0);
+  give(first, "junit", "<testsuite><testcase name='a'/></testsuite>");
+  second.declared.insert("tests");
+  const auto signals = evaluate({.gate_id = "g", .required = {"tests"}, .steps = {first, second}});
+  EXPECT_TRUE(signals.at(0).missing);
+  EXPECT_EQ(signals.at(0).details["problem"], "second: no report was written");
+}
+
+}  // namespace
+}  // namespace pawl::gates
