@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cli/say.h"
+#include "cli/visible.h"
 #include "executor/start_run.h"
 
 namespace pawl::cli {
@@ -56,6 +60,51 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
       .when_seconds = when.micros / 1'000'000,
       .left_out = plan.source_exclude,
       .of_work_tree = !plan.source_ref};
+}
+
+namespace {
+
+bool is_missing(const store::PhaseRow& phase) { return phase.state != store::PhaseState::kComplete; }
+
+}  // namespace
+
+void tell_missing(const std::vector<store::PhaseRow>& phases) {
+  constexpr std::size_t kNamed = 20;
+  std::size_t count = 0;
+  for (const auto& phase : phases) {
+    if (!is_missing(phase) || ++count > kNamed) continue;
+    const std::string reason = visible(phase.last_failure_reason);
+    tell("pawl: without the work of phase {}, which is {}{}\n", phase.phase_id, name(phase.state),
+         reason.empty() ? "" : ": " + reason);
+  }
+  if (count > kNamed) tell("pawl: and of {} more phases\n", count - kNamed);
+}
+
+Json missing_json(const std::vector<store::PhaseRow>& phases) {
+  Json out = Json::array();
+  for (const auto& phase : phases)
+    if (is_missing(phase)) out.push_back({{"phase_id", phase.phase_id}, {"state", name(phase.state)}});
+  return out;
+}
+
+Status check_judged(store::Store& store, const std::string& run_id) {
+  PAWL_TRY(const auto layers, store.accepted_layers(run_id));
+  if (layers.empty()) return {};
+  const auto& last = layers.back();
+  PAWL_TRY(const auto phase, store.phase(run_id, last.phase_id));
+  PAWL_TRY(const auto attempts, store.attempts(run_id, last.phase_id));
+  if (phase.outcome == store::PhaseOutcome::kApproved || attempts.empty()) return {};  // or a fork shares it
+  PAWL_TRY(const auto base, store.base_layers(store::judged_on(attempts.back())));
+  for (const auto& layer : layers) {
+    if (layer.merge_seq == last.merge_seq || layer.layer_id.empty()) continue;
+    if (std::ranges::find(base, layer.layer_id) != base.end()) continue;
+    return fail(
+        ErrorKind::kInvalid,
+        fmt::format("no gate has seen the work of phase {} together with that of phase {}: run the plan "
+                    "again",
+                    last.phase_id, layer.phase_id));
+  }
+  return {};
 }
 
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

@@ -18,6 +18,14 @@ std::vector<std::string> layers_topmost_first(const std::vector<workspace::Appli
 Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
                                   const std::vector<workspace::AppliedPhase>& accepted);
 
+// On stderr: the phases whose work is not in what diff and apply give, and why.
+void tell_missing(const std::vector<store::PhaseRow>& phases);
+Json missing_json(const std::vector<store::PhaseRow>& phases);
+
+// kInvalid: the last accepted work was never judged on top of the rest, as an older version accepted those of
+// phases that had run at once. What a person approved is judged by him.
+Status check_judged(store::Store& store, const std::string& run_id);
+
 // The attempt whose work `pawl approve` takes: the newest that is over. kInvalid: there is none, or what its
 // agent did was lost.
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

@@ -9,6 +9,7 @@ namespace {
 
 struct Applied {
   std::string branch, commit;
+  std::vector<store::PhaseRow> phases;
 };
 
 Result<Applied> apply_run(const StateOptions& options, const std::string& text) {
@@ -18,6 +19,7 @@ Result<Applied> apply_run(const StateOptions& options, const std::string& text) 
   PAWL_TRY(auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(const auto commits, commits_of(*state.store, run, std::move(accepted)));
   Applied out{.branch = "pawl/" + run_id};
+  PAWL_TRY(out.phases, state.store->phases(run_id));
   PAWL_TRY(out.commit, state.workspaces->apply(out.branch, commits));
   return out;
 }
@@ -39,10 +41,12 @@ void add_apply(const Command& program) {
   command.on_run([=] {
     const auto applied = apply_run(*options, *run);
     if (!applied) return report(applied.error());
+    tell_missing(applied->phases);
     if (options->json) {
       Json out;
       out["branch"] = applied->branch;
       out["commit"] = applied->commit;
+      out["missing"] = missing_json(applied->phases);
       print_json(out);
     } else {
       say("branch {} at {}\nLook at it with: git log -p {}\n", applied->branch, applied->commit,

@@ -1,11 +1,13 @@
-// A person takes the work of a phase that was escalated.
+// A person takes the work of a phase that ended without being accepted.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ranges>
 
 #include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/say.h"
+#include "cli/visible.h"
 #include "executor/start_run.h"
 #include "workspace/object_store.h"
 
@@ -20,7 +22,25 @@ struct ApproveOptions {
 struct Work {
   store::Approved what;
   std::vector<std::string> protected_paths, of_submodules;  // left out
+  std::vector<std::string> failing_signals;                 // that the person overrules
+  std::vector<std::string> not_judged;  // gates, and phases whose work it was not seen with
 };
+
+// The gates of the phase that say nothing of the attempt, and what was accepted beside it.
+Result<std::vector<std::string>> not_judged(store::Store& store, const store::RunRow& run,
+                                            const store::AttemptRow& attempt) {
+  constexpr std::size_t kPhasesMost = 1000;
+  PAWL_TRY(const auto phase, executor::phase_of(store, run, attempt.phase_id));
+  PAWL_TRY(const Json signals, parse_json(attempt.signals));
+  std::vector<std::string> out;
+  for (const auto& gate : phase.gates)
+    if (std::ranges::none_of(signals,
+                             [&](const Json& signal) { return signal.value("gate_id", "") == gate; }))
+      out.push_back("gate " + gate);
+  PAWL_TRY(const auto beside, store.accepted_beside(attempt, 0, kPhasesMost));
+  for (const auto& layer : beside) out.push_back("together with phase " + layer.phase_id);
+  return out;
+}
 
 // As the gates saw it: what the agent changed, without what the source ignores and the plan protects.
 Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
@@ -28,7 +48,9 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
   PAWL_TRY(const auto newest, work_to_approve(*state.store, run.run_id, phase_id));
   Work work{.what = {.phase_id = phase_id, .attempt_id = newest.attempt_id, .layer = newest.agent_layer},
             .protected_paths = {},
-            .of_submodules = {}};
+            .of_submodules = {},
+            .failing_signals = newest.failing_signals};
+  PAWL_TRY(work.not_judged, not_judged(*state.store, run, newest));
   if (!work.what.layer.empty()) {
     // Of a run that was over, gc may have taken it.
     if (auto there = state.workspaces->manifest(work.what.layer); !there)
@@ -72,10 +94,14 @@ Status approve(const ApproveOptions& options) {
     print_json({{"run_id", run_id},
                 {"phases", changed},
                 {"attempt_id", work.what.attempt_id},
-                {"left_out", left_out}});
+                {"left_out", left_out},
+                {"failing_signals", work.failing_signals},
+                {"not_judged", work.not_judged}});
     return {};
   }
-  say("{} is COMPLETE with the work of {}\n", changed.front(), work.what.attempt_id);
+  say("{} is COMPLETE (approved, not passed) with the work of {}\n", changed.front(), work.what.attempt_id);
+  for (const auto& key : work.failing_signals) say("failed, and overruled: {}\n", visible(key));
+  for (const auto& what : work.not_judged) say("not judged: {}\n", visible(what));
   for (const auto& path : work.protected_paths) say("left out, because the plan protects it: {}\n", path);
   for (const auto& path : work.of_submodules) say("left out, because it belongs to a submodule: {}\n", path);
   for (const auto& phase : changed | std::views::drop(1)) say("{} is QUEUED again\n", phase);
@@ -86,7 +112,8 @@ Status approve(const ApproveOptions& options) {
 }  // namespace
 
 void add_approve(const Command& program) {
-  const Command command = program.add("approve", "Take the work of a phase that was escalated to a person");
+  const Command command =
+      program.add("approve", "Take the work of a phase that ended without passing its gates");
   auto options = std::make_shared<ApproveOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.required("PHASE", options->phase, "The phase");
@@ -94,7 +121,8 @@ void add_approve(const Command& program) {
   add_state_options(command, options->state);
   command.footer(
       "What the agent of its newest attempt changed becomes part of the run, without the paths that the plan "
-      "protects,\nalthough a gate failed: look at `pawl inspect RUN PHASE` and its logs before. What was "
+      "protects,\nalthough a gate failed or did not run: look at `pawl inspect RUN PHASE` and its logs "
+      "before. What was "
       "stopped because it "
       "failed is\nqueued again.\n\n"
       "Example:\n  pawl approve last fix --reason \"the test that fails is wrong\"");

@@ -58,6 +58,7 @@ Result<Made> attest(const State& state, const std::string& run_id) {
   if (run.state == store::RunState::kExecuting)
     return fail(ErrorKind::kInvalid, "run " + run_id + " is not over; finish it with `pawl resume " + run_id +
                                          "`, then attest it");
+  PAWL_OK(check_judged(*state.store, run_id));
   PAWL_TRY(const auto head, state.store->head(run_id));
   PAWL_TRY(const auto files, ledger::files_of(*state.store, run_id));
   PAWL_TRY(const std::string key, ledger::public_key_of(state.folder));

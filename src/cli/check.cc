@@ -20,6 +20,36 @@ Json to_json(const std::vector<plan::Problem>& problems) {
   return out;
 }
 
+std::string named(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) out += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kShown ? out + fmt::format(" and {} more", names.size() - kShown) : out;
+}
+
+// What holds where the plan says nothing, and was otherwise in an older version.
+std::vector<std::string> notes_of(const plan::Plan& plan) {
+  std::vector<std::string> changed, exited, retried, together, out;
+  for (const auto& tier : plan.tiers) {
+    if (tier.parallel && tier.phases.size() > 1) together.push_back(tier.name);
+    for (const auto& phase : tier.phases) {
+      if (phase.needs_change()) changed.push_back(phase.id);
+      if (phase.agent_exit == plan::AgentExit::kZero) exited.push_back(phase.id);
+    }
+  }
+  for (const auto& [name, gate] : plan.gates)
+    if (gate.retry.timeout_retryable) retried.push_back(name);
+  const auto note = [&out](const std::vector<std::string>& names, const char* text, const char* key) {
+    if (!names.empty())
+      out.push_back(fmt::format("{}: {}{}{}", text, named(names), *key == 0 ? "" : "; else ", key));
+  };
+  note(changed, "an attempt that changes no file fails", "`may_be_empty: true`");
+  note(exited, "an agent that exits with another code than 0 needs a person", "`agent_exit: any`");
+  note(retried, "a step that times out is retried, by gate", "`retry: {timeout_retryable: false}`");
+  note(together, "phases are judged together, by tier", "");
+  return out;
+}
+
 int check(const std::string& path, bool json) {
   auto plan = read_plan(path, json);
   if (!plan) {
@@ -33,7 +63,8 @@ int check(const std::string& path, bool json) {
   if (json) {
     print_json({{"ok", parsed.plan.has_value()},
                 {"problems", to_json(parsed.problems)},
-                {"warnings", to_json(parsed.warnings)}});
+                {"warnings", to_json(parsed.warnings)},
+                {"notes", parsed.plan ? Json(notes_of(*parsed.plan)) : Json::array()}});
   } else {
     print_problems(parsed.problems, "error: ");
     print_problems(parsed.warnings, "warning: ");
@@ -44,6 +75,8 @@ int check(const std::string& path, bool json) {
   if (!json)
     say("{}: ok: workflow {}, {} tier(s), {} phase(s), {} gate(s)\n", path, parsed.plan->workflow,
         parsed.plan->tiers.size(), phases, parsed.plan->gates.size());
+  if (!json)
+    for (const auto& note : notes_of(*parsed.plan)) say("note: {}\n", note);
   return kDone;
 }
 

@@ -28,11 +28,20 @@ Result<bool> diff(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(const auto patch, patch_of(*state.workspaces, run, accepted));
   tell_left_out(patch);
+  PAWL_TRY(const auto phases, state.store->phases(run_id));
+  tell_missing(phases);
+  if (patch.text.empty() && patch.left_out.empty())
+    tell(
+        "pawl: no file is changed by what was accepted: the patch is empty (`git apply` wants --allow-empty "
+        "for one)\n");
   if (options.json) {
     if (valid_utf8(patch.text) != patch.text)
       return fail(ErrorKind::kInvalid,
                   "the patch is not UTF-8, which JSON has to be: take it without --json");
-    print_json({{"run_id", run_id}, {"patch", patch.text}, {"left_out", to_json(patch.left_out)}});
+    print_json({{"run_id", run_id},
+                {"patch", patch.text},
+                {"left_out", to_json(patch.left_out)},
+                {"missing", missing_json(phases)}});
   } else {
     PAWL_OK(print_out(patch.text));
   }
@@ -48,7 +57,8 @@ void add_diff(const Command& program) {
   command.required("RUN", *run, kRunHelp);
   add_state_options(command, *options);
   command.footer(
-      "Only accepted phases count: what failed attempts did is in `pawl inspect`. Where the plan's source is "
+      "Only accepted phases count: what failed attempts did is in `pawl inspect`. Phases that are not in it "
+      "are named on\nstderr. Where the plan's source is "
       "a "
       "folder of a\ngit repository, the paths are those from the repository's root: `git apply` takes the "
       "patch at the root and in\nthe folder. A file that is too large for a patch is named, the rest is "

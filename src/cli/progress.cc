@@ -177,6 +177,28 @@ void Narrator::stays_owed(const Error& error) {
                              progress_.paint(kRed), error.message, progress_.paint(kPlain)));
 }
 
+namespace {
+
+// What a signal says of an attempt that passed and changed nothing; "" of others.
+std::string without_change(const store::AttemptEnd& end) {
+  const auto signals = parse_json(end.signals);
+  if (!signals) return "";
+  for (const auto& signal : *signals)
+    if (signal.value("kind", "") == "empty") return signal.at("details").value("problem", "");
+  return "";
+}
+
+}  // namespace
+
+void Narrator::judged_again(const store::Claim& claim, const std::vector<std::string>& beside) {
+  constexpr std::size_t kNamed = 5;
+  std::string names;
+  for (std::size_t i = 0; i < beside.size() && i < kNamed; ++i) names += (i == 0 ? "" : ", ") + beside[i];
+  if (beside.size() > kNamed) names += fmt::format(" and {} more", beside.size() - kNamed);
+  progress_.line(fmt::format("  {} passed by itself; its gates run again together with the work of {}",
+                             claim.attempt.attempt_id, names));
+}
+
 void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                              const store::Finished& finished) {
   progress_.end(worker_);
@@ -184,6 +206,7 @@ void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd&
   std::string text =
       fmt::format("  {}{}{}", progress_.paint(passed ? kGreen : kRed), end.verdict, progress_.paint(kPlain));
   if (!end.reason.empty()) text += ": " + end.reason;
+  if (const auto nothing = without_change(end); passed && !nothing.empty()) text += ": " + nothing;
   if (end.action != store::Action::kNone) text += "; " + end.action_reason;
   if (end.feedback.contains("hint")) text += "; the doctor gives a hint";
   if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;

@@ -66,6 +66,7 @@ class Narrator final : public executor::Observer {
   void step_ended(const store::Claim& claim, const store::StepStart& start,
                   const sandbox::SandboxRun& run) override;
   void budget_nears_its_end(const store::Claim& claim, const store::BudgetRow& budget) override;
+  void judged_again(const store::Claim& claim, const std::vector<std::string>& beside) override;
   void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                      const store::Finished& finished) override;
   void stays_owed(const Error& error) override;

@@ -43,6 +43,33 @@ struct Shown {
   bool over = false;
 };
 
+// What only a person moves.
+std::string waits_in_list(store::Store& store, const store::RunRow& run) {
+  if (run.state == store::RunState::kFailed) return "  (waits for a person)";
+  return spent_budget(store, run) ? "  (its budget is spent)" : "";
+}
+
+struct Waits {
+  std::string word = "nothing";  // nothing | budget | person
+  std::string text;              // lines for people
+};
+
+Waits waits_of(store::Store& store, const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
+  if (const auto spent = spent_budget(store, run))
+    return {.word = "budget",
+            .text = fmt::format("the run waits for its budget: {}\n  pawl budget {} {}\n",
+                                budget_text(*spent), run.run_id, cap_option(*spent))};
+  Waits out;
+  for (const auto& phase : phases) {
+    if (phase.state != store::PhaseState::kFailed) continue;
+    out.word = "person";
+    out.text += fmt::format("phase {0} waits for a person\n  pawl approve {1} {0}   or: pawl retry {1} {0}\n",
+                            phase.phase_id, run.run_id);
+    break;  // one is enough to go on with
+  }
+  return out;
+}
+
 Result<Shown> list_runs(store::Store& store, bool json) {
   PAWL_TRY(auto runs, store.runs(json ? kRunsListedMax : kRunsShown + 1));
   Shown out;
@@ -56,8 +83,8 @@ Result<Shown> list_runs(store::Store& store, bool json) {
   const bool more = runs.size() > kRunsShown;
   if (more) runs.pop_back();
   for (const auto& run : runs)
-    out.text +=
-        fmt::format("{}  {:<9}  {:.19}Z  {}\n", run.run_id, name(run.state), run.created_at, run.workflow_id);
+    out.text += fmt::format("{}  {:<9}  {:.19}Z  {}{}\n", run.run_id, name(run.state), run.created_at,
+                            run.workflow_id, waits_in_list(store, run));
   if (more) out.text += "and older ones: `pawl status --json` has them\n";
   return out;
 }
@@ -82,6 +109,7 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
   PAWL_TRY(const auto budgets, store.budgets(run_id));
   PAWL_TRY(const auto from, store.fork_of(run_id));
   PAWL_TRY(const auto questions, open_questions(state, run_id));
+  const auto waits = waits_of(store, run, phases);
   Shown out{.text = "", .over = run.state != store::RunState::kExecuting};
   if (json) {
     Json object = run_json(run);
@@ -90,6 +118,7 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
     object["phases"] = Json::array();
     for (const auto& phase : phases) object["phases"].push_back(phase_json(phase));
     object["questions"] = questions_json(questions);
+    object["waits_for"] = waits.word == "nothing" && !questions.empty() ? "person" : waits.word;
     out.text = canonical(object) + "\n";
     return out;
   }
@@ -106,6 +135,7 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
     for (const auto& phase : phases)
       if (phase.tier_index == tier.tier_index) out.text += phase_line(phase, width);
   }
+  out.text += waits.text;
   for (const auto& question : questions)
     out.text += fmt::format("{}\n  {}\n", question_line(question), answer_command(run_id));
   return out;

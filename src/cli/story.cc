@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "executor/steps.h"
 #include "os/file.h"
 #include "store/ledger_rows.h"
 
@@ -186,6 +187,8 @@ bool is_running(const StepStory& step) { return step.state == "running"; }
 std::string short_label(const store::StepRow& step) {
   const std::string label =
       step.gate_id == step.step_name ? step.gate_id : step.gate_id + "." + step.step_name;
+  if (const auto round = step.step_index / executor::kRoundStride; round > 0)
+    return fmt::format("{} (together {})", label, round);
   return step.episode == 0 ? label : fmt::format("{} #{}", label, step.episode);
 }
 

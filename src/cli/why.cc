@@ -38,8 +38,7 @@ Reason of_ended(store::Store& store, const store::RunRow& run, const std::vector
     return {.waits_for = "nothing",
             .sentence = fmt::format("the run is {}: it waits for nothing", name(run.state)),
             .command = "pawl inspect " + run.run_id};
-  const bool has_work = failed->outcome == store::PhaseOutcome::kEscalate &&
-                        work_to_approve(store, run.run_id, failed->phase_id);
+  const bool has_work = work_to_approve(store, run.run_id, failed->phase_id).has_value();
   return {.waits_for = "person",
           .phase_id = failed->phase_id,
           .sentence =

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
+#include "gates/hang.h"
 #include "gates/policy/check.h"
 #include "plan/policy.h"
 #include "supervisor/supervisor.h"
@@ -33,17 +34,24 @@ bool minds_refused_entries(const PlannedStep& step) {
 
 }  // namespace
 
-Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode)
+Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode,
+                 Round round)
     : world_(world),
       claim_(&claim),
       plan_(plan.common.get()),
       phase_(&plan.phase),
       episode_(episode),
-      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)) {}
+      round_(std::move(round)),
+      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)) {
+  for (auto& step : steps_) {
+    step.index += round_.number * kRoundStride;
+    step.round = round_.number;
+  }
+}
 
 Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Planned& plan,
-                              std::int64_t episode) {
-  Attempt attempt(world, claim, plan, episode);
+                              std::int64_t episode, Round round) {
+  Attempt attempt(world, claim, plan, episode, std::move(round));
   for (const auto& row : claim.steps) {
     if (attempt.step_at(row.step_index) == nullptr) continue;  // of another episode
     if (row.state == store::StepState::kLost && row.execution >= store::kExecutionsPerStepMax)
@@ -84,6 +92,11 @@ std::string Attempt::layer_left() const {
   return run == results_.end() ? "" : run->second.layer;
 }
 
+bool Attempt::wrote_files() const {
+  const auto run = results_.find(agent().index);
+  return !agent_layer_.empty() || (run != results_.end() && run->second.rewritten > 0);
+}
+
 Status Attempt::filter_agent_layer() {
   agent_layer_ = layer_left();
   if (!agent_layer_.empty() && plan_->ignored == plan::Ignored::kLeaveOut) {
@@ -107,6 +120,7 @@ Status Attempt::after_agent() {
   agent_seen_ = true;
   PAWL_OK(filter_agent_layer());
   PAWL_TRY(auto policy, policy_signal(agent_layer_));
+  changed_nothing_ = policy.details.value("files", 1) == 0;
   if (plan_->policy || policy.details.contains("told")) policy_signal_ = std::move(policy);
   return {};
 }
@@ -197,6 +211,7 @@ void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& ru
 gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
   gates::StepFacts facts;
   facts.step_name = step.step->name;
+  facts.is_agent = step.role == StepRole::kAgent;
   facts.outcome = sandbox::name(run.outcome);
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
@@ -213,6 +228,9 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   }
   if (run.egress_refused > 0) add_refused_hosts(run, facts);
   facts.reports = reports_of(step, run);
+  facts.time_budget_seconds = step.step->limits.time_budget_seconds;
+  if (run.outcome == sandbox::Outcome::kTimedOut)
+    facts.last_test = last_test_of(step, run, facts.output_tail);
   if (step.step->trace) add_trace(run, facts);
   return facts;
 }
@@ -223,6 +241,21 @@ void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts
   if (!log) return;
   MemorySource source(*std::move(log));
   if (!gates::add_refused_hosts(source, to.refused_hosts)) to.refused_hosts.clear();
+}
+
+// By what it printed, else by what it wrote into its reports, which no reader may take as they are.
+std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
+                                  const std::string& output) const {
+  std::string found = gates::last_test_in(output);
+  for (const auto& declared : step.step->reports) {
+    if (!found.empty() || run.copy_out.empty()) break;
+    const auto files =
+        world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax);
+    if (!files) continue;
+    for (const auto& file : *files)
+      if (found.empty()) found = gates::last_test_in(valid_utf8(read_all(*file.bytes).value_or("")));
+  }
+  return found;
 }
 
 // A step without a trace is one whose trace could not be had, or that gc took.
@@ -332,11 +365,15 @@ Result<const PlannedStep*> Attempt::next_of_gates() {
                    {.results = results_, .inventories = inventories_, .gate_passed = gate_passed_});
 }
 
-// What the agent left decides already.
-bool Attempt::agent_is_refused() const {
+bool Attempt::agent_decides() const {
   const auto agent = results_.find(steps_.front().index);
+  if (agent == results_.end()) return false;
+  const auto& run = agent->second;
+  // One that exited with another code than 0 may have done its work; one that was ended, or left nothing,
+  // not.
+  if (run.outcome != sandbox::Outcome::kExited || (run.exit_code != 0 && !wrote_files())) return true;
   gates::StepFacts facts;
-  if (agent != results_.end()) add_refused(steps_.front(), agent->second, facts);
+  add_refused(steps_.front(), run, facts);
   return facts.refused_entries_fail || !protected_changes_.empty() || !submodule_changes_.empty() ||
          (policy_signal_ && !policy_signal_->passed);
 }
@@ -345,7 +382,7 @@ Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(look());
   return next_step(steps_, {.results = results_,
                             .inventories = inventories_,
-                            .refused = agent_is_refused(),
+                            .agent_decides = agent_decides(),
                             .gate_passed = gate_passed_});
 }
 

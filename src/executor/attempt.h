@@ -32,12 +32,18 @@ struct LostStep {
   bool escalate = false;
 };
 
+// Of an attempt that passed and is judged again with others (joint.h).
+struct Round {
+  std::int64_t number = 0;          // from 1; 0: it is not
+  std::vector<std::string> beside;  // the phases whose work its gates did not see before
+};
+
 class Attempt {
  public:
   // REQUIRES: claim and its plan outlive it; the objects are held.
   // `episode`: of several (best_of), from 1; 0 for the only one.
   static Result<Attempt> load(World world, const store::Claim& claim, const Planned& plan,
-                              std::int64_t episode);
+                              std::int64_t episode, Round round = {});
 
   // Makes again what gc took of what no row names: layers that others are merged or filtered to. REQUIRES,
   // like all that follows until a step is started or the attempt's end is recorded: the objects are held.
@@ -54,6 +60,7 @@ class Attempt {
   const plan::Phase& phase() const { return *phase_; }
   std::int64_t episode() const { return episode_; }
   const PlannedStep& agent() const { return steps_.front(); }
+  const sandbox::SandboxRun& result(const PlannedStep& step) const { return results_.at(step.index); }
   bool has_result(const PlannedStep& step) const { return results_.contains(step.index); }
 
   Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context) const;
@@ -93,9 +100,10 @@ class Attempt {
                                   const std::optional<LostStep>& lost);
 
  private:
-  Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode);
+  Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode, Round round);
   Status stack_base();
   std::string layer_left() const;  // by the agent, with all that the source ignores; "" for nothing
+  bool wrote_files() const;        // its agent: files that it left as they were count, ignored ones do not
   Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
@@ -103,9 +111,11 @@ class Attempt {
   Status look();  // at what the results so far say
   Result<std::optional<gates::Inventories>> inventories_from_baseline(const plan::Gate& gate);
   std::string inventory_key(const plan::Gate& gate) const;
-  bool agent_is_refused() const;
+  bool agent_decides() const;  // what the agent left or how it ended: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
+  std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
+                           const std::string& output) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   std::string told_by(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
@@ -134,14 +144,16 @@ class Attempt {
   const plan::Common* plan_;
   const plan::Phase* phase_;
   std::int64_t episode_;
+  Round round_;
   std::vector<PlannedStep> steps_;
   Results results_;
   std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
   bool agent_seen_ = false;              // whether those below, to policy_signal_, are known
   std::string agent_layer_;
   std::optional<workspace::Workspaces::Work>
-      ignored_;             // when the source ignores a part of what the agent left
-  std::string gate_layer_;  // the agent's layer without protected paths
+      ignored_;                   // when the source ignores a part of what the agent left
+  std::string gate_layer_;        // the agent's layer without protected paths
+  bool changed_nothing_ = false;  // no file, whatever its agent wrote
   std::vector<std::string> protected_changes_, submodule_changes_;
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one

@@ -64,6 +64,8 @@ class Observer {
   virtual void step_ended(const store::Claim&, const store::StepStart&, const sandbox::SandboxRun&) {}
   // What the run may spend is nearly spent.
   virtual void budget_nears_its_end(const store::Claim&, const store::BudgetRow&) {}
+  // It passed, and its gates run again on top of what these phases changed meanwhile.
+  virtual void judged_again(const store::Claim&, const std::vector<std::string>&) {}
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
   // What an agent that an operator ended had used is not written down yet; it is tried again.
   virtual void stays_owed(const Error&) {}

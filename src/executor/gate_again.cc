@@ -27,7 +27,7 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan,
   store::Claim claim;
   claim.run = what.run;
   claim.phase = what.phase;
-  claim.attempt = what.attempt;
+  claim.attempt = store::judged_on(what.attempt);
   claim.steps = {what.agent};
   claim.steps.front().step_index = 0;  // whichever episode it was
   PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow, 0));

@@ -53,6 +53,11 @@ bool wants_replan(const HookFacts& facts) {
 
 }  // namespace
 
+store::Counted counted(StepRole role) {
+  if (role == StepRole::kDoctor) return store::Counted::kDoctorCall;
+  return role == StepRole::kReplan ? store::Counted::kReplan : store::Counted::kNothing;
+}
+
 std::vector<std::string> hook_command(const std::vector<std::string>& argv) {
   std::vector<std::string> out{"sh", "-c", R"(exec "$@" </pawl/question.json >)" + kAnswerFile, "pawl"};
   out.insert(out.end(), argv.begin(), argv.end());

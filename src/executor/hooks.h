@@ -38,6 +38,9 @@ struct HookFacts {
   std::optional<store::Advice> doctor, replan;  // the answers of this attempt, as far as they are there
 };
 
+// As what the first marker of a step with this role is counted.
+store::Counted counted(StepRole role);
+
 // Which hook is to be asked next: kDoctor, kReplan, or nothing.
 std::optional<StepRole> hook_due(const HookFacts& facts);
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/json_members.h"
+#include "base/planted.h"
 #include "executor/attempt.h"
+#include "gates/hang.h"
 
 namespace pawl::executor {
 namespace {
@@ -21,13 +23,16 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
 // Whether the verdict asks how a step of this role ended.
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
-gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts) {
+gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts,
+                           plan::AgentExit exit) {
+  const bool any = exit == plan::AgentExit::kAny && run.outcome == sandbox::Outcome::kExited;
   gates::Signal signal{.kind = "agent",
                        .gate_id = std::string(kAgentGate),
-                       .passed = succeeded(run),
+                       .passed = any || succeeded(run),
                        .details = {{"outcome", facts.outcome}, {"exit_code", facts.exit_code}},
                        .collector = "exit code",
                        .read = gates::digest_of({facts})};
+  gates::tell_hang(facts, signal);
   gates::tell_refusals({facts}, signal);
   return signal;
 }
@@ -59,6 +64,38 @@ gates::Signal ignored_signal(const std::string& layer, const workspace::Workspac
       .read = layer};
 }
 
+// Passed alone, as each of them did: does it hold on top of them?
+gates::Signal together_signal(const std::vector<std::string>& beside, bool holds, const std::string& layer) {
+  gates::Signal signal{.kind = "merge",
+                       .gate_id = "parallel",
+                       .passed = holds,
+                       .details = {{"judged_with", joined(beside, kPathsNamedMax)}},
+                       .collector = "diff",
+                       .read = layer};
+  if (!holds)
+    signal.details["problem"] = "it passed alone, and fails together with what these phases changed";
+  return signal;
+}
+
+// Told where it passes, too: an agent that only says that it is done looks the same. One that wrote files as
+// they were did something, perhaps what an attempt before it had undone.
+gates::Signal empty_signal(bool wrote, const std::string& layer,
+                           const std::optional<workspace::Workspaces::Work>& ignored, bool needs_change) {
+  const bool fails = needs_change && !wrote;
+  gates::Signal signal{.kind = "empty",
+                       .gate_id = "diff",
+                       .passed = !fails || planted("empty_work_passes"),
+                       .details = {{"files", 0}},
+                       .collector = "diff",
+                       .read = layer};
+  if (ignored) signal.details["ignored_entries"] = ignored->ignored_entries;
+  signal.details["problem"] =
+      wrote     ? "the attempt changed nothing: each file that it wrote is as it was"
+      : ignored ? "the attempt changed nothing but what the source ignores, which is no work"
+                : "the attempt changed nothing";
+  return signal;
+}
+
 gates::Signal lost_signal(const LostStep& lost) {
   const bool agent = lost.gate_id == kAgentGate;
   return {.kind = agent ? "agent" : "build",
@@ -76,15 +113,22 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   gates::AttemptFacts facts;
   facts.attempts_used = claim_->phase.attempts_used;
   facts.max_attempts = claim_->phase.max_attempts;
+  facts.model = claim_->attempt.model;
   if (const auto agent = results_.find(this->agent().index); agent != results_.end())
-    facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second)));
+    facts.signals.push_back(
+        agent_signal(agent->second, facts_of(steps_.front(), agent->second), phase_->agent_exit));
+  if (changed_nothing_)
+    facts.signals.push_back(empty_signal(wrote_files(), layer_left(), ignored_, phase_->needs_change()));
   if (agent_seen_ && (!plan_->protect.empty() || !submodule_changes_.empty()))
     facts.signals.push_back(protect_signal(protected_changes_, submodule_changes_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
+  // Of the first gate that is open, whether it failed or something before it did.
+  facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;
   for (const auto& name : phase_->gates) {
     const auto passed = gate_passed_.find(name);
     if (passed == gate_passed_.end() || !passed->second) facts.open_gates.push_back(name);
+    if (facts.open_gates.size() == 1) facts.same_failure_max = plan_->gates.at(name).retry.same_failure_max;
     if (passed == gate_passed_.end()) continue;
     std::ranges::copy(gate_signals_.at(name), std::back_inserter(facts.signals));
     if (passed->second) continue;
@@ -93,6 +137,8 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
     facts.timeout_retryable = retry.timeout_retryable;
     facts.oom_retryable = retry.oom_retryable;
   }
+  if (!round_.beside.empty() && !lost)
+    facts.signals.push_back(together_signal(round_.beside, facts.open_gates.empty(), gate_layer_));
   std::ranges::copy(extra, std::back_inserter(facts.signals));
   if (lost) facts.signals.push_back(lost_signal(*lost));
   for (const auto& step : steps_) {
@@ -106,7 +152,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   for (auto row = attempts.rbegin(); row != attempts.rend(); ++row)
     if (row->finished && row->revision == claim_->attempt.revision && row->verdict != "cancelled")
-      facts.earlier_failures.push_back(row->failing_signals);
+      facts.earlier_failures.push_back(row->failure);
   return facts;
 }
 
@@ -244,6 +290,7 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
   for (const auto& signal : now.facts.signals) signals.push_back(json_text(signal));
   end.signals = canonical_array(signals);
   end.failing_signals = verdict.failing_signals;
+  end.failure = verdict.failure;
   end.summary = verdict.summary;
   end.reason = verdict.reason;
   end.build = PAWL_VERSION;

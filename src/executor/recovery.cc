@@ -1,5 +1,7 @@
 #include "executor/recovery.h"
 
+#include <csignal>
+
 #include "base/planted.h"
 #include "os/process.h"
 #include "store/store.h"
@@ -15,6 +17,13 @@ Recovery once_more(std::int64_t execution) {
 }
 
 }  // namespace
+
+bool was_killed(const sandbox::SandboxRun& run) {
+  constexpr std::int64_t kKilledInShell = 128 + SIGKILL;  // POSIX, 2.8.2, and what all shells do
+  const bool signaled =
+      run.outcome == sandbox::Outcome::kSignaled && run.reason.empty() && run.signal == SIGKILL;
+  return signaled || (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
+}
 
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution) {
   switch (found) {

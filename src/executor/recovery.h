@@ -22,6 +22,10 @@ enum class Recovery {
   kProbed,     // it said that the effect happened: the step counts as done
 };
 
+// Whether SIGKILL ended a step: nobody knows then what it had done. A shell around the command says it in its
+// exit code.
+bool was_killed(const sandbox::SandboxRun& run);
+
 // `execution` is that of the open marker.
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution);
 

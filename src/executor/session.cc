@@ -1,12 +1,13 @@
 #include "executor/session.h"
 
 #include <algorithm>
-#include <csignal>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "base/planted.h"
 #include "executor/ends.h"
+#include "executor/joint.h"
 #include "executor/told.h"
 #include "executor/tries.h"
 #include "os/process.h"
@@ -17,17 +18,17 @@ namespace {
 
 constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two seconds
 
-store::Counted counted(StepRole role) {
-  if (role == StepRole::kDoctor) return store::Counted::kDoctorCall;
-  return role == StepRole::kReplan ? store::Counted::kReplan : store::Counted::kNothing;
-}
-
 // One attempt being worked on under a lease.
 class Session {
  public:
   Session(const World& world, const Options& options, Observer& observer, const store::Claim& claim,
-          Tries tries)
-      : world_(world), options_(options), observer_(observer), claim_(claim), tries_(std::move(tries)) {
+          const Planned& plan, Tries tries)
+      : world_(world),
+        options_(options),
+        observer_(observer),
+        claim_(claim),
+        plan_(plan),
+        tries_(std::move(tries)) {
     options_.slots->take();
     for (const auto& row : claim_.steps)
       executions_[row.step_index] = std::max(executions_[row.step_index], row.execution);
@@ -66,9 +67,51 @@ class Session {
     }
     PAWL_OK(end_others());
     PAWL_TRY(Try * kept, tries_.choose(world_));
-    PAWL_OK(ask_hooks(*kept));
-    if (out_of_budget_) return Turn{.kind = Turn::Kind::kOutOfBudget};
-    return finish(*kept);
+    return conclude(*kept);
+  }
+
+  // Judged by itself, then, as often as others were accepted meanwhile, on top of their work: at most once
+  // for each other phase, since each is accepted once.
+  Result<Turn> conclude(Try& kept) {
+    Try* judged = &kept;
+    if (claim_.attempt.joined_round > 0) {
+      PAWL_TRY(judged, join(kept, claim_.attempt));
+    }
+    for (;;) {
+      PAWL_OK(run_gates(*judged));
+      if (!out_of_budget_) PAWL_OK(ask_hooks(*judged));
+      if (out_of_budget_) return Turn{.kind = Turn::Kind::kOutOfBudget};
+      PAWL_TRY(const auto turn, finish(*judged, kept));
+      if (turn) return *turn;
+      PAWL_TRY(auto again, world_.store.judge_again(claim_.lease, ends_.result(), ends_.resume(), now()));
+      ends_.recorded();
+      for (const auto& row : again.warnings) observer_.budget_nears_its_end(claim_, row);
+      PAWL_TRY(judged, join(kept, again.attempt));
+      observer_.judged_again(claim_, joint_->beside);
+    }
+  }
+
+  Result<Try*> join(const Try& kept, const store::AttemptRow& attempt) {
+    PAWL_OK(hold_objects());
+    PAWL_TRY(joint_, Joint::load(world_, claim_, attempt, plan_, kept.attempt));
+    return &*joint_->one;
+  }
+
+  // Of a round; those of the attempt itself are over.
+  Status run_gates(Try& one) {
+    while (joint_ && !one.lost && !out_of_budget_) {
+      if (one.running) {
+        PAWL_OK(go_on(one));
+        continue;
+      }
+      PAWL_OK(hold_objects());
+      PAWL_TRY(const PlannedStep* step, one.attempt.next());
+      for (const auto& [key, names] : one.attempt.take_inventories())
+        PAWL_OK(world_.store.put_inventory(key, names));
+      if (step == nullptr) return {};
+      PAWL_OK(run_step(one, *step));
+    }
+    return {};
   }
 
   struct Next {
@@ -166,6 +209,7 @@ class Session {
     if (hold_) return {};
     PAWL_TRY(hold_, world_.objects.hold());
     for (auto& one : tries_.all()) PAWL_OK(one.attempt.renew_layers());
+    if (joint_) PAWL_OK(joint_->one->attempt.renew_layers());
     return {};
   }
 
@@ -276,13 +320,9 @@ class Session {
   // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
   // spent, goes on in the same attempt when it has kept something to go on from.
   Status settle(Try& one, sandbox::SandboxRun run) {
-    // A shell around the agent says it in its exit code (POSIX, 2.8.2, and what all of them do).
-    constexpr std::int64_t kKilledInShell = 128 + SIGKILL;
     const auto& [step, start, found] = *one.running;
     if (run.unsaved > 0) one.unsaved = unsaved_event(run, one.attempt.phase());
-    const bool signaled = run.outcome == sandbox::Outcome::kSignaled;
-    const bool killed = (signaled && run.reason.empty() && run.signal == SIGKILL) ||
-                        (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
+    const bool signaled = run.outcome == sandbox::Outcome::kSignaled, killed = was_killed(run);
     if (step->role == StepRole::kAgent && (signaled || killed) &&
         one.attempt.phase().resume.policy == plan::ResumePolicy::kReExecute &&
         start.execution < store::kExecutionsPerStepMax) {
@@ -332,10 +372,13 @@ class Session {
     return {};
   }
 
-  Result<Turn> finish(Try& kept) {
+  // Nothing: others were accepted meanwhile, and its gates have not seen its work on top of theirs.
+  Result<std::optional<Turn>> finish(Try& judged, const Try& kept) {
     PAWL_OK(hold_objects());
-    PAWL_TRY(auto end, end_of(kept, {}));
-    PAWL_TRY(const auto finished, commit(kept, end));
+    PAWL_TRY(auto end, end_of(judged, {}));
+    end.agent_layer = kept.attempt.agent_layer();
+    PAWL_TRY(const auto finished, commit(judged, end));
+    if (finished.behind) return std::optional<Turn>();
     ends_.recorded();
     // Success is the only end that takes what an agent has kept: its own, never that of another episode.
     if (finished.state == store::PhaseState::kComplete)
@@ -349,35 +392,37 @@ class Session {
     if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
     for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);
-    return Turn{.kind = Turn::Kind::kAttempt,
-                .run_ended = finished.run_ended,
-                .run_id = claim_.run.run_id,
-                .phase_id = claim_.phase.phase_id};
+    return std::optional(Turn{.kind = Turn::Kind::kAttempt,
+                              .run_ended = finished.run_ended,
+                              .run_id = claim_.run.run_id,
+                              .phase_id = claim_.phase.phase_id});
   }
 
   // What the work would hide is looked for before the transaction, and in it among what came since.
-  Result<store::Finished> commit(Try& kept, store::AttemptEnd& end) {
+  Result<store::Finished> commit(Try& judged, store::AttemptEnd& end) {
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return may_overlap(world_.objects, a, b);
     };
     const auto finish = [&] {
       return world_.store.finish(claim_.lease, ends_.result(), ends_.resume(), end, overlaps, now());
     };
-    PAWL_TRY(auto looked, look_beside(world_.store, claim_.attempt, end.accepted_layer, 0, overlaps));
+    const auto& attempt = joint_ ? joint_->claim.attempt : claim_.attempt;
+    PAWL_TRY(auto looked, look_beside(world_.store, attempt, end.accepted_layer, 0, overlaps));
     if (!looked.overlapping) {
       end.looked_up_to = looked.up_to;
       PAWL_TRY(auto finished, finish());
       if (!finished.overlapping) return finished;
       looked.overlapping = std::move(finished.overlapping);
     }
-    PAWL_TRY(end, end_of(kept, {kept.attempt.overlap_signal(*looked.overlapping)}));
+    const auto agent_layer = end.agent_layer;
+    PAWL_TRY(end, end_of(judged, {judged.attempt.overlap_signal(*looked.overlapping)}));
+    end.agent_layer = agent_layer;
     return finish();
   }
 
-  Result<store::AttemptEnd> end_of(Try& kept, const std::vector<gates::Signal>& extra) {
-    PAWL_TRY(auto end, kept.attempt.judge(extra, kept.lost));
+  Result<store::AttemptEnd> end_of(Try& judged, const std::vector<gates::Signal>& extra) {
+    PAWL_TRY(auto end, judged.attempt.judge(extra, judged.lost));
     end.episodes = tries_.rows();
-    end.agent_layer = kept.attempt.agent_layer();
     return end;
   }
 
@@ -425,7 +470,9 @@ class Session {
   const Options& options_;
   Observer& observer_;
   const store::Claim& claim_;
+  const Planned& plan_;
   Tries tries_;
+  std::unique_ptr<Joint> joint_;                     // of the newest round
   std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
   std::int64_t more_slots_ = 0;                      // than the one of the claim
   Ends ends_{world_, observer_, claim_};
@@ -445,8 +492,9 @@ Result<Tries> load_tries(const World& world, const store::Claim& claim, const Pl
 
 Result<Turn> work_on(const World& world, const Options& options, Observer& observer,
                      const store::Claim& claim, const Planned& plan) {
-  PAWL_TRY(auto tries, load_tries(world, claim, plan));
-  return Session(world, options, observer, claim, std::move(tries)).run();
+  PAWL_TRY(const auto judged_by, with_gates_of_tier(world, claim, plan));
+  PAWL_TRY(auto tries, load_tries(world, claim, judged_by));
+  return Session(world, options, observer, claim, judged_by, std::move(tries)).run();
 }
 
 }  // namespace pawl::executor

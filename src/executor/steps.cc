@@ -69,6 +69,7 @@ std::string step_name(const PlannedStep& step) {
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt) {
   std::string label =
       phase_id + "." + step.gate_id + "." + step_name(step) + ".attempt" + std::to_string(attempt);
+  if (step.round > 0) label += ".together" + std::to_string(step.round);
   return step.episode == 0 ? label : label + ".episode" + std::to_string(step.episode);
 }
 
@@ -86,7 +87,7 @@ const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress&
     switch (step.role) {
       case StepRole::kAgent:
         if (done == nullptr) return &step;
-        if (!succeeded(*done) || progress.refused) return nullptr;
+        if (progress.agent_decides) return nullptr;
         break;
       case StepRole::kBaseline:
         // All steps of a baseline run, whatever their end: on base, tests may fail, and it is names that

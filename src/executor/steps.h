@@ -35,7 +35,11 @@ struct PlannedStep {
   const plan::Step* step = nullptr;  // into the plan, which must outlive this
   bool last_of_gate = false;
   std::int64_t episode = 0;  // of several (best_of), from 1; 0: the only one, or a hook
+  std::int64_t round = 0;    // from 1: the attempt passed, and is judged again on what others changed
 };
+
+// What stands between the indices of two rounds: more than an attempt has steps.
+constexpr std::int64_t kRoundStride = 1'000'000;
 
 // The episodes of an attempt, by number: {0} for the only one.
 std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
@@ -49,7 +53,8 @@ bool needs_inventory(const plan::Gate& gate);
 // What a step gives signals: families of its reports, "trace".
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
-// <phase>.<gate>.<step>.attempt<N>, and .episode<M> of several; a baseline's step is "<step>@base".
+// <phase>.<gate>.<step>.attempt<N>, and .episode<M> of several, .together<R> of a round; a baseline's step is
+// "<step>@base".
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 
@@ -62,7 +67,7 @@ struct Progress {
   const Results& results;
   // Gates (by name) whose inventory is known: their baseline is not run (again).
   const std::map<std::string, gates::Inventories>& inventories;
-  bool refused = false;  // what the agent changed decides already: the gates are not run
+  bool agent_decides = false;  // what the agent left or how it ended: the gates are not run
   // Whether a gate all of whose steps ran passed.
   const std::map<std::string, bool>& gate_passed;
 };

@@ -6,7 +6,6 @@
 #include "executor/told.h"
 
 namespace pawl::executor {
-namespace {
 
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
   return {.step = &step,
@@ -21,8 +20,6 @@ Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
           .found = true};
 }
 
-}  // namespace
-
 Result<Tries> Tries::load(const World& world, const store::Claim& claim, const Planned& plan) {
   Tries out(claim);
   for (const auto episode : episodes_of(plan.phase)) {
@@ -31,7 +28,7 @@ Result<Tries> Tries::load(const World& world, const store::Claim& claim, const P
         {.attempt = std::move(attempt), .told_seq = episode == 0 ? claim.attempt.told_seq : 0});
   }
   for (const auto& row : claim.steps)
-    if (row.state == store::StepState::kOpen &&
+    if (row.state == store::StepState::kOpen && row.step_index < kRoundStride &&
         out.tries_.front().attempt.step_at(row.step_index) == nullptr &&
         std::ranges::none_of(out.tries_, [&](const Try& one) { return one.attempt.step_at(row.step_index); }))
       return fail(ErrorKind::kCorrupt, row.label + " is not a step of its plan");

@@ -22,6 +22,8 @@ struct Running {  // a step with an open marker
   bool found = false;  // at the claim, and nobody looked at it yet
 };
 
+Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
+
 struct Try {
   Attempt attempt;
   std::optional<Running> running;

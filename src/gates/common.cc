@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gates/hang.h"
 #include "gates/reading/collector.h"
 
 namespace pawl::gates {
@@ -79,6 +80,7 @@ std::vector<Detail> with_refusals(std::vector<Detail> more) {
                            {"egress_refused_hosts", Detail::Type::kText},
                            {"refused_entries", Detail::Type::kInteger},
                            {"refused_names", Detail::Type::kText}});
+  std::ranges::copy(hang_details(), std::back_inserter(more));
   return more;
 }
 
@@ -96,6 +98,7 @@ Signal exit_signal(const GateFacts& facts, std::string_view kind) {
     signal.details["outcome"] = last->outcome;
     signal.details["exit_code"] = last->exit_code;
   }
+  if (last != nullptr) tell_hang(*last, signal);
   tell_refusals(facts.steps, signal);
   return signal;
 }

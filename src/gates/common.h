@@ -11,7 +11,7 @@ namespace pawl::gates {
 
 // Passed when the deciding steps exited with 0: the one named like the kind, else all.
 Signal exit_signal(const GateFacts& facts, std::string_view kind);
-// `more`, and the details of tell_refusals().
+// `more`, and the details of tell_refusals() and tell_hang().
 std::vector<Detail> with_refusals(std::vector<Detail> more);
 // The details of exit_signal() and `more`.
 std::vector<Detail> with_exit(std::vector<Detail> more);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "gates/failure.h"
 #include "gates/gates.h"
 #include "gates/summary.h"
 
@@ -18,12 +19,19 @@ std::vector<std::string> failing_keys(const std::vector<Signal>& signals) {
   return keys;
 }
 
-bool same_failure_again(const std::vector<std::string>& failing, const AttemptFacts& facts) {
-  const auto earlier_needed = static_cast<std::size_t>(kSameFailureMax) - 1;
+bool same_failure_again(const std::string& failure, const AttemptFacts& facts) {
+  if (!facts.same_failure_max || planted("same_failures_go_on")) return false;
+  const auto earlier_needed = static_cast<std::size_t>(*facts.same_failure_max - 1);
   if (facts.earlier_failures.size() < earlier_needed) return false;
   return std::all_of(facts.earlier_failures.begin(),
                      facts.earlier_failures.begin() + static_cast<std::ptrdiff_t>(earlier_needed),
-                     [&](const auto& earlier) { return earlier == failing; });
+                     [&](const auto& earlier) { return earlier == failure; });
+}
+
+// Then there is work that a person may take.
+bool agent_passed(const AttemptFacts& facts) {
+  const auto agent = std::ranges::find(facts.signals, "agent", &Signal::kind);
+  return agent != facts.signals.end() && agent->passed;
 }
 
 // A gate's step that ended by time or memory; the agent's own endings are its signal's business.
@@ -41,7 +49,18 @@ struct Decision {
   bool approach_failed = false;
 };
 
-Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>& failing) {
+// Nothing else is against it: every gate passed on what the agent left.
+std::optional<std::int64_t> only_exit_code(const AttemptFacts& facts,
+                                           const std::vector<std::string>& failing) {
+  const auto agent = std::ranges::find(facts.steps, true, &StepFacts::is_agent);
+  const auto signal = std::ranges::find(facts.signals, "agent", &Signal::kind);
+  if (agent == facts.steps.end() || signal == facts.signals.end() || signal->passed) return std::nullopt;
+  const bool alone = failing.size() == 1 && facts.open_gates.empty() && agent->outcome == "exited";
+  return alone ? std::optional(agent->exit_code) : std::nullopt;
+}
+
+Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>& failing,
+                       const std::string& failure) {
   const bool attempts_left = facts.attempts_used < facts.max_attempts;
   const std::string all_used = fmt::format("all {} attempts are used", facts.max_attempts);
   if (facts.backend_error)
@@ -51,9 +70,11 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
   if (missing != facts.signals.end()) return {"escalate", "evidence is missing: " + key_of(*missing)};
   if (failing.empty() && !facts.open_gates.empty())
     return {"escalate", "gate " + facts.open_gates.front() + " was not judged"};
-  if (same_failure_again(failing, facts))
-    return {"failed_unrecoverable",
-            fmt::format("the same signals failed {} attempts in a row", kSameFailureMax), true};
+  if (const auto code = only_exit_code(facts, failing))
+    return {"escalate", fmt::format("every gate passed, and the agent ended with exit code {}", *code)};
+  if (same_failure_again(failure, facts))
+    return {agent_passed(facts) ? "escalate" : "failed_unrecoverable",
+            fmt::format("the same failure {} attempts in a row", *facts.same_failure_max), true};
   for (const auto& signal : facts.signals) {
     const std::string kind = signal.kind == "step" ? "build" : signal.kind;  // it fails like a build
     const bool final = std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
@@ -82,7 +103,9 @@ Verdict decide(const AttemptFacts& facts) {
     out.verdict = "passed";
     return out;
   }
-  const Decision decision = decide_failed(facts, out.failing_signals);
+  // A sandbox that could not be made says nothing of the work.
+  if (!facts.backend_error) out.failure = failure_digest(facts);
+  const Decision decision = decide_failed(facts, out.failing_signals, out.failure);
   out.verdict = decision.verdict;
   out.approach_failed = decision.approach_failed;
   out.reason = joined(out.failing_signals);

@@ -5,6 +5,7 @@
 #include "base/json_members.h"
 #include "base/planted.h"
 #include "gates/gates.h"
+#include "gates/hang.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates {
@@ -61,6 +62,7 @@ Signal step_signal(const std::string& gate_id, const StepFacts& step) {
              .passed = false,
              .details = {{"step", step.step_name}, {"outcome", step.outcome}, {"exit_code", step.exit_code}},
              .collector = "exit code"};
+  tell_hang(step, out);
   tell_refusals({step}, out);
   return out;
 }

@@ -21,8 +21,6 @@
 namespace pawl::gates {
 
 constexpr std::size_t kSummaryBytesMax = 4096;  // what a prompt can carry without drowning the task
-constexpr std::int64_t kSameFailureMax =
-    3;  // the same failing signals this often in a row: no attempt will help
 
 // What a signal's details may say: strings, integers and booleans.
 struct Detail {
@@ -61,9 +59,12 @@ struct ReportFacts {
 // How a step ended, as far as a gate cares. Words are those of SandboxRun.
 struct StepFacts {
   std::string step_name;
+  bool is_agent = false;
   std::string outcome;  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
   std::int64_t exit_code = -1;
   std::string reason;
+  std::int64_t time_budget_seconds = 0;
+  std::string last_test;  // of one that timed out: where it was (hang.h)
   std::int64_t egress_refused = 0;                    // tries to get out that its egress refused
   std::map<std::string, std::int64_t> refused_hosts;  // of those, by "host:port", as far as they are listed
   std::vector<std::string> refused_entries;           // what it left and was not kept, the first of them
@@ -132,14 +133,18 @@ struct AttemptFacts {
   bool timeout_retryable = false, oom_retryable = false;
   bool backend_error = false;           // a step was setup_failed
   std::vector<std::string> open_gates;  // gates of the phase that have not passed: with one, nothing passes
-  std::vector<std::vector<std::string>>
-      earlier_failures;  // failing_signals of this revision's attempts, newest first
+  std::string model;                    // that worked on it
+  // Failures of this revision's attempts (Verdict::failure), newest first; "" where none is known.
+  std::vector<std::string> earlier_failures;
+  std::optional<std::int64_t>
+      same_failure_max;  // the same failure this often in a row ends it; absent: never
   std::int64_t attempts_used = 1, max_attempts = 5;  // this attempt is counted
 };
 
 struct Verdict {
   std::string verdict;                       // passed | failed_retryable | failed_unrecoverable | escalate
   std::vector<std::string> failing_signals;  // sorted
+  std::string failure;                       // failure_digest() of failure.h; "" when passed
   // Only another approach could help: the attempts are used up, or they fail in the same way.
   bool approach_failed = false;
   std::string reason;   // one line, "" when passed

@@ -30,9 +30,10 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
 #include "report_formats.inc"
 #undef PAWL_FORMAT
        }},
-      {"retry", {"non_retryable", "timeout_retryable", "oom_retryable"}},
+      {"retry", {"non_retryable", "timeout_retryable", "oom_retryable", "same_failure_max"}},
       {"tier", {"name", "on_failure", "parallel", "phases"}},
-      {"phase", {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume"}},
+      {"phase",
+       {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume", "may_be_empty", "agent_exit"}},
       {"agent",
        with_sandbox({"run", "shell", "network", "egress", "trace", "budget", "max_children", "usage"})},
       {"agent_budget", {"usd", "tokens"}},

@@ -21,6 +21,7 @@ struct Place {
 enum class Network { kNone, kScoped };
 enum class RefusedEntries { kRecord, kFail };  // of a step that left what can't be kept
 enum class OnFailure { kStop, kContinue };
+enum class AgentExit { kZero, kAny };     // exit codes of an agent whose work may pass
 enum class Ignored { kLeaveOut, kKeep };  // files that the source's .gitignore names
 // What becomes of an agent that tells something which can't be saved: it is stopped, or goes on without.
 enum class Durable { kRequired, kBestEffort };
@@ -71,10 +72,14 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+// The same failure this often in a row, where the plan does not say how often: no attempt will help.
+constexpr std::int64_t kSameFailureMax = 3;
+
 struct RetryPolicy {
   std::vector<std::string> non_retryable;  // kinds of signals
-  bool timeout_retryable = false;
+  bool timeout_retryable = true;
   bool oom_retryable = false;
+  std::optional<std::int64_t> same_failure_max = kSameFailureMax;  // absent: the same failure ends nothing
   bool operator==(const RetryPolicy&) const = default;
 };
 
@@ -113,6 +118,11 @@ struct Phase {
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;
+  bool may_be_empty = false;  // an attempt that changed nothing may pass
+  AgentExit agent_exit = AgentExit::kZero;
+
+  // Whether an attempt without a change is one: where a probe looks for the effect, it is somewhere else.
+  bool needs_change() const { return !may_be_empty && resume.policy != ResumePolicy::kProbe; }
   bool operator==(const Phase&) const = default;
 };
 

@@ -53,6 +53,7 @@ void members(Is<RetryPolicy> auto& self, auto&& each) {
   each("non_retryable", self.non_retryable);
   each("timeout_retryable", self.timeout_retryable);
   each("oom_retryable", self.oom_retryable);
+  each("same_failure_max", self.same_failure_max);
 }
 void members(Is<Gate> auto& self, auto&& each) {
   each("name", self.name);
@@ -78,6 +79,8 @@ void members(Is<Phase> auto& self, auto&& each) {
   each("max_attempts", self.max_attempts);
   each("resume", self.resume);
   each("durable", self.durable);
+  each("may_be_empty", self.may_be_empty);
+  each("agent_exit", self.agent_exit);
 }
 void members(Is<Doctor> auto& self, auto&& each) {
   each("step", self.step);
@@ -122,6 +125,7 @@ void members(Is<Common> auto& self, auto&& each) {
 constexpr std::array<std::string_view, 2> words_of(Network) { return {"none", "scoped"}; }
 constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh", "bash"}; }
 constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
+constexpr std::array<std::string_view, 2> words_of(AgentExit) { return {"zero", "any"}; }
 constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 4> words_of(ResumePolicy) {

@@ -146,9 +146,15 @@ void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) 
           retry.non_retryable.push_back(*kind);
   }
   if (const auto flag = policy.get("timeout_retryable"); flag.IsDefined())
-    retry.timeout_retryable = read_bool(flag, "timeout_retryable", problems).value_or(false);
+    retry.timeout_retryable = read_bool(flag, "timeout_retryable", problems).value_or(true);
   if (const auto flag = policy.get("oom_retryable"); flag.IsDefined())
     retry.oom_retryable = read_bool(flag, "oom_retryable", problems).value_or(false);
+  if (const auto most = policy.get("same_failure_max"); most.IsDefined()) {
+    if (most.IsScalar() && most.Scalar() == "off")
+      retry.same_failure_max.reset();
+    else
+      retry.same_failure_max = read_integer(most, "same_failure_max", 1, kMaxAttemptsMax, problems);
+  }
 }
 
 void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& context, Problems& problems) {
@@ -212,6 +218,11 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   phase.resume = read_resume(mapping, problems).value_or(context.defaults.resume);
   phase.durable = context.defaults.durable;
   read_number(mapping, "best_of", 1, kBestOfMax, phase.best_of, problems);
+  if (const auto flag = mapping.get("may_be_empty"); flag.IsDefined())
+    phase.may_be_empty = read_bool(flag, "may_be_empty", problems).value_or(false);
+  if (const auto exit = mapping.get("agent_exit"); exit.IsDefined())
+    phase.agent_exit = read_word(exit, "agent_exit", {"zero", "any"}, problems) == "any" ? AgentExit::kAny
+                                                                                         : AgentExit::kZero;
   return phase;
 }
 

@@ -104,6 +104,7 @@ struct SandboxRun {
   std::vector<std::string>
       refused;  // paths of the layer that were not kept (devices, sockets, ...), at most 100
   std::int64_t refused_total = 0;  // how many there were
+  std::int64_t rewritten = 0;      // files that it wrote and left as they were: no part of the layer
 };
 
 std::vector<std::string> objects_of(const SandboxRun& run);  // ids of all that is kept of it

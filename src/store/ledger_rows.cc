@@ -73,6 +73,7 @@ JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>
                  .text("ended_at", attempt.ended_at)
                  .text("executor", attempt.executor)
                  .text("build", attempt.build);
+  if (!attempt.failure.empty()) row.text("failure", attempt.failure);
   if (!episodes.empty()) row.json("episodes", json_text(episodes));
   return row;
 }
@@ -90,6 +91,14 @@ std::string json_text(const std::vector<EpisodeRow>& episodes) {
     out.push_back(entry.object());
   }
   return canonical_array(out);
+}
+
+JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::string>& beside) {
+  return row_of("judged_again")
+      .text("attempt_id", attempt.attempt_id)
+      .number("round", attempt.joined_round)
+      .number("merge_seq", attempt.joined_merge_seq)
+      .texts("phases", beside);
 }
 
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision) {

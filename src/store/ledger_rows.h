@@ -17,6 +17,8 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end);
 // `episodes`: none of an attempt that is one try.
 JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes);
 std::string json_text(const std::vector<EpisodeRow>& episodes);  // as JSON
+// `beside`: the phases whose work it is judged on top of for the first time.
+JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::string>& beside);
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision);
 JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before,
                          PhaseState after);

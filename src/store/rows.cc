@@ -42,6 +42,8 @@ std::string_view name(PhaseOutcome outcome) {
       return "";
     case PhaseOutcome::kPassed:
       return "passed";
+    case PhaseOutcome::kApproved:
+      return "approved";
     case PhaseOutcome::kEscalate:
       return "escalate";
     case PhaseOutcome::kFailedUnrecoverable:
@@ -88,13 +90,21 @@ Result<PhaseState> phase_state_from_name(std::string_view text) {
 
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view text) {
   using enum PhaseOutcome;
-  return find_name(std::array{kNone, kPassed, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled}, text,
-                   "phase outcome");
+  return find_name(
+      std::array{kNone, kPassed, kApproved, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled}, text,
+      "phase outcome");
 }
 
 Result<RunState> run_state_from_name(std::string_view text) {
   using enum RunState;
   return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
+}
+
+AttemptRow judged_on(AttemptRow attempt) {
+  if (attempt.joined_round == 0) return attempt;
+  attempt.base_merge_seq = attempt.joined_merge_seq;
+  attempt.base_has_own_tier = true;
+  return attempt;
 }
 
 std::string budget_text(const BudgetRow& row) {

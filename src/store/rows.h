@@ -13,12 +13,13 @@
 namespace pawl::store {
 
 enum class PhaseState { kQueued, kExecuting, kComplete, kFailed, kSkipped, kCancelled };
-enum class PhaseOutcome { kNone, kPassed, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled };
+// kApproved: a person took work that the gates did not pass.
+enum class PhaseOutcome { kNone, kPassed, kApproved, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled };
 enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 std::string_view name(
-    PhaseOutcome outcome);              // "", passed, escalate, failed_unrecoverable, skipped, cancelled
+    PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
 std::string_view name(RunState state);  // EXECUTING, COMPLETE, FAILED, CANCELLED
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
@@ -82,7 +83,13 @@ struct AttemptRow {
   std::string feedback;  // canonical JSON object for the next agent; "" when it passed
   std::string executor, build;
   std::int64_t told_seq = 0;  // how far what its agent told is written down (told.h)
+  // Judged again on what was accepted up to there, in that round (from 1); 0: on what its agent worked on.
+  std::int64_t joined_round = 0, joined_merge_seq = 0;
+  std::string failure;  // BLAKE3 of what failed (gates/failure.h); "" when nothing did, or nobody said
 };
+
+// The attempt with the base that its gates see: on which it is judged, in its newest round.
+AttemptRow judged_on(AttemptRow attempt);
 
 enum class StepState { kOpen, kDone, kLost };
 std::string_view name(StepState state);  // open, done, lost

@@ -251,6 +251,7 @@ struct AttemptEnd {
   std::string verdict;         // passed | failed_retryable | failed_unrecoverable | escalate
   std::string signals = "[]";  // an array, as canonical JSON
   std::vector<std::string> failing_signals;
+  std::string failure;         // of what failed, and the model (gates::failure_digest); "" when passed
   std::string summary;         // UTF-8, at most 4096 bytes
   Json feedback;               // object; null when passed
   std::string reason;          // last_failure_reason: one line; "" when passed
@@ -282,9 +283,18 @@ struct Finished {
   // A passed attempt whose layer overlaps one that was accepted meanwhile, by a phase beside it or by an
   // operator, is not accepted: nothing was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;
+  // Nor is one beside which others were accepted, and whose gates did not see its work on top of theirs:
+  // judge_again(), then run them.
+  bool behind = false;
 };
 
-// What a person approves: the work of the newest attempt of a phase that was escalated.
+// A round in which an attempt that passed is judged again.
+struct JudgedAgain {
+  AttemptRow attempt;               // as it is now
+  std::vector<BudgetRow> warnings;  // as in Begun
+};
+
+// What a person approves: the work of the newest attempt of a phase that ended without being accepted.
 struct Approved {
   std::string phase_id, attempt_id;
   std::string layer;  // becomes part of the run; "" when nothing changed
@@ -340,6 +350,11 @@ class Store {
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) = 0;
 
+  // After Finished::behind: from now on the attempt is judged on top of all that is accepted (judged_on() of
+  // rows.h). Rows: [executed], [resume], judged_again.
+  virtual Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
+                                          const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+
   // Whether the lease is still the phase's. Reads only: for asking often.
   virtual Result<bool> holds(const Lease& lease) = 0;
   // Extends the lease. kConflict: it is lost; stop working.
@@ -365,9 +380,9 @@ class Store {
   virtual Result<std::vector<std::string>> operator_cancel(const std::string& run_id,
                                                            const std::string& phase_id, const Operator& who,
                                                            WallTime now) = 0;
-  // FAILED, escalate -> COMPLETE with that layer. Phases that were SKIPPED because this one failed are QUEUED
-  // again, and the run goes on. kConflict: it is not the newest attempt, or a layer that was accepted since
-  // overlaps.
+  // FAILED, SKIPPED, CANCELLED -> COMPLETE, approved, with that layer. Phases that were SKIPPED because this
+  // one failed are QUEUED again, and the run goes on. kConflict: it is not the newest attempt, or a layer
+  // that was accepted since overlaps.
   virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
                                                             const Overlaps& overlaps, const Operator& who,
                                                             WallTime now) = 0;

@@ -44,8 +44,8 @@ constexpr std::array<Rule, 13> kRules = {{
      {kCancelled, PhaseOutcome::kCancelled},
      "cancel"},
     {kOperatorApprove,
-     {false, false, false, true, false, false},
-     {kComplete, PhaseOutcome::kPassed},
+     {false, false, false, true, true, true},
+     {kComplete, PhaseOutcome::kApproved},
      "approve"},
 }};
 
@@ -59,9 +59,11 @@ Result<Transition> apply(const PhaseRow& phase, PhaseEvent event) {
                                          ": it is too late, or too early, to " + std::string(rule->word) +
                                          " it");
   }
-  if (event == kOperatorApprove && phase.outcome != PhaseOutcome::kEscalate)
-    return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " is " + std::string(name(phase.outcome)) +
-                                         ": only what was escalated waits for a person's approval");
+  if (event == kOperatorApprove && planted("approved_as_passed"))
+    return Transition{kComplete, PhaseOutcome::kPassed};
+  if (event == kOperatorApprove && phase.outcome != PhaseOutcome::kEscalate &&
+      planted("only_escalated_is_approved"))
+    return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " was not escalated");
   if (event == kAttemptRetryable && phase.attempts_used >= phase.max_attempts)
     return Transition{kFailed, PhaseOutcome::kEscalate};
   return rule->to;

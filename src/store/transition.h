@@ -20,7 +20,7 @@ enum class PhaseEvent {
   kOperatorRetry,         // FAILED, SKIPPED, CANCELLED -> QUEUED
   kOperatorSkip,          // QUEUED, EXECUTING, FAILED -> SKIPPED, skipped
   kOperatorCancel,        // QUEUED, EXECUTING -> CANCELLED, cancelled
-  kOperatorApprove,       // FAILED, escalate -> COMPLETE, passed
+  kOperatorApprove,       // FAILED, SKIPPED, CANCELLED -> COMPLETE, approved
 };
 
 struct Transition {

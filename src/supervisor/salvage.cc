@@ -26,6 +26,7 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const san
   run.layer = layer.layer_id;
   run.refused = layer.refused;
   run.refused_total = layer.refused_total;
+  run.rewritten = layer.rewritten;
   if (os::exists(spool.path("output"))) {
     PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
   }

@@ -91,6 +91,7 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
     // The upper is the whole tree: only the differences are what the step made.
     PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));
     add_refusals(layer, run);
+    run.rewritten = layer.rewritten;
     if (job.spec.keep_layer) run.layer = layer.layer_id;
     if (layer.layer_id.empty()) return {};
     made = workspaces.layer_tree(layer.layer_id);
@@ -103,6 +104,7 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
   if (copied || !job.spec.keep_layer) return {};
   PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, false, caps));
   run.layer = layer.layer_id;
+  run.rewritten = layer.rewritten;
   add_refusals(layer, run);
   return {};
 }

@@ -94,6 +94,7 @@ class Collector {
   }
   std::vector<Entry> entries() { return std::move(entries_); }
   Refused refused() { return std::move(refused_); }
+  std::int64_t rewritten() const { return rewritten_; }
 
  private:
   Status remove(const std::string& path) const {
@@ -188,8 +189,13 @@ class Collector {
     if ((status.st_mode & 07777U) != mode) PAWL_OK(set_mode(here, mode));
     take_attributes(here.path());
     PAWL_TRY(auto entry, entry_of(here.path(), path));
-    if (is_same(entry, below)) return remove(path);
-    return add(std::move(entry));
+    if (!is_same(entry, below)) return add(std::move(entry));
+    struct stat before {};
+    const bool known = lstat(below->c_str(), &before) == 0;
+    const auto& then = before.st_mtim;
+    if (known && (then.tv_sec != status.st_mtim.tv_sec || then.tv_nsec != status.st_mtim.tv_nsec))
+      ++rewritten_;
+    return remove(path);
   }
 
   static bool is_same(const Entry& entry, const std::optional<std::string>& below) {
@@ -208,7 +214,7 @@ class Collector {
   const bool checks_ = os::walls().copy_out;
   std::vector<Entry> entries_;
   Refused refused_;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0, rewritten_ = 0;
 };
 
 // Copies the files that match to `to`; never through links.
@@ -282,7 +288,9 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
   Collector collector(std::move(tree), lower, copied, caps);
   PAWL_OK(collector.run());
   auto refused = collector.refused();
-  Collected out{.refused = std::move(refused.first), .refused_total = refused.total};
+  Collected out{.refused = std::move(refused.first),
+                .refused_total = refused.total,
+                .rewritten = collector.rewritten()};
   auto entries = collector.entries();
   if (entries.empty()) {
     PAWL_OK(os::remove_tree(upper));

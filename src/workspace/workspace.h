@@ -88,6 +88,7 @@ struct Collected {
                                      // is not UTF-8, what is beyond the caps; the first hundred, and of each
                                      // folder at the top one
   std::int64_t refused_total = 0;    // how many there were
+  std::int64_t rewritten = 0;        // files that were written and are as they were below
 };
 
 // While one is there, gc takes nothing away. Released when destroyed, or when the process dies.

@@ -311,13 +311,13 @@ class OfOtherRuns(AttestTest):
 
     def test_a_run_that_failed_is_attested_as_failed_and_superseded_by_what_comes_of_it(self):
         self.make_mend(agent='[ -e /plan/now ] && echo right > answer || echo wrong > answer\n')
-        self.pawl("run", "plan.yaml", expect=12)
+        self.pawl("run", "plan.yaml", expect=11)
         self.assertIn("FAILED: that is what is attested", self.attest().stderr)
         failed = self.envelope()
         statement = self.statement()
         self.assertEqual([s["digest"] for s in statement["subject"]], [{"sha256": hashlib.sha256(b"").hexdigest()}])
         phase = phases_of(statement)["fix"]
-        self.assertEqual((phase["state"], phase["outcome"], phase["accepted_by"]), ("FAILED", "failed_unrecoverable", ""))
+        self.assertEqual((phase["state"], phase["outcome"], phase["accepted_by"]), ("FAILED", "escalate", ""))
         self.assertEqual([g["passed"] for g in phase["attempt"]["gates"] if g["gate_id"] == "check"], [False])
         self.assertEqual(self.verify()["state"], "FAILED")
         shutil.copytree(self.root / "source/.pawl", self.root / "copy")

@@ -122,7 +122,7 @@ class MainJob(WithRun):
 
     def test_an_agent_that_edits_a_protected_test_fails_by_policy(self):
         self.make_mend(agent='echo "exit 0" > tests/run.sh; echo right > answer\n')
-        self.pawl("run", "plan.yaml", expect=12)
+        self.pawl("run", "plan.yaml", expect=11)
         seen = self.pawl_json("inspect", "last")
         failing = seen["phases"][0]["attempts"][0]["feedback"]["failing_signals"]
         self.assertEqual(failing, ["protect.policy"])
@@ -132,7 +132,7 @@ class MainJob(WithRun):
         text = MEND.replace('protect: ["tests/**"]\n', "")
         self.make_mend(agent="echo '<testsuite><testcase name=\"exists\"/></testsuite>' > out.xml.new\n"
                              "echo 'cp out.xml.new out.xml' > tests/run.sh\n", text=text)
-        self.pawl("run", "plan.yaml", expect=12)
+        self.pawl("run", "plan.yaml", expect=11)
         attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
         tests = [s for s in attempt["signals"] if s["kind"] == "tests"][0]
         self.assertFalse(tests["passed"])
@@ -156,7 +156,7 @@ class MainJob(WithRun):
         self.assertEqual(self.pawl_json("status")["runs"], [])
         # What an agent may make, and what a later phase may find, is its own.
         self.write("plan.yaml", simple + "tiers: [{phases: [{id: one, goal: g, agent: {run: 'cp here.sh made.sh'}, gates: [check]}, "
-                                         "{id: two, goal: g, agent: {run: [./made.sh]}, gates: [check]}]}]\n")
+                                         "{id: two, may_be_empty: true, goal: g, agent: {run: [./made.sh]}, gates: [check]}]}]\n")
         self.pawl("run", "plan.yaml")
 
     def test_exec_passes_its_input_on_and_no_terminal(self):
@@ -223,7 +223,7 @@ class FromAndToGit(WithRun):
         self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(self.root / "lib"), "vendor",
                  cwd="source")
         self.commit_all("source")
-        self.pawl("run", "plan.yaml", expect=12)
+        self.pawl("run", "plan.yaml", expect=11)
         attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
         self.assertEqual(attempt["feedback"]["failing_signals"], ["protect.policy"])
         self.assertIn("vendor/l", attempt["feedback"]["summary"])
@@ -245,7 +245,7 @@ class Endings(WithRun):
     def test_exit_codes(self):
         self.make_simple(gate="false", max_attempts=1)
         self.assertIn("escalate", self.pawl("run", "plan.yaml", expect=11).stdout)
-        self.write("plan.yaml", plan(gate="false"))
+        self.write("plan.yaml", plan(agent="exit 1", gate="false"))  # which leaves nothing that a person could take
         self.assertIn("failed_unrecoverable", self.pawl("run", "plan.yaml", expect=12).stdout)
         self.pawl("no-such-command", expect=2)
         self.pawl("run", expect=2)
@@ -254,7 +254,7 @@ class Endings(WithRun):
     def test_twelve_wins_over_eleven(self):
         self.write("source/file", "x\n")
         text = plan(gate="false", max_attempts=2)
-        text += '  - phases:\n      - {id: second, goal: g, agent: {run: "true"}, gates: [check], max_attempts: 5}\n'
+        text += '  - phases:\n      - {id: second, may_be_empty: true, goal: g, agent: {run: "exit 1"}, gates: [check], max_attempts: 5}\n'
         self.write("plan.yaml", text.replace("  - phases:\n      - {id: p1", "  - on_failure: continue\n    phases:\n      - {id: p1"))
         self.pawl("run", "plan.yaml", expect=12)
         outcomes = {p["phase_id"]: p["outcome"] for p in self.pawl_json("status", "last")["phases"]}
@@ -267,9 +267,9 @@ class Endings(WithRun):
         self.assertEqual([s for s, _ in states], ["FAILED", "SKIPPED", "SKIPPED"])
         self.assertIn("p1", states[1][1])
 
-    def test_timeouts_are_not_retried(self):
+    def test_timeouts_are_not_retried_where_the_plan_says_so(self):
         self.write("source/file", "x\n")
-        self.write("plan.yaml", plan().replace('run: "true"}]', 'run: "sleep 60", time_budget_seconds: 1}]'))
+        self.write("plan.yaml", plan().replace('run: "true"}], signals: [build]', 'run: "sleep 60", time_budget_seconds: 1}], retry: {timeout_retryable: false}'))
         self.pawl("run", "plan.yaml", expect=11)
         phase = self.pawl_json("status", "last")["phases"][0]
         self.assertEqual(phase["attempts_used"], 1)
@@ -392,7 +392,7 @@ tiers:
         self.pawl("retry", "last")
         self.pawl("resume", "last", "--max-attempts", "1", "--reason", "enough", expect=11)
         self.pawl("retry", "last")
-        self.pawl("resume", "last", "--max-attempts", "3", "--operator-ack", expect=12)
+        self.pawl("resume", "last", "--max-attempts", "3", "--operator-ack", expect=11)
         rows = [row for row in self.chains("last")["p1"] if row["type"] == "operator"]
         self.assertEqual([(row["action"], row["reason"], row["uid"]) for row in rows if row["action"] != "retry"],
                          [("max_attempts 2", "the machine is slow", os.getuid()), ("max_attempts 1", "enough", os.getuid()),

@@ -352,7 +352,7 @@ gates:
   check: {steps: [{name: unit, run: "true"}]}
 tiers:
   - phases:
-      - {id: p, goal: g, agent: {run: "curl -sS http://good.test/hello; getent hosts evil.test || true", network: scoped, egress: ["good.test:80"], trace: true}, gates: [check]}
+      - {id: p, may_be_empty: true, goal: g, agent: {run: "curl -sS http://good.test/hello; getent hosts evil.test || true", network: scoped, egress: ["good.test:80"], trace: true}, gates: [check]}
 """)
         self.pawl("run", "plan.yaml", expect=0)
         step = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]

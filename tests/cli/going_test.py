@@ -66,7 +66,7 @@ class Going(WithRun):
         self.write("source/file", "x\n")
         self.write("plan.yaml", plan(agent="sleep 300", phases=2) + """\
   - phases:
-      - {id: later, goal: g, agent: {run: "true"}, gates: [check]}
+      - {id: later, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}
 """)
         process = self.start("run", "plan.yaml")
         self.wait_for_step("the agent runs")

@@ -90,9 +90,10 @@ class Approve(Policies):
         self.assertIn("pawl approve", self.pawl("why", "last").stdout)
         self.assertIn("no finished attempt", self.pawl("approve", "last", "p2", expect=1).stderr)
         said = self.pawl("approve", "last", "p1", "--reason", "the test is wrong").stdout
-        self.assertIn("p1 is COMPLETE with the work of p1.1\np2 is QUEUED again\nNext: pawl resume", said)
+        self.assertIn("p1 is COMPLETE (approved, not passed) with the work of p1.1\nfailed, and overruled: check.build\n"
+                      "p2 is QUEUED again\nNext: pawl resume", said)
         self.assertEqual(self.columns("state", "outcome", "last_failure_reason"),
-                         ("COMPLETE", "passed", f"approve p1.1 by uid {os.getuid()}: the test is wrong"))
+                         ("COMPLETE", "approved", f"approve p1.1 by uid {os.getuid()}: the test is wrong"))
         row = self.rows_of("operator")[0]
         self.assertEqual((row["action"], row["from_state"], row["to_state"], row["reason"]),
                          ("approve p1.1", "FAILED", "COMPLETE", "the test is wrong"))
@@ -156,7 +157,7 @@ if len(question["attempts"]) == 1:
 
     def test_two_calls_a_phase(self):
         self.doctored({"action": "retry_with_hint", "hint": "again"}, agent='echo "$PAWL_ATTEMPT" >n; exit 1',
-                      gate="true", max_attempts=5)
+                      gate="false", max_attempts=5)
         self.pawl("run", "plan.yaml", expect=12)  # the same failure three times
         self.assertEqual(self.columns("doctor_calls", "attempts_total"), (2, 3))
         self.assertEqual(len(self.rows_of("doctor")), 2)
@@ -227,7 +228,7 @@ gates:
     retry: {timeout_retryable: true}
 tiers:
   - phases:
-      - {id: p, goal: g, agent: {run: "true"}, gates: [check]}
+      - {id: p, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}
 """)
         self.pawl("run", "plan.yaml")
         attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
@@ -272,7 +273,7 @@ print(json.dumps({"goal": "do it in revision %d" % (question["revision"] + 1), "
             return False  # no tables, or no phases, yet
 
     def test_replans_are_bounded(self):
-        self.make_simple(agent='date +%N >n; exit 1', max_attempts=1,
+        self.make_simple(agent='date +%N >n; exit 1', gate="false", max_attempts=1,
                          replan='{run: "python3 /plan/replan.py", max_replans: 2}')
         self.write("replan.py", self.PLANNER)
         self.pawl("run", "plan.yaml", expect=11)

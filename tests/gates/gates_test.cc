@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 
+#include "gates/hang.h"
 #include "support/places.h"
 
 namespace pawl::gates {
@@ -370,6 +371,43 @@ TEST(Evaluate, ATraceThatCouldNotBeHadIsMissing) {
   EXPECT_FALSE(signal.passed);
 }
 
+TEST(Evaluate, AStepThatTimedOutSaysWhatItHadAndWhereItWas) {
+  StepFacts unit = step("unit", -1, "timed_out");
+  unit.time_budget_seconds = 7;
+  unit.last_test = "a::loop";
+  for (const auto* kind : {"build", "tests", "policy"}) {
+    const auto signals = judged({.gate_id = "g", .required = {kind}, .steps = {unit}});
+    const auto& told = signals.back().details;
+    EXPECT_EQ(told.value("time_budget_seconds", 0), 7) << kind;
+    EXPECT_EQ(told.value("last_test", ""), "a::loop") << kind;
+  }
+  unit.outcome = "exited";
+  EXPECT_FALSE(
+      judged({.gate_id = "g", .required = {"build"}, .steps = {unit}})[0].details.contains("last_test"));
+}
+
+TEST(Evaluate, TheLastTestThatBeganIsNamedAsRunnersNameIt) {
+  const std::pair<const char*, const char*> kOutputs[] = {
+      {"=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB/sub_1\n", "TestB/sub_1"},
+      {"[ RUN      ] A.one\n[       OK ] A.one (0 ms)\n[ RUN      ] A.two\nnoise\n", "A.two"},
+      {"    Start 1: one\n1/2 Test #1: one ...   Passed\n    Start 2: two\n", "two"},
+      {"test a::one ... ok\ntest a::two ...", "a::two"},
+      {"a_test.py::test_one PASSED\na_test.py::test_two ", "a_test.py::test_two"},
+      {"test_one (m.C) ... ok\ntest_two (m.C) ... ", "test_two (m.C)"},
+      {"t/one.t .. ok\nt/two.t ..", "t/two.t"},
+      {"PASS a.test.js\nRUNS b.test.js\n", "b.test.js"},
+      {"{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"TestA\"}\n{\"Action\":\"output\",\"Test\":\"TestA\"}"
+       "\n",
+       "TestA"},
+      {"# Subtest: one\nok 1 - one\n# Subtest: two\n", "two"},
+      {"# Subtest: one\nok 1 - one\n", "after one"},
+      {"ok 1 - one\nnot ok 2 two\n# a comment\n", "after two"},
+      {"compiling...\ndone\n", ""},
+      {"waiting for the server...", ""},
+      {"", ""}};
+  for (const auto& [output, name] : kOutputs) EXPECT_EQ(last_test_in(output), name) << output;
+}
+
 TEST(Evaluate, APolicyIsRepeated) {
   const auto judge = [](std::optional<Signal> found) {
     return judged({.gate_id = "g",
@@ -431,12 +469,6 @@ TEST(Decide, EachRowOfTheDesign) {
   last.attempts_used = last.max_attempts;
   EXPECT_EQ(decide(last).verdict, "escalate");
 
-  AttemptFacts again = failing();
-  again.earlier_failures = {{"g.build"}, {"g.build"}};
-  EXPECT_EQ(decide(again).verdict, "failed_unrecoverable");
-  again.earlier_failures = {{"g.build"}, {"g.tests"}, {"g.build"}};
-  EXPECT_EQ(decide(again).verdict, "failed_retryable") << "in a row";
-
   AttemptFacts final = failing();
   final.non_retryable = {"build"};
   EXPECT_EQ(decide(final).verdict, "escalate");
@@ -454,6 +486,14 @@ TEST(Decide, EachRowOfTheDesign) {
   EXPECT_EQ(decide(late).verdict, "escalate");
   late.oom_retryable = true;
   EXPECT_EQ(decide(late).verdict, "failed_retryable");
+
+  AttemptFacts code = failing();
+  code.signals = {{.kind = "agent", .gate_id = "agent"}, {.kind = "build", .gate_id = "g", .passed = true}};
+  code.steps = {step("run", 3), step("unit")};
+  code.steps[0].is_agent = true;
+  EXPECT_EQ(decide(code).verdict, "escalate") << "every gate passed";
+  code.open_gates = {"g"};
+  EXPECT_EQ(decide(code).verdict, "failed_retryable");
 
   AttemptFacts backend = failing();
   backend.backend_error = true;

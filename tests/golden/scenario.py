@@ -1,4 +1,4 @@
-"""What the goldens are made of: three short runs of the real program that write every type of row, and its reports."""
+"""What the goldens are made of: four short runs of the real program that write every type of row, and its reports."""
 
 import pathlib
 import re
@@ -34,8 +34,23 @@ max_attempts: 1
 gates: {check: {steps: [{name: unit, run: "echo 'it is \\"not\\" right \\u00fc'; exit 3"}], signals: [build]}}
 tiers:
   - phases:
-      - {id: never, goal: g, agent: {run: "true"}, gates: [check]}
-      - {id: after, goal: g, agent: {run: "true"}, gates: [check]}
+      - {id: never, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}
+      - {id: after, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}
+"""
+
+TOGETHER = """\
+version: 1
+workflow: together
+source: {path: source, ref: HEAD}
+max_attempts: 1
+gates: {good: {steps: [{name: unit, run: "true"}]}, bad: {steps: [{name: unit, run: "exit 3"}]}}
+tiers:
+  - parallel: true
+    phases:
+      - {id: first, goal: g, agent: {run: "echo 1 >first"}, gates: [good]}
+      - {id: second, goal: g, agent: {run: "sleep 4; echo 2 >second"}, gates: [good]}
+  - phases:
+      - {id: refused, goal: g, agent: {run: "echo 3 >refused"}, gates: [bad]}
 """
 
 FILES = {
@@ -48,6 +63,7 @@ grep -q right answer
 """,
     "plan.yaml": PLAN,
     "stuck.yaml": STUCK,
+    "together.yaml": TOGETHER,
     # It keeps something, a step of it is lost to another process, and a model is paid.
     "agent.sh": """\
 ask() { curl -sS --unix-socket "$PAWL_SOCKET" "$@" >/dev/null; }
@@ -140,11 +156,16 @@ class Scenario(PawlTest):
         self.pawl("cancel", stuck, "after")
         report("status_of_all", "status")
 
+        # Two that are judged together, and one that a person takes.
+        self.pawl("run", "together.yaml", "--workers", "2", expect=11)
+        together = self.last_run()
+        report("approve", "approve", together, "refused", "--reason", "it is right")
+
         report("fork", "fork", mended, "--from", "slow", "--reason", "another way")
         forked = self.last_run()
         self.pawl("resume", forked)
         rows = {}
-        for run in (mended, stuck, forked):
+        for run in (mended, stuck, together, forked):
             for line in self.lines_of(run):
                 kind = re.search(r'"(?:entry_)?type":"([a-z_.]+)"', line)[1]
                 rows[f"rows/{kind}.jsonl"] = rows.get(f"rows/{kind}.jsonl", "") + line + "\n"

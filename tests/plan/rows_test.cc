@@ -52,7 +52,7 @@ gates:
       - {name: a, run: x, network: scoped, egress: ["b.example:80"], trace: true, reports: {tap: ["t/*.tap"], junit: ["r/*.xml", "s.xml"]}}
       - {name: b, run: [y, "z z"], memory_limit_mib: 17}
     signals: [build, tests, trace]
-    retry: {non_retryable: [trace], timeout_retryable: true, oom_retryable: true}
+    retry: {non_retryable: [trace], timeout_retryable: false, oom_retryable: true, same_failure_max: 7}
     attempt_overrides: {2: {a: {run: slow, time_budget_seconds: 9}}, 10: {b: {pids_limit: 11}}}
   two: {steps: [{name: c, run: z}]}
 tiers:
@@ -155,6 +155,7 @@ class AnyPlan {
     if (flip()) out.overrides[number()] = {step(), step()};
     out.signals_at = {.line = number(), .column = number()};
     out.retry = {.non_retryable = texts(), .timeout_retryable = flip(), .oom_retryable = flip()};
+    out.retry.same_failure_max = flip() ? std::nullopt : std::optional(number());
     return out;
   }
   Phase phase() {
@@ -168,7 +169,9 @@ class AnyPlan {
             .best_of = number(),
             .max_attempts = number(),
             .resume = {.policy = static_cast<ResumePolicy>(random_() % 4), .probe = texts()},
-            .durable = flip() ? Durable::kBestEffort : Durable::kRequired};
+            .durable = flip() ? Durable::kBestEffort : Durable::kRequired,
+            .may_be_empty = flip(),
+            .agent_exit = flip() ? AgentExit::kAny : AgentExit::kZero};
   }
   std::mt19937 random_;
 };

@@ -381,21 +381,27 @@ class History {
     return {store_, sandboxes_, objects_, world_.clock, world_.dice, machine_.redactor(), episodes_};
   }
 
-  // Of the first phase that waits for it; sometimes of an attempt that is not its newest.
+  // Of a phase that ended without being accepted; sometimes of an attempt that is not its newest.
   Result<std::vector<std::string>> approve(const store::Operator& who) {
     const auto phases = World::must(store_.phases(run_id_));
-    const auto phase = std::ranges::find(phases, store::PhaseOutcome::kEscalate, &store::PhaseRow::outcome);
-    if (phase == phases.end()) return fail(ErrorKind::kInvalid, "nothing to approve");
-    const auto attempts = World::must(store_.attempts(run_id_, phase->phase_id));
+    std::vector<store::PhaseRow> ended;
+    for (const auto& row : phases)
+      if (is_terminal(row.state) && row.state != store::PhaseState::kComplete) ended.push_back(row);
+    if (ended.empty()) return fail(ErrorKind::kInvalid, "nothing to approve");
+    const auto phase = world_.dice.one_of(ended);
+    const auto attempts = World::must(store_.attempts(run_id_, phase.phase_id));
     if (attempts.empty()) return fail(ErrorKind::kInvalid, "its work is another run's");  // of a fork
-    const auto& attempt = world_.dice.percent(90) ? attempts.back() : attempts.front();
+    const bool newest = world_.dice.percent(90) || attempts.size() == 1;
+    const auto& attempt = newest ? attempts.back() : attempts.front();
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return !objects_.overlap(a, b, 1)->empty();
     };
-    return store_.operator_approve(
-        run_id_,
-        {.phase_id = phase->phase_id, .attempt_id = attempt.attempt_id, .layer = attempt.agent_layer},
+    auto approved = store_.operator_approve(
+        run_id_, {.phase_id = phase.phase_id, .attempt_id = attempt.attempt_id, .layer = attempt.agent_layer},
         overlaps, who, world_.clock.wall());
+    World::require(approved || !newest || approved.error().kind != ErrorKind::kInvalid,
+                   "a phase that ended can't be approved");
+    return approved;
   }
 
   // More, or less than is spent already. `raised`: only more, for a run that waits for it.

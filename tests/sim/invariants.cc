@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "executor/episode_choice.h"
+#include "executor/steps.h"
 #include "ledger/ledger.h"
 
 namespace pawl::sim {
@@ -47,6 +48,21 @@ std::int64_t number_of(std::string_view row, std::string_view key) {
   const auto read = std::from_chars(row.data(), row.data() + row.size(), out);
   World::require(read.ec == std::errc(), std::string(key) + " is no number in " + std::string(row));
   return out;
+}
+
+// In the round in which the attempt passed.
+bool held_in(const store::AttemptRow& attempt, const Bounds::GateStep& planned, std::int64_t episode,
+             const std::vector<store::StepRow>& steps) {
+  return std::ranges::any_of(steps, [&](const store::StepRow& row) {
+    if (row.attempt_id != attempt.attempt_id ||
+        row.step_index / executor::kRoundStride != attempt.joined_round || row.episode != episode ||
+        row.gate_id != planned.gate_id || row.step_name != planned.name ||
+        row.state != store::StepState::kDone)
+      return false;
+    const auto code = number_of(row.run, "exit_code");
+    return value_of(row.run, "outcome") == "exited" &&
+           (code == 0 || (planned.may_fail && code <= kMayFailMost));
+  });
 }
 
 }  // namespace
@@ -166,6 +182,10 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
           id, "attempts_used is not the number of reservations since it was reset");
   const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
   require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
+  check_failures(id, attempts);
+  if (phase.state == store::PhaseState::kComplete && !attempts.empty())
+    require((attempts.back().verdict == "passed") == (phase.outcome == store::PhaseOutcome::kPassed), id,
+            "passed by its gates, or approved by a person, is not what it says");
   const auto episodes = World::must(store_.episodes(run_id_, id));
   for (const auto& attempt : attempts) {
     if (attempt.finished) {
@@ -241,23 +261,59 @@ void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bo
   std::int64_t kept = 0;
   for (const auto& row : episodes)
     if (row.attempt_id == attempt.attempt_id && !row.kept_by.empty()) kept = row.episode;
+  require(!attempt.agent_layer.empty() || bounds.may_be_empty.contains(attempt.phase_id), attempt.attempt_id,
+          "it passed and changed nothing");
+  if (attempt.joined_round > 0) kept = 0;  // a round is of the whole attempt
   const Json signals = World::must(parse_json(attempt.signals));
   for (const auto& signal : signals)
     require(signal.at("passed") == true, attempt.attempt_id, "it passed with a signal that did not");
   for (const auto& planned : bounds.gate_steps.at(attempt.phase_id)) {
-    const auto held = [&](const store::StepRow& row) {
-      if (row.attempt_id != attempt.attempt_id || row.episode != kept || row.gate_id != planned.gate_id ||
-          row.step_name != planned.name || row.state != store::StepState::kDone)
-        return false;
-      const auto code = number_of(row.run, "exit_code");
-      return value_of(row.run, "outcome") == "exited" &&
-             (code == 0 || (planned.may_fail && code <= kMayFailMost));
-    };
-    require(std::ranges::any_of(steps, held), attempt.attempt_id,
+    require(held_in(attempt, planned, kept, steps), attempt.attempt_id,
             "it passed without step " + planned.name + " of gate " + planned.gate_id);
     const auto judged = [&](const Json& signal) { return signal.at("gate_id") == planned.gate_id; };
     require(std::ranges::any_of(signals, judged), attempt.attempt_id,
             "it passed without a signal of gate " + planned.gate_id);
+  }
+  check_together(attempt, bounds, steps, kept);
+}
+
+void Invariants::check_together(const store::AttemptRow& attempt, const Bounds& bounds,
+                                const std::vector<store::StepRow>& steps, std::int64_t kept) {
+  const auto layers = World::must(store_.accepted_layers(run_id_));
+  const auto base = World::must(store_.base_layers(store::judged_on(attempt)));
+  for (const auto& layer : layers) {
+    if (layer.phase_id == attempt.phase_id) break;
+    require(layer.layer_id.empty() || std::ranges::find(base, layer.layer_id) != base.end(),
+            attempt.attempt_id, "its gates did not see what " + layer.phase_id + " left");
+  }
+  const auto tiers = World::must(store_.tiers(run_id_));
+  const auto own = World::must(store_.phase(run_id_, attempt.phase_id));
+  const bool parallel = std::ranges::find(tiers, own.tier_index, &store::TierRow::tier_index)->parallel;
+  for (const auto& layer : layers) {
+    if (layer.phase_id == attempt.phase_id) break;
+    const bool same_tier = World::must(store_.phase(run_id_, layer.phase_id)).tier_index == own.tier_index;
+    if (!parallel || !same_tier || layer.layer_id.empty()) continue;
+    if (World::must(store_.phase(run_id_, layer.phase_id)).outcome != store::PhaseOutcome::kPassed) continue;
+    for (const auto& planned : bounds.gate_steps.at(layer.phase_id))
+      require(held_in(attempt, planned, kept, steps), attempt.attempt_id,
+              "it passed without gate " + planned.gate_id + " of " + layer.phase_id);
+  }
+}
+
+void Invariants::check_failures(const std::string& phase_id, const std::vector<store::AttemptRow>& attempts) {
+  std::map<std::string, std::string> models;
+  std::string before;
+  std::int64_t in_a_row = 0, revision = -1;
+  for (const auto& attempt : attempts) {
+    if (!attempt.finished || attempt.verdict == "cancelled") continue;
+    const bool same = attempt.revision == revision && attempt.failure == before && !before.empty();
+    in_a_row = same ? in_a_row + 1 : 1;
+    revision = attempt.revision;
+    before = attempt.failure;
+    if (before.empty()) continue;
+    require(in_a_row <= plan::kSameFailureMax, phase_id, "the same failure, once more");
+    require(models.emplace(before, attempt.model).first->second == attempt.model, phase_id,
+            "two models have one failure");
   }
 }
 

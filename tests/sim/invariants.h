@@ -19,12 +19,14 @@ struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
   std::int64_t best_of = 1;                                     // the most of any phase
+  bool effect_is_elsewhere = false;                             // a probe looks for it
 
   struct GateStep {
     std::string gate_id, name;
     bool may_fail = false;
   };
   std::map<std::string, std::vector<GateStep>> gate_steps;  // by phase: all that its gates need
+  std::set<std::string> may_be_empty;                       // phases
 
   std::string forked_from;             // the phase from which this run was forked; its goal may be
   std::int64_t replans_inherited = 0;  // what a replanner said in the other run
@@ -69,6 +71,12 @@ class Invariants {
   // kept, and every gate has signals, all of which passed.
   void check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
                     const std::vector<store::StepRow>& steps, const std::vector<store::EpisodeRow>& episodes);
+  // Its gates saw it on top of all that was accepted before, and in a parallel tier those of the phases there
+  // that passed before held, too. `kept`: the episode whose steps count.
+  void check_together(const store::AttemptRow& attempt, const Bounds& bounds,
+                      const std::vector<store::StepRow>& steps, std::int64_t kept);
+  // Of one revision no failure comes more often in a row than a plan says, and no two models share one.
+  static void check_failures(const std::string& phase_id, const std::vector<store::AttemptRow>& attempts);
   // What was accepted hides nothing that was accepted before it and that its attempt did not see.
   void check_accepted(const workspace::ObjectStore& objects);
   // Only the episode that passed loses what it kept.

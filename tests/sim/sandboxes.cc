@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/server.h"
+#include "executor/steps.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::sim {
@@ -105,6 +106,15 @@ bool SimSandboxes::is_decided_before(const store::StepRow& marker) const {
   });
 }
 
+void SimSandboxes::check_together(const store::StepRow& marker, const sandbox::SandboxSpec& spec) const {
+  if (marker.step_index < executor::kRoundStride || spec.label.find(".together") == spec.label.npos) return;
+  const auto attempts = World::must(store_.attempts(run_id_, marker.phase_id));
+  const auto row = std::ranges::find(attempts, marker.attempt_id, &store::AttemptRow::attempt_id);
+  for (const auto& layer : World::must(store_.base_layers(store::judged_on(*row))))
+    World::require(std::ranges::find(spec.workspace.layers, layer) != spec.workspace.layers.end(),
+                   spec.label + " does not see what was accepted");
+}
+
 void SimSandboxes::of_run(std::string run_id) {
   run_id_ = std::move(run_id);
   steps_.clear();
@@ -148,6 +158,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   World::require(marker->sandbox_spec_hash == spec_hash,
                  "a step starts with another spec than its marker's: " + spec.label);
   World::require(step.label.empty(), "a step starts twice: " + spec.label);
+  check_together(*marker, spec);
   ++started_;
   step.label = spec.label;
   step.watcher = world_.current;

@@ -68,6 +68,8 @@ class SimSandboxes final : public sandbox::SandboxClient {
   void settle(Step& step) const;
   // Whether another episode of the attempt has passed, or is a person's to look at: then this one may be
   // ended.
+  // A step of a round works on all that is accepted.
+  void check_together(const store::StepRow& marker, const sandbox::SandboxSpec& spec) const;
   bool is_decided_before(const store::StepRow& marker) const;
   std::optional<store::StepRow> marker_of(const std::string& id, const std::string& label) const;
 

@@ -13,7 +13,9 @@ namespace {
 std::string draw_policies(Dice& dice, Bounds& bounds) {
   bounds.max_attempts = 1 + dice.below(4);
   std::string plan = fmt::format("max_attempts: {}\n", bounds.max_attempts);
-  plan += "resume: " + dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"}) + "\n";
+  const auto resume = dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"});
+  plan += "resume: " + resume + "\n";
+  bounds.effect_is_elsewhere = resume.starts_with('{');
   if (dice.percent(50)) plan += fmt::format("doctor: {{run: ask, after_failures: {}}}\n", 1 + dice.below(2));
   if (dice.percent(50)) {
     bounds.max_replans = dice.below(3);
@@ -55,10 +57,13 @@ void add_tier(Dice& dice, std::int64_t tier, const GateSteps& gates, Scene& to) 
     const auto budget = draw_agent_budget(dice);
     const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
     const bool two_gates = dice.percent(50);
+    const bool may_be_empty = dice.percent(50), any_exit = dice.percent(20);
     to.bounds.best_of = std::max(to.bounds.best_of, best_of);
-    to.plan +=
-        fmt::format("      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}}}\n", id,
-                    budget, two_gates ? ", two" : "", best_of);
+    to.plan += fmt::format(
+        "      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}, may_be_empty: {}, "
+        "agent_exit: {}}}\n",
+        id, budget, two_gates ? ", two" : "", best_of, may_be_empty, any_exit ? "any" : "zero");
+    if (may_be_empty || to.bounds.effect_is_elsewhere) to.bounds.may_be_empty.insert(id);
     auto& steps = to.bounds.gate_steps[id];
     for (const auto& step : gates)
       if (step.gate_id == "one" || two_gates) steps.push_back(step);
@@ -78,7 +83,9 @@ Scene draw_scene(Dice& dice) {
   const auto gates = draw_gates(dice, out.plan);
   for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier)
     add_tier(dice, tier, gates, out);
-  out.bounds.steps_of_attempt = 4 * out.bounds.best_of + 2;  // the agent, three steps of gates; two hooks
+  // The agent, three steps of gates; two hooks. For each other phase a round of the gates, and hooks.
+  out.bounds.steps_of_attempt =
+      4 * out.bounds.best_of + 2 + 5 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
   auto& run = out.run;
   if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
   if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);

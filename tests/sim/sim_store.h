@@ -76,9 +76,15 @@ class SimStore final : public store::Store {
                                  WallTime now) override {
     return under(lease, "finish " + lease.phase_id + " " + end.verdict, [&] {
       auto done = real().finish(lease, last, resume, end, overlaps, now);
-      if (done && !done->overlapping) given_back(lease);
+      if (done && !done->overlapping && !done->behind) given_back(lease);
       return done;
     });
+  }
+  Result<store::JudgedAgain> judge_again(const store::Lease& lease, const std::optional<store::StepEnd>& last,
+                                         const std::optional<store::ResumeDecision>& resume,
+                                         WallTime now) override {
+    return under(lease, "judge again " + lease.phase_id,
+                 [&] { return real().judge_again(lease, last, resume, now); });
   }
   Result<bool> holds(const store::Lease& lease) override { return real().holds(lease); }
   Status heartbeat(const store::Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {

@@ -23,7 +23,15 @@ class BasesTest : public StoreTest {
     auto out = store_->finish(
         claim.lease, ended(id), std::nullopt, end, [&](const auto&, const auto&) { return overlaps; }, now_);
     EXPECT_TRUE(out) << out.error().message;
-    return out.value_or(Finished());
+    if (!out || !out->behind) return out.value_or(Finished());
+    EXPECT_TRUE(store_->judge_again(claim.lease, ended(id), std::nullopt, now_));
+    auto again = store_->finish(
+        claim.lease, std::nullopt, std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+    EXPECT_TRUE(again && !again->behind);
+    return again.value_or(Finished());
+  }
+  AttemptRow newest(const std::string& run, const std::string& id) {
+    return store_->attempts(run, id)->back();
   }
   void send_back(const Claim& claim, const std::string& id) {
     auto end = verdict("failed_retryable");
@@ -108,6 +116,46 @@ TEST_F(BasesTest, WhatAnOperatorTookMeanwhileIsNotHidden) {
   const auto again = claim();
   EXPECT_EQ(base_of(again), Layers{"la"});
   EXPECT_FALSE(pass(again, step(again), "lb", true).overlapping);
+}
+
+TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
+  const auto run = create({{"a", "b", "c"}}, true);
+  const auto a = claim("1"), b = claim("2"), c = claim("3");
+  const auto none = [](const auto&, const auto&) { return false; };
+  pass(a, step(a), "la");
+  const auto id = step(b);
+  auto end = verdict("passed");
+  end.accepted_layer = "lb";
+  const auto before = store_->ledger(run, "b", 1, 100)->size();
+  EXPECT_TRUE(store_->finish(b.lease, ended(id), std::nullopt, end, none, now_)->behind);
+  EXPECT_EQ(phase(run, "b").state, PhaseState::kExecuting);
+  EXPECT_EQ(store_->ledger(run, "b", 1, 100)->size(), before) << "nothing was written";
+  const auto again = store_->judge_again(b.lease, ended(id), std::nullopt, now_);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(std::pair(again->attempt.joined_round, again->attempt.joined_merge_seq), std::pair(1L, 1L));
+  EXPECT_EQ(*store_->base_layers(judged_on(newest(run, "b"))), Layers{"la"});
+  EXPECT_EQ(*store_->base_layers(newest(run, "b")), Layers()) << "its agent's base stays";
+  EXPECT_EQ(store_->attempts(run, "b")->size(), 1U) << "no attempt is spent";
+  // Another is accepted meanwhile: once more.
+  pass(c, step(c), "lc");
+  EXPECT_EQ(newest(run, "c").joined_round, 1);
+  EXPECT_TRUE(store_->finish(b.lease, std::nullopt, std::nullopt, end, none, now_)->behind);
+  EXPECT_EQ(store_->judge_again(b.lease, std::nullopt, std::nullopt, now_)->attempt.joined_round, 2);
+  EXPECT_FALSE(store_->finish(b.lease, std::nullopt, std::nullopt, end, none, now_)->behind);
+  EXPECT_EQ(phase(run, "b").outcome, PhaseOutcome::kPassed);
+  EXPECT_EQ(*store_->base_layers(judged_on(newest(run, "b"))), (Layers{"lc", "la"}));
+  const auto late = store_->judge_again(b.lease, std::nullopt, std::nullopt, now_);
+  EXPECT_EQ(late.error().kind, ErrorKind::kConflict) << "the phase is over";
+}
+
+TEST_F(BasesTest, WhoFailedTogetherStartsFromTheOthersFromThenOn) {
+  create({{"a", "b"}}, true);
+  const auto a = claim("1"), b = claim("2");
+  pass(a, step(a), "la");
+  const auto id = step(b);
+  ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
+  send_back(b, step(b, 1'000'001));
+  EXPECT_EQ(base_of(claim("2")), Layers{"la"});
 }
 
 // Comparing reads files: in the transaction, all others wait for it.

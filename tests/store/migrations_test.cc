@@ -41,6 +41,35 @@ TEST_F(MigrationsTest, ALeaseThatRanOutByTheHoldersClockIsNone) {
   EXPECT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
 }
 
+TEST_F(MigrationsTest, WhatWasApprovedIsNotTakenForPassedWithoutAWord) {
+  const auto run = create({{"a"}});
+  const auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "escalate"));
+  ASSERT_TRUE(store_->operator_approve(
+      run, {.phase_id = "a", .attempt_id = "a.1", .layer = ""},
+      [](const auto&, const auto&) { return false; }, {}, now_));
+  EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kApproved);
+  store_.reset();
+  EXPECT_EQ(refusal(), ErrorKind::kDenied);
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, true, kNobodyKnows));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
+  store_ = open();
+  EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kPassed);
+}
+
+// The database is open in another process meanwhile, which has read the old schema.
+TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
+  create({{"a"}});
+  store_.reset();
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
+  auto early = *sqlite::Connection::open(path_);
+  ASSERT_TRUE(early->run_script("SELECT outcome FROM phases"));
+  const std::string approve = "UPDATE phases SET state = 'COMPLETE', outcome = 'approved'";
+  EXPECT_FALSE(early->run_script(approve));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
+  EXPECT_TRUE(early->run_script(approve));
+}
+
 TEST_F(MigrationsTest, TwoWhoGoDownTakeOneVersionBackEachOrNone) {
   auto connection = *sqlite::Connection::open(path_);
   const auto before = *sqlite::status_of(*connection);

@@ -358,10 +358,10 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
-  EXPECT_EQ(
-      schema_status("sqlite:" + path_)->pending,
-      (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents", "episodes",
-                                "cost", "owed", "plans", "wide_rows", "plan_texts", "base_places"}));
+  EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
+            (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
+                                      "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts",
+                                      "base_places", "judged", "approved"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);
@@ -406,6 +406,7 @@ TEST(Transition, IsATable) {
       {kOperatorRetry, {kFailed, PhaseState::kSkipped, PhaseState::kCancelled}},
       {kOperatorSkip, {kQueued, kExecuting, kFailed}},
       {kOperatorCancel, {kQueued, kExecuting}},
+      {kOperatorApprove, {kFailed, PhaseState::kSkipped, PhaseState::kCancelled}},
   };
   for (const auto& [event, from] : legal)
     for (const auto state :
@@ -415,11 +416,11 @@ TEST(Transition, IsATable) {
       EXPECT_EQ(apply(row, event).has_value(), expected)
           << static_cast<int>(event) << " from " << name(state);
     }
-  PhaseRow escalated{.state = kFailed, .outcome = PhaseOutcome::kEscalate};
-  EXPECT_EQ(apply(escalated, kOperatorApprove)->state, kComplete);
-  escalated.outcome = PhaseOutcome::kFailedUnrecoverable;
-  EXPECT_FALSE(apply(escalated, kOperatorApprove)) << "nobody asked a person";
-  EXPECT_FALSE(apply({.state = kExecuting}, kOperatorApprove));
+  for (const auto outcome : {PhaseOutcome::kEscalate, PhaseOutcome::kFailedUnrecoverable}) {
+    const auto approved = apply({.state = kFailed, .outcome = outcome}, kOperatorApprove);
+    EXPECT_EQ(approved->state, kComplete);
+    EXPECT_EQ(approved->outcome, PhaseOutcome::kApproved) << "not what the gates passed";
+  }
   PhaseRow last{.state = kExecuting, .attempts_used = 2, .max_attempts = 2};
   EXPECT_EQ(apply(last, kAttemptRetryable)->state, kFailed);
   EXPECT_EQ(apply(last, kAttemptRetryable)->outcome, PhaseOutcome::kEscalate);

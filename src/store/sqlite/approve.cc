@@ -1,4 +1,4 @@
-// A person takes what the gates would not: the work of an escalated attempt becomes part of the run.
+// A person takes what the gates would not: the work of an attempt that did not pass becomes part of the run.
 #include "store/overlap.h"
 #include "store/sqlite/sqlite_store.h"
 

@@ -224,15 +224,17 @@ Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   attempt.base_has_own_tier = !tier_row.parallel;
   if (tier_row.parallel && phase.attempts_total > 1) {
-    // Phases of a parallel tier start from the same base; one that was sent back for an overlap starts from
-    // what is accepted by now, or it would overlap for ever.
+    // Phases of a parallel tier start from the same base; one that does not go together with
+    // what was accepted meanwhile starts from that, or it would fail on it for ever.
     PAWL_TRY(auto previous, connection_->query("newest_finished_attempt"));
     previous.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, previous.next());
     if (row) {
       PAWL_TRY(const auto before, read_attempt(previous));
-      attempt.base_has_own_tier = std::ranges::any_of(
-          before.failing_signals, [](const auto& key) { return key.ends_with(".merge"); });
+      attempt.base_has_own_tier =
+          before.base_has_own_tier || std::ranges::any_of(before.failing_signals, [](const auto& key) {
+            return key.ends_with(".merge");
+          });
     }
   }
   PAWL_TRY(auto query, connection_->query("newest_merge_seq"));

@@ -42,7 +42,7 @@ Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
       .bind(attempt.summary)
       .bind(attempt.feedback);
   memory_.unfinished.erase(key_of(attempt.run_id, attempt.phase_id));
-  return query.bind(attempt.executor).bind(attempt.build).run();
+  return query.bind(attempt.executor).bind(attempt.build).bind(attempt.failure).run();
 }
 
 Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
@@ -197,11 +197,15 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   PAWL_TRY(const auto transition, apply(phase_row, event_of(end)));
   Finished out{.state = transition.state, .outcome = transition.outcome};
   if (transition.state == PhaseState::kComplete) {
-    PAWL_TRY(auto looked, look_beside(*this, attempt, end.accepted_layer, end.looked_up_to, overlaps));
+    PAWL_TRY(auto looked,
+             look_beside(*this, judged_on(attempt), end.accepted_layer, end.looked_up_to, overlaps));
     if (looked.overlapping) {
       out.overlapping = std::move(looked.overlapping);
       return out;
     }
+    PAWL_TRY(const auto beside, accepted_beside(judged_on(attempt), 0, 1));
+    out.behind = !beside.empty() && !planted("accepted_without_the_others");
+    if (out.behind) return out;
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
@@ -212,6 +216,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   attempt.verdict = end.verdict;
   attempt.signals = end.signals;
   attempt.failing_signals = end.failing_signals;
+  attempt.failure = end.failure;
   attempt.summary = end.summary;
   attempt.feedback = end.feedback.is_null() ? "" : canonical(end.feedback);
   attempt.executor = lease.owner;
@@ -238,6 +243,38 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   PAWL_OK(write_phase(phase_row));
   if (is_terminal(phase_row.state)) PAWL_OK(settle_terminal(phase_row, end, out, now));
   PAWL_OK(sign_head(lease.run_id, now));
+  PAWL_OK(transaction.commit());
+  return out;
+}
+
+Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::optional<StepEnd>& last,
+                                             const std::optional<ResumeDecision>& resume, WallTime now) {
+  constexpr std::size_t kPhasesNamed = 1000;
+  PAWL_TRY(auto transaction, begin("judge_again"));
+  PAWL_OK(check_lease(lease, "judge_again", now, transaction));
+  JudgedAgain out;
+  PAWL_TRY(out.attempt, unfinished_attempt(lease));
+  PAWL_TRY(auto budgets, known_budgets(lease.run_id));
+  PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
+  PAWL_OK(write_budgets(lease.run_id, budgets));
+  PAWL_TRY(const auto layers, accepted_beside(judged_on(out.attempt), 0, kPhasesNamed));
+  std::vector<std::string> beside;
+  for (const auto& layer : layers) beside.push_back(layer.phase_id);
+  out.attempt.joined_round += 1;
+  {
+    PAWL_TRY(auto query, connection_->query("newest_merge_seq"));
+    query.bind(lease.run_id);
+    PAWL_TRY(const bool row, query.next());
+    PAWL_CHECK(row);
+    out.attempt.joined_merge_seq = query.number(0);
+  }
+  {
+    PAWL_TRY(auto query, connection_->query("judge_again"));
+    query.bind(lease.run_id).bind(lease.phase_id).bind(out.attempt.number);
+    PAWL_OK(query.bind(out.attempt.joined_round).bind(out.attempt.joined_merge_seq).run());
+  }
+  memory_.unfinished.erase(key_of(lease.run_id, lease.phase_id));
+  PAWL_OK(append_row(lease.run_id, lease.phase_id, judged_again_row(out.attempt, beside), now));
   PAWL_OK(transaction.commit());
   return out;
 }

@@ -20,8 +20,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 14>& migrations() {
-  static const std::array<Migration, 14> all = {
+const std::array<Migration, 16>& migrations() {
+  static const std::array<Migration, 16> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -39,7 +39,11 @@ const std::array<Migration, 14>& migrations() {
        {"plans", sql::m0011_plans_up, sql::m0011_plans_down, "", ""},
        {"wide_rows", sql::m0012_wide_rows_up, sql::m0012_wide_rows_down, "", ""},
        {"plan_texts", sql::m0013_plan_texts_up, sql::m0013_plan_texts_down, "", ""},
-       {"base_places", sql::m0014_base_places_up, sql::m0014_base_places_down, "", ""}}};
+       {"base_places", sql::m0014_base_places_up, sql::m0014_base_places_down, "", ""},
+       {"judged", sql::m0016_judged_up, sql::m0016_judged_down, "count_joined",
+        "attempt(s) that are judged again on top of others,"},
+       {"approved", sql::m0017_approved_up, sql::m0017_approved_down, "count_approved",
+        "approved phase(s), which an older pawl would take for passed,"}}};
   return all;
 }
 

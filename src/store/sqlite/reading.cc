@@ -90,6 +90,9 @@ Result<AttemptRow> read_attempt(const Query& query) {
   row.executor = query.text(17);
   row.build = query.text(18);
   row.told_seq = query.number(19);
+  row.failure = query.text(20);
+  row.joined_round = query.number(21);
+  row.joined_merge_seq = query.number(22);
   return row;
 }
 

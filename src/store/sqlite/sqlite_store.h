@@ -31,6 +31,8 @@ class SqliteStore : public Store {
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                           const Overlaps& overlaps, WallTime now) override;
+  Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
+                                  const std::optional<ResumeDecision>& resume, WallTime now) override;
   Result<bool> holds(const Lease& lease) override;
   Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override;
   Status release(const Lease& lease) override;

@@ -1,4 +1,5 @@
-// Phases that ran at once changed the same paths: the later one starts again from what the earlier one made.
+// Phases that ran at once changed the same paths, or were judged together: the later one starts again from
+// what the earlier ones made.
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {
@@ -6,7 +7,10 @@ namespace pawl::gates::signals {
 const Kind& merge() {
   static const Kind kind = {
       .evidence = "",
-      .details = {{"overlaps_phase", Detail::Type::kText}, {"paths", Detail::Type::kText}},
+      .details = {{"overlaps_phase", Detail::Type::kText},
+                  {"paths", Detail::Type::kText},
+                  {"judged_with", Detail::Type::kText},
+                  {"problem", Detail::Type::kText}},
   };
   return kind;
 }

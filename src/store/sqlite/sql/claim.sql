@@ -50,12 +50,12 @@ INSERT INTO refusals (run_id, phase_id, at, verb, owner, fence) VALUES (?1, ?2, 
 -- name: refusals_of_run
 SELECT phase_id, at, verb, owner, fence FROM refusals WHERE run_id = ?1 ORDER BY refusal_seq;
 -- name: unfinished_attempt
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: unfinished_attempt_id
 SELECT attempt_id FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: newest_finished_attempt
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 1 ORDER BY number DESC LIMIT 1;
 -- name: newest_goal
 SELECT goal, attempt_id, reason FROM revisions WHERE run_id = ?1 AND phase_id = ?2 AND revision <= ?3 ORDER BY revision DESC LIMIT 1;

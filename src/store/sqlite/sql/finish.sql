@@ -1,6 +1,9 @@
 -- name: finish_attempt
 UPDATE attempts SET ended_at = ?4, finished = 1, verdict = ?5, signals = ?6, failing_signals = ?7, summary = ?8,
-  feedback = ?9, executor = ?10, build = ?11
+  feedback = ?9, executor = ?10, build = ?11, failure = ?12
+WHERE run_id = ?1 AND phase_id = ?2 AND number = ?3 AND finished = 0;
+-- name: judge_again
+UPDATE attempts SET joined_round = ?4, joined_merge_seq = ?5
 WHERE run_id = ?1 AND phase_id = ?2 AND number = ?3 AND finished = 0;
 -- name: insert_episode
 INSERT INTO episodes (run_id, phase_id, attempt_id, episode, outcome, gates_passed, failing_signals, changed_lines, kept_by)

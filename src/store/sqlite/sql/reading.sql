@@ -23,7 +23,7 @@ FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND number < ?3 ORDER BY numbe
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
 FROM steps WHERE run_id = ?1 AND phase_id = ?3 AND attempt_id = ?2 ORDER BY step_index, execution;
 -- name: attempts_of_phase
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq
+SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
 -- name: steps_of_phase
 SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision

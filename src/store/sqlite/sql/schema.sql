@@ -24,6 +24,10 @@ SELECT COUNT(*) FROM heads WHERE EXISTS (SELECT 1 FROM ledger WHERE ledger.run_i
 SELECT COUNT(*) FROM attempts WHERE told_seq > 0;
 -- name: count_episode_steps
 SELECT COUNT(*) FROM steps WHERE episode > 0;
+-- name: count_approved
+SELECT COUNT(*) FROM phases WHERE outcome = 'approved';
+-- name: count_joined
+SELECT COUNT(*) FROM attempts WHERE joined_round > 0 AND finished = 0;
 -- name: count_owed
 SELECT COUNT(*) FROM owed;
 -- name: leases

@@ -1,0 +1,87 @@
+#include "executor/joint.h"
+
+#include <algorithm>
+
+#include "base/planted.h"
+#include "executor/plans.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::size_t kBesideMost = 100'000;  // more than a tier has phases
+
+Status add_gates_of(const World& world, const store::RunRow& run, const std::string& phase_id,
+                    std::vector<std::string>& to) {
+  PAWL_TRY(const auto row, world.store.phase(run.run_id, phase_id));
+  if (row.outcome != store::PhaseOutcome::kPassed || planted("only_own_gates_together")) return {};
+  PAWL_TRY(const auto phase, phase_of(world.store, run, phase_id));
+  for (const auto& gate : phase.gates)
+    if (std::ranges::find(to, gate) == to.end()) to.push_back(gate);
+  return {};
+}
+
+Result<bool> is_parallel(const World& world, const store::PhaseRow& phase) {
+  PAWL_TRY(const auto tiers, world.store.tiers(phase.run_id));
+  const auto tier = std::ranges::find(tiers, phase.tier_index, &store::TierRow::tier_index);
+  return tier != tiers.end() && tier->parallel;
+}
+
+store::StepRow agent_row(const Attempt& kept, std::int64_t round) {
+  const auto& run = kept.result(kept.agent());
+  return {.sandbox_run_id = run.run_id,
+          .step_index = round * kRoundStride,
+          .gate_id = std::string(kAgentGate),
+          .state = store::StepState::kDone,
+          .run = json_text(run)};
+}
+
+}  // namespace
+
+Result<Planned> with_gates_of_tier(const World& world, const store::Claim& claim, const Planned& plan) {
+  const auto& attempt = claim.attempt;
+  // A first attempt in a parallel tier begins without the others' work.
+  if (attempt.number == 1 || !attempt.base_has_own_tier) return plan;
+  PAWL_TRY(const bool parallel, is_parallel(world, claim.phase));
+  if (!parallel) return plan;
+  Planned out = plan;
+  PAWL_TRY(const auto layers, world.store.accepted_layers(claim.run.run_id));
+  for (const auto& layer : layers) {
+    if (layer.merge_seq > attempt.base_merge_seq) break;
+    PAWL_TRY(const auto phase, world.store.phase(claim.run.run_id, layer.phase_id));
+    if (phase.tier_index == claim.phase.tier_index)
+      PAWL_OK(add_gates_of(world, claim.run, layer.phase_id, out.phase.gates));
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Claim& claim,
+                                           const store::AttemptRow& attempt, const Planned& plan,
+                                           const Attempt& kept) {
+  auto out = std::make_unique<Joint>();
+  const std::int64_t round = attempt.joined_round;
+  out->claim = claim;
+  out->claim.attempt = store::judged_on(attempt);
+  if (planted("together_on_the_old_base")) out->claim.attempt.base_merge_seq = attempt.base_merge_seq;
+  out->plan = plan;
+  out->plan.phase.best_of = 1;
+  PAWL_TRY(const auto layers, world.store.accepted_beside(attempt, 0, kBesideMost));
+  for (const auto& layer : layers) {
+    if (layer.merge_seq > attempt.joined_merge_seq) break;
+    out->beside.push_back(layer.phase_id);
+    PAWL_OK(add_gates_of(world, claim.run, layer.phase_id, out->plan.phase.gates));
+  }
+  std::erase_if(out->claim.steps,
+                [&](const store::StepRow& row) { return row.step_index / kRoundStride != round; });
+  out->claim.steps.push_back(agent_row(kept, round));
+  PAWL_TRY(auto loaded,
+           Attempt::load(world, out->claim, out->plan, 0, {.number = round, .beside = out->beside}));
+  out->one.emplace(Try{.attempt = std::move(loaded)});
+  for (const auto& row : out->claim.steps) {
+    const auto* step = out->one->attempt.step_at(row.step_index);
+    if (row.state == store::StepState::kOpen && step != nullptr && !is_hook(step->role))
+      out->one->running = found_at_claim(*step, row);
+  }
+  return out;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,201 @@
+#include "gates/failure.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/planted.h"
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::size_t kLinesCompared = 10;  // runners end with what failed
+constexpr std::size_t kHexWordMin = 8;      // an address, a commit, a part of a UUID
+constexpr std::string_view kWorkspace = "/workspace/";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+// Where a path ends that stands in a message.
+bool ends_path(char c) { return std::string_view(" \t\n'\"`:;,()<>[]{}|").find(c) != std::string_view::npos; }
+
+std::size_t span(std::string_view text, std::size_t from, bool (*belongs)(char)) {
+  std::size_t end = from;
+  while (end < text.size() && belongs(text[end])) ++end;
+  return end - from;
+}
+
+// ESC [ ... letter.
+std::size_t escape_at(std::string_view text, std::size_t at) {
+  if (text[at] != '\x1b') return 0;
+  std::size_t end = at + 1;
+  if (end < text.size() && text[end] == '[') {
+    for (++end; end < text.size() && (text[end] < 0x40 || text[end] > 0x7e);) ++end;
+  }
+  return std::min(end + 1, text.size()) - at;
+}
+
+// An absolute path that is not one of the workspace: where a runner keeps its temporary files.
+std::size_t foreign_path_at(std::string_view text, std::size_t at) {
+  const bool begins = text[at] == '/' && (at == 0 || ends_path(text[at - 1]) || text[at - 1] == '=');
+  if (!begins || text.substr(at).starts_with(kWorkspace)) return 0;
+  const std::size_t end = at + span(text, at, [](char c) { return !ends_path(c); });
+  return text.substr(at + 1, end - at - 1).find('/') == std::string_view::npos ? 0 : end - at;
+}
+
+// tmp.Xa83kQ, tmp_8fk2a0: what mktemp and its like name below any folder.
+std::size_t temporary_name_at(std::string_view text, std::size_t at) {
+  constexpr std::size_t kRandomMin = 6;
+  if ((at > 0 && is_word(text[at - 1])) || !text.substr(at).starts_with("tmp")) return 0;
+  std::size_t from = at + 3;
+  if (from < text.size() && (text[from] == '.' || text[from] == '_' || text[from] == '-')) ++from;
+  const std::size_t random = span(text, from, is_word);
+  return random < kRandomMin ? 0 : from + random - at;
+}
+
+bool is_uuid(std::string_view text) {
+  constexpr std::size_t kLength = 36;
+  if (text.size() < kLength) return false;
+  for (std::size_t i = 0; i < kLength; ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? text[i] != '-' : !is_hex(text[i])) return false;
+  }
+  return text.size() == kLength || !is_word(text[kLength]);
+}
+
+std::size_t hex_at(std::string_view text, std::size_t at) {
+  if (at > 0 && is_word(text[at - 1])) return 0;
+  if (is_uuid(text.substr(at))) return 36;
+  const bool marked = text.substr(at).starts_with("0x") || text.substr(at).starts_with("0X");
+  const std::size_t prefix = marked ? 2 : 0;
+  const std::size_t digits = span(text, at + prefix, is_hex);
+  const std::size_t end = at + prefix + digits;
+  if (end < text.size() && is_word(text[end])) return 0;
+  const auto word = text.substr(at, prefix + digits);
+  const bool long_enough = digits >= kHexWordMin && std::ranges::any_of(word, is_digit);
+  return digits > 0 && (marked || long_enough) ? word.size() : 0;
+}
+
+// 7, 1.25, 18:40:46, 1,024, with the unit of a time behind it.
+std::size_t number_at(std::string_view text, std::size_t at) {
+  if (!is_digit(text[at])) return 0;
+  std::size_t end = at;
+  for (;;) {
+    end += span(text, end, is_digit);
+    const bool goes_on = end + 1 < text.size() && (text[end] == '.' || text[end] == ':' || text[end] == ',');
+    if (!goes_on || !is_digit(text[end + 1])) break;
+    ++end;
+  }
+  constexpr std::array<std::string_view, 12> kUnits = {
+      "milliseconds", "seconds", "second", "secs", "sec", "msec", "min", "ms", "us", "ns", "µs", "s"};
+  const std::size_t spaces = end < text.size() && text[end] == ' ' ? 1 : 0;
+  for (const auto unit : kUnits) {
+    const std::size_t after = end + spaces + unit.size();
+    if (text.substr(std::min(end + spaces, text.size())).starts_with(unit) &&
+        (after >= text.size() || !is_word(text[after])))
+      return after - at;
+  }
+  return end - at;
+}
+
+std::string normalised_line(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size();) {
+    if (const auto escape = escape_at(line, at); escape > 0) {
+      at += escape;
+    } else if (const auto path = foreign_path_at(line, at); path > 0) {
+      out += "<path>";
+      at += path;
+    } else if (const auto name = temporary_name_at(line, at); name > 0) {
+      out += "<tmp>";
+      at += name;
+    } else if (const auto hex = hex_at(line, at); hex > 0) {
+      out += '#';
+      at += hex;
+    } else if (const auto number = number_at(line, at); number > 0) {
+      out += '#';
+      at += number;
+    } else if (line[at] == ' ' || line[at] == '\t' || line[at] == '\r') {
+      if (!out.empty() && out.back() != ' ') out += ' ';
+      ++at;
+    } else {
+      out += line[at++];
+    }
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+std::set<std::string> failing_tests_of(const StepFacts& step) {
+  std::set<std::string> out;
+  for (const auto& file : step.reports) {
+    if (!file.report) continue;
+    for (const auto& test : file.report->tests)
+      if (test.status == TestStatus::kFailed) out.insert(test.name);
+  }
+  return out;
+}
+
+// An agent says something else each time: only how its step ended counts.
+Json step_failure(const StepFacts& step) {
+  Json out = {{"step", step.step_name}, {"outcome", step.outcome}};
+  const auto tests = failing_tests_of(step);
+  if (!tests.empty()) {
+    out["tests"] = tests;
+    return out;
+  }
+  out["exit_code"] = step.exit_code;
+  if (!step.is_agent) out["end"] = normalised_end(step.output_tail);
+  return out;
+}
+
+// What a signal says beside its steps: without counts of what did not fail.
+Json signal_failure(const Signal& signal) {
+  static const std::set<std::string, std::less<>> kOfTests = {"gone", "gone_names", "newly_skipped",
+                                                              "newly_skipped_names", "problem"};
+  static const std::set<std::string, std::less<>> kOfSteps = {
+      "step",  "outcome", "exit_code",           "reports",  "before",
+      "after", "fixed",   "time_budget_seconds", "last_test"};
+  Json details = Json::object();
+  for (const auto& [key, value] : signal.details.items()) {
+    if (signal.kind == "tests" ? !kOfTests.contains(key) : kOfSteps.contains(key)) continue;
+    details[key] =
+        key == "problem" && value.is_string() ? Json(normalised_end(value.get<std::string>())) : value;
+  }
+  return {{"signal", key_of(signal)}, {"details", std::move(details)}};
+}
+
+}  // namespace
+
+std::string normalised_end(std::string_view output) {
+  std::vector<std::string> lines;  // the last one first
+  while (!output.empty() && lines.size() < kLinesCompared) {
+    const auto cut = output.rfind('\n');
+    auto line = normalised_line(cut == std::string_view::npos ? output : output.substr(cut + 1));
+    if (!line.empty()) lines.push_back(std::move(line));
+    output = cut == std::string_view::npos ? std::string_view() : output.substr(0, cut);
+  }
+  std::string out;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) out += *line + "\n";
+  return out;
+}
+
+std::string failure_digest(const AttemptFacts& facts) {
+  Json steps = Json::array(), signals = Json::array();
+  for (const auto& step : facts.steps)
+    if (!step_held(step) || !failing_tests_of(step).empty()) steps.push_back(step_failure(step));
+  for (const auto& signal : facts.signals)
+    if (!signal.passed) signals.push_back(signal_failure(signal));
+  const std::string model = planted("models_fail_as_one") ? "" : facts.model;
+  return blake3_hex(
+      canonical({{"model", model}, {"signals", std::move(signals)}, {"steps", std::move(steps)}}));
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,129 @@
+// When two attempts have failed in the same way.
+#include "gates/failure.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl::gates {
+namespace {
+
+StepFacts ended(std::int64_t exit_code, std::string output, std::string outcome = "exited") {
+  return {.step_name = "unit",
+          .outcome = std::move(outcome),
+          .exit_code = exit_code,
+          .output_tail = std::move(output)};
+}
+
+StepFacts with_tests(const std::string& tap) {
+  StepFacts out = ended(1, "");
+  MemorySource bytes(tap);
+  out.declared.insert("tests");
+  out.reports.push_back(
+      {.path = "r", .format = "tap", .family = "tests", .report = read_report("tap", bytes)});
+  return out;
+}
+
+AttemptFacts attempt(StepFacts step, std::string model = "") {
+  AttemptFacts out;
+  out.signals = {{.kind = "agent", .gate_id = "agent", .passed = true}};
+  out.steps = {{.step_name = "run", .is_agent = true, .outcome = "exited", .exit_code = 0}, std::move(step)};
+  GateFacts gate{.gate_id = "g", .required = {"build", "tests"}, .steps = {out.steps.back()}};
+  for (auto& signal : evaluate(gate)) out.signals.push_back(std::move(signal));
+  out.open_gates = {"g"};
+  out.model = std::move(model);
+  out.same_failure_max = 3;
+  return out;
+}
+
+std::string failure_of(StepFacts step, std::string model = "") {
+  return failure_digest(attempt(std::move(step), std::move(model)));
+}
+
+TEST(Failure, FailingTestsByNameAreTheSame) {
+  const auto two = failure_of(with_tests("1..3\nok 1 - a\nnot ok 2 - b\nnot ok 3 - c\n"));
+  EXPECT_EQ(two, failure_of(with_tests("1..4\nok 1 - a\nnot ok 2 - c\nnot ok 3 - b\nok 4 - more\n")))
+      << "neither their order nor what passes counts";
+  EXPECT_NE(two, failure_of(with_tests("1..3\nok 1 - a\nok 2 - b\nnot ok 3 - c\n"))) << "one less";
+  EXPECT_NE(two, failure_of(with_tests("1..3\nnot ok 1 - a\nnot ok 2 - b\nok 3 - c\n"))) << "others";
+}
+
+TEST(Failure, OfAStepWithoutTestsByCodeAndEnd) {
+  const auto failure = failure_of(ended(2, "compiling\nmain.c:12: error: no x\n"));
+  EXPECT_EQ(failure, failure_of(ended(2, "compiling\nmain.c:40: error: no x\n")));
+  EXPECT_NE(failure, failure_of(ended(2, "compiling\nmain.c:12: error: no y\n")));
+  EXPECT_NE(failure, failure_of(ended(1, "compiling\nmain.c:12: error: no x\n")));
+  EXPECT_NE(failure, failure_of(ended(-1, "compiling\nmain.c:12: error: no x\n", "timed_out")));
+}
+
+TEST(Failure, AnotherModelsIsAnother) {
+  EXPECT_NE(failure_of(ended(1, ""), "small"), failure_of(ended(1, ""), "large"));
+}
+
+TEST(Failure, WhatTheAgentSaidDoesNotCount) {
+  auto first = attempt(ended(1, "no x")), second = first;
+  first.steps.front().output_tail = "I looked";
+  second.steps.front().output_tail = "I thought";
+  EXPECT_EQ(failure_digest(first), failure_digest(second));
+}
+
+TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    EXPECT_EQ(normalised_end(a), normalised_end(b)) << a << "\n" << b;
+  };
+  const auto other = [](std::string_view a, std::string_view b) {
+    EXPECT_NE(normalised_end(a), normalised_end(b)) << a << "\n" << b;
+  };
+  same("FAIL in 1.25s", "FAIL in 0.3 s");
+  same("FAIL in 12 ms", "FAIL in 3 s");
+  same("2026-11-26T18:40:46.123Z down", "2026-11-27T01:02:03Z down");
+  same("at 0x7ffe12ab", "at 0x55d0");
+  same("commit deadbeef01 is bad", "commit 0123456789abcdef is bad");
+  same("id 7b1e6c0a-1f2e-4d3c-8b4a-5a6978695a4b", "id 00000000-0000-4000-8000-000000000000");
+  same("no /tmp/pytest-of-me/run1/a.txt", "no /tmp/pytest-of-you/run22/b.txt");
+  same("rm ./tmp.Xa83kQ: no", "rm ./tmp.pQ9zzz: no");
+  same("\x1b[31mred\x1b[0m  \t x\r\n\n", "red x");
+  other("no /workspace/src/a.c", "no /workspace/src/b.c");
+  other("src/a.c:1: error", "src/b.c:1: error");
+  other("expected yes", "expected no");
+  other("a template is bad", "a tempest is bad");
+}
+
+TEST(Failure, OnlyTheEndIsCompared) {
+  std::string noise, other;
+  for (int i = 0; i < 100; ++i) noise += "ok\n", other += i % 2 == 0 ? "fine\n" : "good\n";
+  std::string end;
+  for (int i = 0; i < 10; ++i) end += "line " + std::string(static_cast<std::size_t>(i), 'x') + "\n";
+  EXPECT_EQ(normalised_end(noise + end), normalised_end(other + end));
+}
+
+std::string verdict_after(std::int64_t same, AttemptFacts facts) {
+  facts.earlier_failures.assign(static_cast<std::size_t>(same), failure_digest(facts));
+  return decide(facts).verdict;
+}
+
+TEST(Failure, AsOftenAsThePlanSaysAPersonIsAsked) {
+  const auto facts = attempt(ended(1, "no"));
+  EXPECT_EQ(verdict_after(1, facts), "failed_retryable");
+  EXPECT_EQ(verdict_after(2, facts), "escalate");
+  auto off = facts;
+  off.same_failure_max.reset();
+  EXPECT_EQ(verdict_after(3, off), "failed_retryable");
+  auto first = facts;
+  first.same_failure_max = 1;
+  EXPECT_EQ(verdict_after(0, first), "escalate");
+  auto between = facts;
+  between.earlier_failures = {failure_digest(facts), "another", failure_digest(facts)};
+  EXPECT_EQ(decide(between).verdict, "failed_retryable") << "in a row";
+  auto unknown = facts;
+  unknown.earlier_failures = {"", "", ""};
+  EXPECT_EQ(decide(unknown).verdict, "failed_retryable") << "an older version wrote none";
+}
+
+TEST(Failure, OfAnAgentWithoutWorkItIsFinal) {
+  auto facts = attempt(ended(0, ""));
+  facts.signals.front().passed = false;
+  facts.steps.front().outcome = "timed_out";
+  EXPECT_EQ(verdict_after(2, facts), "failed_unrecoverable");
+}
+
+}  // namespace
+}  // namespace pawl::gates
