@@ -28,6 +28,7 @@ Kind kind_of(const Error& error) {
       if (is_disk_full(error)) return {507, "no-space"};
       return {429, "too-many"};
     case ErrorKind::kCorrupt:
+    case ErrorKind::kForged:
       return {500, "corrupt"};
     case ErrorKind::kUnavailable:
     case ErrorKind::kIndeterminate:

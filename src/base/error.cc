@@ -26,6 +26,8 @@ std::string_view name(ErrorKind kind) {
       return "indeterminate";
     case ErrorKind::kCorrupt:
       return "corrupt";
+    case ErrorKind::kForged:
+      return "forged";
     case ErrorKind::kCancelled:
       return "cancelled";
   }

@@ -24,6 +24,7 @@ enum class ErrorKind {
   kUnavailable,    // Nothing happened; safe to try later.
   kIndeterminate,  // It may have happened; only recovery can tell.
   kCorrupt,        // Stored bytes contradict their own hash or schema.
+  kForged,         // Evidence is not what was signed: use nothing of it, sign nothing on top of it.
   kCancelled,      // A person or a signal asked to stop.
 };
 

@@ -10,6 +10,22 @@
 
 namespace pawl::cli {
 
+Status check_evidence(const State& state, const store::RunRow& run) {
+  const bool goes_on = run.state == store::RunState::kExecuting;
+  const auto found = ledger::verify_run(*state.store, run.run_id,
+                                        {.public_key = state.sealer->public_key(), .live = goes_on});
+  PAWL_OK(found);
+  if (!found->ok) return ledger::not_whole(run.run_id, *found);
+  PAWL_TRY(const auto layers, state.store->accepted_layers(run.run_id));
+  std::vector<std::string> ids;
+  for (const auto& layer : layers)
+    if (!layer.layer_id.empty()) ids.push_back(layer.layer_id);
+  auto whole = state.workspaces->check_content(run.base_id, ids);
+  if (whole || whole.error().kind != ErrorKind::kCorrupt) return whole;
+  whole.error().kind = ErrorKind::kForged;
+  return whole;
+}
+
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run) {
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
   std::vector<workspace::AppliedPhase> out;

@@ -5,10 +5,15 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/context.h"
 #include "store/store.h"
 #include "workspace/workspace.h"
 
 namespace pawl::cli {
+
+// Before anything of a run is used outside of it: its ledger verifies, the tables say what its rows say, and
+// base and accepted layers are on disk, byte for byte. kForged: it is not so.
+Status check_evidence(const State& state, const store::RunRow& run);
 
 // In the order of acceptance.
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);

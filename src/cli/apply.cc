@@ -16,6 +16,7 @@ Result<Applied> apply_run(const StateOptions& options, const std::string& text) 
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_OK(check_evidence(state, run));
   PAWL_TRY(auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(const auto commits, commits_of(*state.store, run, std::move(accepted)));
   Applied out{.branch = "pawl/" + run_id};

@@ -60,10 +60,10 @@ Result<Made> attest(const State& state, const std::string& run_id) {
                                          "`, then attest it");
   PAWL_OK(check_judged(*state.store, run_id));
   PAWL_TRY(const auto head, state.store->head(run_id));
-  PAWL_TRY(const auto files, ledger::files_of(*state.store, run_id));
-  PAWL_TRY(const std::string key, ledger::public_key_of(state.folder));
-  const auto found = ledger::verify(files, {.public_key = key});
-  if (!found.ok) return ledger::not_whole(run_id, found);
+  const std::string& key = state.sealer->public_key();
+  PAWL_TRY(const auto checked, ledger::check_run(*state.store, run_id, {.public_key = key}));
+  if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
+  const auto& files = checked.files;
   PAWL_TRY(const auto work, work_of(state, run));
   PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
   // Rows and work were read one after the other; whatever opens a run again signs its head.

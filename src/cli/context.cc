@@ -116,6 +116,7 @@ int report(const Error& error) {
   std::fflush(stdout);
   tell("pawl: {}\n", error.message);
   if (error.kind == ErrorKind::kUnavailable) return kBusy;
+  if (error.kind == ErrorKind::kForged) return kLedgerCorrupted;
   if (error.kind == ErrorKind::kCancelled) return kInterrupted;
   return kGeneral;
 }

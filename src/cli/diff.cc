@@ -25,6 +25,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(const auto patch, patch_of(*state.workspaces, run, accepted));
   tell_left_out(patch);

@@ -21,7 +21,7 @@ Result<ledger::Report> verify(const VerifyOptions& options) {
   PAWL_TRY(const auto run, state.store->run(run_id));
   trust.live = run.state == store::RunState::kExecuting;
   if (trust.public_key.empty()) {
-    PAWL_TRY(trust.public_key, ledger::public_key_of(state.folder));
+    trust.public_key = state.sealer->public_key();
   }
   return ledger::verify_run(*state.store, run_id, trust);
 }

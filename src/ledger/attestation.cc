@@ -6,22 +6,10 @@
 
 #include "base/hash.h"
 #include "ledger/attested.h"
+#include "ledger/rows.h"
 
 namespace pawl::ledger {
 namespace {
-
-using Rows = std::vector<Json>;
-
-Result<Rows> rows_of(std::string_view text) {
-  Rows out;
-  while (!text.empty()) {
-    const auto line = text.substr(0, text.find('\n'));
-    PAWL_TRY(auto row, parse_json(line));
-    out.push_back(std::move(row));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return out;
-}
 
 // nullptr: there is none.
 template <typename Matches>
@@ -29,16 +17,6 @@ const Json* newest(const Rows& rows, Matches matches) {
   const auto found = std::ranges::find_if(rows.rbegin(), rows.rend(), matches);
   return found == rows.rend() ? nullptr : &*found;
 }
-const Json* newest_of_type(const Rows& rows, std::string_view type) {
-  return newest(rows, [&](const Json& row) { return text_in(row, "type") == type; });
-}
-
-const Json& list_in(const Json& object, const char* key) {
-  static const Json kNone = Json::array();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_array() ? *found : kNone;
-}
-
 bool flag_in(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_boolean() && found->get<bool>();
@@ -158,19 +136,10 @@ class Statement {
   }
 
   Result<Json> chain_of(const std::string& phase_id) const {
-    const Json* seal = newest(rows_, [&](const Json& row) {
-      return text_in(row, "type") == "phase_sealed" && text_in(row, "phase_id") == phase_id;
-    });
-    const Json* forked = newest_of_type(rows_, "forked");
+    bool is_shared = false;
+    const Json* seal = seal_of(rows_, phase_id, &is_shared);
     std::string name = "phases/" + phase_id + "/attempts.jsonl";
-    const bool is_shared = seal == nullptr && forked != nullptr;
-    if (is_shared) {
-      const auto& shared = list_in(*forked, "shared");
-      const auto found = std::ranges::find_if(
-          shared, [&](const Json& each) { return text_in(each, "phase_id") == phase_id; });
-      if (found != shared.end()) seal = &*found;
-      name = "runs/" + text_in(*forked, "from_run") + "/" + name;
-    }
+    if (is_shared) name = "runs/" + text_in(*newest_of_type(rows_, "forked"), "from_run") + "/" + name;
     const auto rows = phases_.find(phase_id);
     const auto count = rows == phases_.end() ? 0 : static_cast<std::int64_t>(rows->second.size());
     if (seal == nullptr || (!is_shared && integer_in(*seal, "rows") != count))

@@ -15,6 +15,11 @@ constexpr std::string_view kHashKey = ",\"hash\":\"";
 constexpr std::string_view kSandboxRunIdKey = "\"sandbox_run_id\":\"";
 constexpr std::string_view kPrevHashKey = ",\"prev_hash\":\"";
 constexpr std::size_t kTailSize = kHashKey.size() + kHashHexSize + 2;
+// In canonical order nothing of these kinds comes after the type.
+constexpr std::array<std::string_view, 5> kBetweenHeads = {"\"type\":\"pre_execute\"",
+                                                           "\"type\":\"executed\"", "\"type\":\"resume\"",
+                                                           "\"type\":\"agent\"", "\"type\":\"usage\""};
+constexpr std::string_view kCostKey = ",\"cost\":\"";
 constexpr std::size_t kProblemsMax = 1000;  // of one file: a person who sees that many needs no more
 
 struct Row {
@@ -167,6 +172,11 @@ class Checker {
   // Types are at the end of a row, in front of the hash, for the rows that matter here.
   void note(const Row& row) {
     const auto body = row.line.substr(0, row.line.size() - kTailSize);
+    if (!may_be_unsigned(row.line)) chain_.last_decision = row.seq;
+    if (const bool ends = body.ends_with("\"type\":\"executed\"") || body.ends_with("\"type\":\"resume\"");
+        ends)
+      if (const auto cost = after(body, kCostKey, 4); !cost.empty())
+        chain_.costs.emplace_back(sandbox_run_id_of(body), cost.substr(0, kHashHexSize));
     if (body.ends_with("\"type\":\"pre_execute\""))
       chain_.started.push_back(chain_.open = sandbox_run_id_of(body));
     else if (body.ends_with("\"type\":\"executed\"") || gives_up(body))
@@ -197,6 +207,16 @@ class Checker {
 };
 
 }  // namespace
+
+bool is_row(std::string_view line, std::int64_t seq, std::string_view hash, std::string_view prev_hash) {
+  const Row row = read_row(line);
+  return row.intact && row.seq == seq && row.hash == hash && row.prev_hash == prev_hash;
+}
+
+bool may_be_unsigned(std::string_view line) {
+  const auto body = line.substr(0, line.size() - std::min(line.size(), kTailSize));
+  return std::ranges::any_of(kBetweenHeads, [&](auto type) { return body.ends_with(type); });
+}
 
 std::string_view sandbox_run_id_of(std::string_view row) {
   const auto value = after(row, kSandboxRunIdKey, 7);

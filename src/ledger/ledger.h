@@ -66,7 +66,14 @@ Report verify(const Files& files, const Trust& trust);
 
 // What the database holds of a run.
 Result<Files> files_of(store::Store& store, const std::string& run_id);
-// kCorrupt: that a run does not verify, with the first of the report's problems.
+// The same, and how it verifies, with the tables compared with it. Problems of tables are those of the file
+// "pawl.db".
+struct Checked {
+  Files files;
+  Report report;
+};
+Result<Checked> check_run(store::Store& store, const std::string& run_id, const Trust& trust);
+// kForged: that a run does not verify, with the first of the report's problems.
 std::unexpected<Error> not_whole(const std::string& run_id, const Report& report);
 
 // Of an exported directory, and of a run in the database.

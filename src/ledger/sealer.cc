@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "ledger/chain.h"
 #include "ledger/ledger.h"
 #include "ledger/signature.h"
 #include "os/file.h"
@@ -41,7 +42,7 @@ class Sealer final : public store::RowSealer {
   }
   ~Sealer() override { sodium_memzero(secret_.data(), secret_.size()); }
 
-  const std::string& public_key() const { return public_; }
+  const std::string& public_key() const override { return public_; }
 
   Sealed seal(JsonMembers content, std::int64_t seq, WallTime at, std::string_view prev_hash) const override {
     return seal_row(std::move(content), seq, at, prev_hash);
@@ -53,6 +54,16 @@ class Sealer final : public store::RowSealer {
     return {.body = std::move(body),
             .public_key = public_,
             .signature = to_hex({reinterpret_cast<const char*>(signature), sizeof signature})};
+  }
+
+  bool has_signed(const store::Head& head) const override {
+    return head.public_key == public_ && signature_holds(head.body, head.public_key, head.signature);
+  }
+  bool continues(const store::LedgerRow& row, std::string_view prev_hash) const override {
+    return is_row(row.line, row.seq, row.hash, prev_hash);
+  }
+  bool may_be_unsigned(const store::LedgerRow& row) const override {
+    return ledger::may_be_unsigned(row.line);
   }
 
  private:

@@ -1,6 +1,7 @@
 // All chains of a run against each other, against the signed head, and against the cost rows. Pure.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/hash.h"
@@ -29,6 +30,7 @@ class Verifier {
       chains_.emplace(phase_id, check_chain(phase_file(phase_id), text));
     read_head();
     if (head_) check_signed_ends();
+    if (head_ && !any_problem()) check_whose_head();
     check_anchor();
     if (!any_problem()) check_seals();
     check_cost();
@@ -67,6 +69,12 @@ class Verifier {
     report_.is_signed = true;
   }
 
+  void check_whose_head() {
+    const auto row = parse_json(std::string_view(files_.run).substr(0, files_.run.find('\n')));
+    if (!row || text_in(*row, "run_id") != text_in(*head_, "run_id"))
+      problem("forged", kHeadFile, 1, "it is the head of another run");
+  }
+
   // Where a chain ended when the head was signed.
   struct End {
     std::int64_t rows = 0;
@@ -102,7 +110,10 @@ class Verifier {
     if (!chains_.at("").problems.empty()) return;  // a seal may be among what was damaged
     for (const auto& [name, chain] : chains_) {
       if (ends.contains(name) || chain.rows == 0) continue;
-      if (trust_.live)
+      if (trust_.live && chain.last_decision > 0)
+        problem("extra", chain.file, chain.last_decision,
+                "a row of its kind comes with a signature, and has none");
+      else if (trust_.live)
         report_.unsigned_rows += chain.rows;
       else
         problem("extra", chain.file, 0, "the signed head does not know it");
@@ -119,7 +130,10 @@ class Verifier {
     if (rows > 0 && chain.hashes[static_cast<std::size_t>(rows) - 1] != head)
       return problem("forged", chain.file, rows, "it is whole, but not the chain that was signed");
     if (chain.rows == rows) return;
-    if (trust_.live)
+    if (trust_.live && chain.last_decision > rows)
+      problem("extra", chain.file, chain.last_decision,
+              "a row of its kind comes with a signature, and has none");
+    else if (trust_.live)
       report_.unsigned_rows += chain.rows - rows;
     else
       problem("extra", chain.file, rows + 1, "it comes after the signed head");
@@ -172,11 +186,17 @@ class Verifier {
       started.insert(chain.started.begin(), chain.started.end());
       open.insert(chain.open);
     }
+    std::unordered_map<std::string_view, std::string_view> costs;
+    for (const auto& [name, chain] : chains_) costs.insert(chain.costs.begin(), chain.costs.end());
     std::unordered_set<std::string_view> counted;
     std::int64_t row = 0;
     for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
       const auto line = rest.substr(0, rest.find('\n'));
       check_cost_row(line, ++row, started, counted);
+      // Rows of older versions do not say it.
+      const auto stated = costs.find(sandbox_run_id_of(line));
+      if (stated != costs.end() && !has_hash(line, stated->second))
+        problem("changed", kCostFile, row, "it is not the row that the end of its step names");
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
     if (trust_.live) return;

@@ -16,16 +16,22 @@ JsonMembers row_of(std::string_view type) {
 
 JsonMembers run_started_row(const NewRun& run) {
   std::vector<std::string> phases;
+  JsonMembers planned;
+  planned.text("", blake3_hex(run.plan.common));
   for (const auto& phase : run.phases) phases.push_back(phase.phase_id);
-  return row_of("run_started")
-      .text("run_id", run.run.run_id)
-      .text("workflow_id", run.run.workflow_id)
-      .text("plan_hash", blake3_hex(run.plan_text))
-      .text("plan_content", run.run.plan_content)
-      .text("base_id", run.run.base_id)
-      .text("base_commit", run.run.base_commit)
-      .text("backend", run.run.backend)
-      .texts("phases", phases);
+  for (std::size_t i = 0; i < run.plan.phases.size(); ++i)
+    planned.text(phases.at(i), blake3_hex(run.plan.phases[i].row));
+  auto row = row_of("run_started")
+                 .text("run_id", run.run.run_id)
+                 .text("workflow_id", run.run.workflow_id)
+                 .text("plan_hash", blake3_hex(run.plan_text))
+                 .text("plan_content", run.run.plan_content)
+                 .text("base_id", run.run.base_id)
+                 .text("base_commit", run.run.base_commit)
+                 .text("backend", run.run.backend)
+                 .texts("phases", phases);
+  if (!run.plan.phases.empty()) row.json("planned", planned.object());
+  return row;
 }
 
 JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& shared) {
@@ -57,7 +63,8 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
       .text("outcome", end.outcome)
       .number("exit_code", end.exit_code)
       .number("duration_ms", end.duration_ms)
-      .text("layer", end.layer);
+      .text("layer", end.layer)
+      .text("cost", blake3_hex(end.cost_row));
 }
 
 JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes) {
@@ -102,12 +109,14 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
 }
 
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision) {
-  return row_of("resume")
-      .text("attempt_id", attempt_id)
-      .text("label", decision.label)
-      .text("sandbox_run_id", decision.sandbox_run_id)
-      .text("found", decision.found)
-      .text("decision", decision.decision);
+  auto row = row_of("resume")
+                 .text("attempt_id", attempt_id)
+                 .text("label", decision.label)
+                 .text("sandbox_run_id", decision.sandbox_run_id)
+                 .text("found", decision.found)
+                 .text("decision", decision.decision);
+  if (!decision.lost_cost_row.empty()) row.text("cost", blake3_hex(decision.lost_cost_row));
+  return row;
 }
 
 namespace {
@@ -173,7 +182,7 @@ JsonMembers usage_row(const StepRow& step, const std::vector<Told::Usage>& usage
       .text("lines", blake3_hex(lines));
 }
 
-JsonMembers phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head) {
+JsonMembers phase_sealed_row(const PhaseRow& phase, const ChainHead& end, const std::string& layer) {
   return row_of("phase_sealed")
       .text("phase_id", phase.phase_id)
       .text("state", name(phase.state))
@@ -181,8 +190,9 @@ JsonMembers phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std
       .text("cause", phase.last_failure_reason)
       .number("attempts_used", phase.attempts_used)
       .number("attempts_total", phase.attempts_total)
-      .number("rows", rows)
-      .text("head", head);
+      .text("layer", layer)
+      .number("rows", end.rows)
+      .text("head", end.head);
 }
 
 JsonMembers run_sealed_row(RunState state, const std::vector<ChainHead>& phases) {

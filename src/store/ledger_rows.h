@@ -28,13 +28,14 @@ JsonMembers advice_row(const std::string& attempt_id, const Advice& advice, std:
 JsonMembers agent_row(const std::string& attempt_id, const Told::Event& event);
 // The sum of usage rows, and the hash of their lines: by it they are a part of the chain.
 JsonMembers usage_row(const StepRow& step, const std::vector<Told::Usage>& usage);
-JsonMembers phase_sealed_row(const PhaseRow& phase, std::int64_t rows, const std::string& head);
 
 struct ChainHead {
   std::string chain;
   std::int64_t rows = 0;
   std::string head;  // hash of the last row; kZeroHash of an empty chain
 };
+// `end`: of the phase's chain. `layer`: the work of it that is part of the run; "" when none is.
+JsonMembers phase_sealed_row(const PhaseRow& phase, const ChainHead& end, const std::string& layer);
 JsonMembers run_sealed_row(RunState state, const std::vector<ChainHead>& phases);
 // What is signed: canonical JSON.
 std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains);

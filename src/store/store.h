@@ -45,6 +45,13 @@ class RowSealer {  // thread-safe
                       std::string_view prev_hash) const = 0;
   // Signs a head's body, or another text that can't be one (ledger/dsse.h).
   virtual Head sign(std::string body) const = 0;
+  virtual const std::string& public_key() const = 0;  // hexadecimal
+  // Whether it was this sealer's key that signed it.
+  virtual bool has_signed(const Head& head) const = 0;
+  // Whether `row` is as it was sealed, with its seq and hash, after a row with the hash `prev_hash`.
+  virtual bool continues(const LedgerRow& row, std::string_view prev_hash) const = 0;
+  // Whether a row of this kind may be there before a head covers it. All others come with their signature.
+  virtual bool may_be_unsigned(const LedgerRow& row) const = 0;
 };
 
 struct Operator {

@@ -270,14 +270,39 @@ TEST(Verify, FindsARowThatWasHashedAgainWithoutItsChain) {
 }
 
 TEST(Verify, ARunThatGoesOnMayHaveRowsAfterItsHead) {
-  const LedgerRun run;
+  LedgerRun run;
   Files files = run.files();
-  const auto added = seal_row(JsonMembers().text("type", "operator"), 5, {0}, run.head());
-  files.run += added.line + "\n";
+  const std::string head = files.head;
+  run.begin("one", "late");
+  files = run.files();
+  files.head = head;
   EXPECT_FALSE(verify(files, {}).ok);
   const auto report = verify(files, {.live = true});
   EXPECT_TRUE(report.ok) << canonical(to_json(report));
   EXPECT_EQ(report.unsigned_rows, 1);
+}
+
+TEST(Verify, NoDecisionIsThereWithoutItsSignature) {
+  const LedgerRun run;
+  for (const auto* type :
+       {"attempt", "operator", "phase_sealed", "run_sealed", "doctor", "forked", "new_kind"}) {
+    Files files = run.files();
+    files.run += seal_row(JsonMembers().text("type", type), 5, {0}, run.head()).line + "\n";
+    EXPECT_FALSE(verify(files, {.live = true}).ok) << type;
+  }
+}
+
+TEST(Verify, ACostRowIsTheOneThatTheEndOfItsStepNames) {
+  LedgerRun run;
+  run.end_with_cost("one", "priced", "named");
+  EXPECT_TRUE(verify(run.files_of_database(), {.live = true}).ok);
+  Files files = run.files_of_database();
+  const auto at = files.sandbox_cost.find("named");
+  files.sandbox_cost.replace(at, 5, "other");
+  const auto report = verify(files, {.live = true});
+  ASSERT_EQ(report.problems.size(), 1U) << canonical(to_json(report));
+  EXPECT_EQ(report.problems[0].kind, "changed");
+  EXPECT_EQ(report.problems[0].file, "cost/sandbox.jsonl");
 }
 
 TEST(Verify, OnlyAStepThatHasNotEndedMayLackItsCostRow) {

@@ -16,9 +16,9 @@ class PlansTest : public StoreTest {
     store_ = open();
   }
   static constexpr std::int64_t kBefore = 10;  // the migration after it made them
-  const PlanRows rows_{.common = "again",
-                       .phases = {{.tier_index = 0, .phase_index = 0, .row = "a, again"},
-                                  {.tier_index = 0, .phase_index = 1, .row = "b, again"}}};
+  const PlanRows rows_{.common = "c",
+                       .phases = {{.tier_index = 0, .phase_index = 0, .row = "row of a"},
+                                  {.tier_index = 0, .phase_index = 1, .row = "row of b"}}};
 };
 
 TEST_F(PlansTest, AClaimHasTheRowOfItsPhaseAndWhatIsOfNone) {
@@ -58,10 +58,19 @@ TEST_F(PlansTest, NothingIsClaimedOfARunWithoutRowsUntilTheyAreMade) {
   EXPECT_EQ(*store_->planned_common(run), "");
   EXPECT_EQ(*store_->plan_text(run), "p");
   ASSERT_TRUE(store_->put_plan(run, rows_));
-  EXPECT_EQ(claim().planned, "a, again");
+  EXPECT_EQ(claim().planned, "row of a");
   ASSERT_TRUE(store_->put_plan(run, {.common = "other", .phases = {{.row = "other"}}}));
-  EXPECT_EQ(*store_->planned_common(run), "again") << "what is there stays";
-  EXPECT_EQ(*store_->planned_phase(run, "a"), "a, again");
+  EXPECT_EQ(*store_->planned_common(run), "c") << "what is there stays";
+  EXPECT_EQ(*store_->planned_phase(run, "a"), "row of a");
+}
+
+TEST_F(PlansTest, NothingIsClaimedByRowsThatTheRunWasNotStartedWith) {
+  const auto run = create({{"a", "b"}});
+  forget_rows();
+  auto other = rows_;
+  other.phases.front().row = "another a";
+  ASSERT_TRUE(store_->put_plan(run, other));
+  EXPECT_EQ(store_->claim(request()).error().kind, ErrorKind::kForged);
 }
 
 }  // namespace

@@ -33,6 +33,22 @@ class LedgerRun {
   void begin(const std::string& phase, const std::string& id) {
     add(phase, {{"type", "pre_execute"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"execution", 1}});
   }
+  // A step whose last row names its cost row, which has `backend`.
+  void end_with_cost(const std::string& phase, const std::string& id, const std::string& backend) {
+    begin(phase, id);
+    cost_lines_.push_back(store::cost_row({.workflow_id = "w",
+                                           .run_id = "r",
+                                           .gate_id = "agent",
+                                           .sandbox_run_id = id,
+                                           .backend = backend,
+                                           .gate_isolation_class = "shared_kernel"}));
+    cost_ += cost_lines_.back() + "\n";
+    add(phase, {{"type", "executed"},
+                {"label", phase + ".x"},
+                {"sandbox_run_id", id},
+                {"exit_code", 0},
+                {"cost", blake3_hex(cost_lines_.back())}});
+  }
   void resume(const std::string& phase, const std::string& id, const std::string& decision) {
     add(phase, {{"type", "resume"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"decision", decision}});
   }

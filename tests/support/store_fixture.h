@@ -22,8 +22,17 @@ class PlainSealer final : public RowSealer {
     return {.line = line, .hash = blake3_hex(line)};
   }
   Head sign(std::string body) const override {
-    return {.body = std::move(body), .public_key = "k", .signature = "s"};
+    return {.body = std::move(body), .public_key = key_, .signature = "s"};
   }
+  const std::string& public_key() const override { return key_; }
+  bool has_signed(const Head& head) const override { return head.signature == "s"; }
+  bool continues(const LedgerRow& row, std::string_view) const override {
+    return row.hash == blake3_hex(row.line);
+  }
+  bool may_be_unsigned(const LedgerRow&) const override { return true; }
+
+ private:
+  const std::string key_ = "k";
 };
 
 class StoreTest : public ::testing::Test {

@@ -30,8 +30,8 @@ Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string
   PAWL_TRY(auto row, phase(run_id, what.phase_id));
   PAWL_TRY([[maybe_unused]] const auto transition, apply(row, PhaseEvent::kOperatorApprove));
   PAWL_OK(check_approved(row, what, overlaps));
+  PAWL_OK(accept_layer(row, what.layer));  // first: the phase's seal names it
   PAWL_OK(change_by_operator(row, PhaseEvent::kOperatorApprove, "approve " + what.attempt_id, who, now));
-  PAWL_OK(accept_layer(row, what.layer));
   std::vector<std::string> changed{row.phase_id};
   PAWL_TRY(auto stopped, stopped_because_of(run_id, what.phase_id));
   for (auto& other : stopped) {

@@ -368,6 +368,7 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
     return out;
   }
   PAWL_TRY(out.claim, take(*std::move(found.phase), *std::move(planned), request));
+  PAWL_OK(check_claim(*out.claim));
   PAWL_OK(transaction.commit());
   return out;
 }

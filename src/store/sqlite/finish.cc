@@ -51,7 +51,18 @@ Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(auto query, connection_->query("close_chain"));
     PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).run());
   }
-  return append_row(phase.run_id, "", phase_sealed_row(phase, head.rows, head.head), now);
+  std::string layer;
+  {
+    PAWL_TRY(auto query, connection_->query("accepted_layer"));
+    query.bind(phase.run_id).bind(phase.phase_id);
+    PAWL_TRY(const bool found, query.next());
+    if (found) layer = query.text(0);
+  }
+  PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
+  auto& known = trusted_[phase.run_id];
+  known.own_sealed[phase.phase_id] = head;
+  known.own_accepted[phase.phase_id] = std::move(layer);
+  return {};
 }
 
 Status SqliteStore::set_run_state(const std::string& run_id, RunState state, std::string_view ended_at) {

@@ -37,18 +37,18 @@ Status check_over(const PhaseRow& phase, const TierRow& tier) {
 
 }  // namespace
 
-Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& run_id) {
+Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& run_id,
+                                      const std::vector<LayerRow>& layers) {
   PAWL_TRY(auto row, phase(run_id, from.phase_id));
   row.state = from.state;
   row.outcome = from.outcome;
   row.last_failure_reason = from.last_failure_reason;
   PAWL_OK(write_phase(row));
   PAWL_TRY(const auto head, chain_head(from.run_id, from.phase_id));
-  return Json{{"phase_id", from.phase_id},
-              {"state", name(from.state)},
-              {"outcome", name(from.outcome)},
-              {"rows", head.rows},
-              {"head", head.head}};
+  const auto layer = std::ranges::find(layers, from.phase_id, &LayerRow::phase_id);
+  return Json{{"phase_id", from.phase_id}, {"layer", layer == layers.end() ? "" : layer->layer_id},
+              {"state", name(from.state)}, {"outcome", name(from.outcome)},
+              {"rows", head.rows},         {"head", head.head}};
 }
 
 Status SqliteStore::share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id) {
@@ -101,16 +101,19 @@ Status SqliteStore::inherit_goal(const ForkPoint& from, const std::string& run_i
 Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
   const Fork& fork = *new_run.fork;
   const std::string& run_id = new_run.run.run_id;
+  PAWL_TRY([[maybe_unused]] const auto* trusted, trust(fork.from.run_id));
+  PAWL_OK(check_layers(fork.from.run_id));
   PAWL_TRY(const auto all, phases(fork.from.run_id));
   PAWL_TRY(const auto shared, phases_before(all, fork.from.phase_id, "run " + fork.from.run_id));
   PAWL_TRY(const auto planned, phases_before(new_run.phases, fork.from.phase_id, "the plan"));
   PAWL_OK(check_same(shared, planned, fork.from.phase_id));
   PAWL_OK(check_attempt(fork.from));
+  PAWL_TRY(const auto layers, accepted_layers(fork.from.run_id));
   Json list = Json::array();
   for (const auto& old : shared) {
     PAWL_TRY(const TierRow tier_row, tier(old.run_id, old.tier_index));
     PAWL_OK(check_over(old, tier_row));
-    PAWL_TRY(auto entry, share_phase(old, run_id));
+    PAWL_TRY(auto entry, share_phase(old, run_id, layers));
     list.push_back(std::move(entry));
   }
   PAWL_OK(share_layers(shared, run_id));

@@ -31,6 +31,7 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   }
   PAWL_OK(insert_plan(run_input));
   PAWL_OK(create_budget(run_input));
+  trust_new_run(row.run_id);
   PAWL_OK(append_row(row.run_id, "", run_started_row(run_input), now));
   if (run_input.fork) PAWL_OK(share_history(run_input, now));
   PAWL_OK(sign_head(row.run_id, now));

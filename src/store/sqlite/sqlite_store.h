@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "store/ledger_rows.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/memory.h"
+#include "store/sqlite/trust.h"
 #include "store/store.h"
 #include "store/transition.h"
 
@@ -109,6 +111,20 @@ class SqliteStore : public Store {
   Status open_chain(const std::string& run_id, const std::string& chain);
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
+
+  // --- trust (trust.cc); kForged: something is not as it was signed
+  void trust_new_run(const std::string& run_id);  // of which nothing is written yet
+  void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends);
+  Result<const Trusted*> trust(const std::string& run_id);
+  bool writes_unsigned(const std::string& run_id) const;
+  Status check_again(const std::string& run_id, Trusted& known);
+  Status check_run_chain(const std::string& run_id, Trusted& known);
+  Status note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known);
+  Result<bool> has_row(const std::string& run_id, const ChainHead& end);
+  Result<ChainHead> checked_end(const std::string& run_id, const std::string& chain);
+  Status check_claim(const Claim& claim);
+  Status check_layers(const std::string& run_id);
+
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
   Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
@@ -132,7 +148,8 @@ class SqliteStore : public Store {
 
   // --- fork
   Status share_history(const NewRun& run, WallTime now);
-  Result<Json> share_phase(const PhaseRow& from, const std::string& run_id);
+  Result<Json> share_phase(const PhaseRow& from, const std::string& run_id,
+                           const std::vector<LayerRow>& layers);
   Status share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id);
   Status check_attempt(const ForkPoint& from);
   Status inherit_goal(const ForkPoint& from, const std::string& run_id);
@@ -203,6 +220,7 @@ class SqliteStore : public Store {
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
   Memory memory_;
+  std::unordered_map<std::string, Trusted> trusted_;          // by run
   std::optional<std::pair<std::string, TierRow>> last_tier_;  // tiers never change
 };
 

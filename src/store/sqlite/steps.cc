@@ -45,8 +45,11 @@ Result<Transaction> SqliteStore::begin(std::string_view verb) {
 }
 
 void SqliteStore::look_at_epoch() {
-  if (memory_.epoch == connection_->epoch() && !memory_.is_large()) return;
+  // What a shared transaction wrote and has not signed yet is known from here only.
+  const bool forgets = memory_.is_large() && heads_to_sign_.empty();
+  if (memory_.epoch == connection_->epoch() && !forgets) return;
   memory_ = Memory{.epoch = connection_->epoch()};
+  if (forgets) trusted_.clear();  // it ends where memory_.ends went on from
 }
 
 Status SqliteStore::check_lease(const Lease& lease) {
@@ -106,11 +109,7 @@ Status SqliteStore::write_phase(const PhaseRow& phase) {
 Result<ChainHead> SqliteStore::chain_head(const std::string& run_id, const std::string& chain) {
   if (const auto known = memory_.ends.find(key_of(run_id, chain)); known != memory_.ends.end())
     return known->second;
-  PAWL_TRY(auto query, connection_->query("last_ledger"));
-  query.bind(run_id).bind(chain);
-  PAWL_TRY(const bool row, query.next());
-  if (!row) return ChainHead{.chain = chain, .rows = 0, .head = std::string(kZeroHash)};
-  return ChainHead{.chain = chain, .rows = query.number(0), .head = query.text(1)};
+  return checked_end(run_id, chain);
 }
 
 Status SqliteStore::append_row(const std::string& run_id, const std::string& chain, JsonMembers content,
@@ -143,6 +142,7 @@ Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
     heads.push_back(std::move(head));
   }
   const Head head = sealer_->sign(head_body(run_id, now, heads));
+  trust_signed(run_id, head, heads);
   PAWL_TRY(auto query, connection_->query("upsert_head"));
   return query.bind(run_id).bind(head.body).bind(head.public_key).bind(head.signature).run();
 }

@@ -1,0 +1,27 @@
+// What a database says of a run beside its ledger's rows: readers and the next claim act on it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "ledger/ledger.h"
+#include "store/store.h"
+
+namespace pawl::ledger {
+
+struct Tables {
+  store::RunRow run;
+  std::string plan_text;
+  std::map<std::string, std::string> planned;  // rows of the plan by phase; "" what is of none
+  std::vector<store::PhaseRow> phases;
+  std::vector<store::LayerRow> layers;  // accepted
+};
+Result<Tables> tables_of(store::Store& store, const std::string& run_id);
+
+// Where the tables contradict the rows, as problems of the file "pawl.db". What rows of older versions do not
+// say is not compared. REQUIRES: `files` verify. Pure.
+std::vector<Problem> contradictions(const Files& files, const Tables& tables);
+
+}  // namespace pawl::ledger

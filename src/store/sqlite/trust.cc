@@ -1,0 +1,204 @@
+// Whoever signs a head vouches for all rows below it. So a run's ledger is checked before anything is written
+// on top: the head that is there has our signature, the chains have the rows that it lists, and what comes
+// after it is linked and of a kind that may be unsigned. Once checked, only what another connection wrote is
+// checked again.
+#include <algorithm>
+
+#include "base/hash.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace pawl::store::sqlite {
+namespace {
+
+constexpr std::size_t kTrustedRunsMax = 1024;  // more than one process works on at a time
+
+std::unexpected<Error> forged(const std::string& run_id, const std::string& what) {
+  return fail(ErrorKind::kForged, "the ledger of run " + run_id + " is not what was signed: " + what +
+                                      ". Nothing was written; see `pawl verify " + run_id +
+                                      "`, and restore the state folder from a backup");
+}
+
+std::string name_of(const std::string& chain) { return chain.empty() ? "the run" : "phase " + chain; }
+
+// Chains by name; nothing when `body` is no head of that run.
+std::optional<std::map<std::string, ChainHead>> ends_in(const std::string& body, const std::string& run_id) {
+  const auto json = parse_json(body);
+  if (!json || text_in(*json, "run_id") != run_id) return std::nullopt;
+  const auto chains = json->find("chains");
+  if (chains == json->end() || !chains->is_object()) return std::nullopt;
+  std::map<std::string, ChainHead> out;
+  for (const auto& [name, end] : chains->items())
+    out[name] = {.chain = name, .rows = integer_in(end, "rows"), .head = text_in(end, "head")};
+  return out;
+}
+
+}  // namespace
+
+void SqliteStore::trust_new_run(const std::string& run_id) {
+  if (trusted_.size() >= kTrustedRunsMax) trusted_.clear();
+  trusted_[run_id] = {.epoch = memory_.epoch};
+  memory_.ends[key_of(run_id, "")] = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
+}
+
+Result<const Trusted*> SqliteStore::trust(const std::string& run_id) {
+  if (const auto known = trusted_.find(run_id);
+      known != trusted_.end() && known->second.epoch == memory_.epoch)
+    return &known->second;
+  if (trusted_.size() >= kTrustedRunsMax) trusted_.clear();
+  auto& known = trusted_[run_id];
+  auto checked = check_again(run_id, known);
+  if (!checked) {
+    trusted_.erase(run_id);
+    return std::unexpected(std::move(checked).error());
+  }
+  known.epoch = memory_.epoch;
+  return &known;
+}
+
+Status SqliteStore::check_again(const std::string& run_id, Trusted& known) {
+  PAWL_TRY(auto found, head(run_id));
+  if (!found) return forged(run_id, "it has no signed head");
+  const bool same = found->body == known.head.body && found->signature == known.head.signature;
+  if (!same && !sealer_->has_signed(*found))
+    return forged(run_id, "its head is not signed by the key of this state folder");
+  auto listed = ends_in(found->body, run_id);
+  if (!listed) return forged(run_id, "its head is one of another run");
+  known.own_sealed.clear();
+  known.own_accepted.clear();
+  known.head = *std::move(found);
+  known.listed = *std::move(listed);
+  return check_run_chain(run_id, known);
+}
+
+Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
+  const ChainHead signed_end = known.listed.contains("") ? known.listed.at("") : ChainHead();
+  PAWL_TRY(const bool goes_on, has_row(run_id, known.run));
+  if (!goes_on || known.run.rows > signed_end.rows) {
+    known.run = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
+    known.sealed.clear();
+    known.accepted.clear();
+  }
+  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  query.bind(run_id).bind("").bind(known.run.rows + 1).bind(std::int64_t{-1});
+  for (;;) {
+    PAWL_TRY(const bool more, query.next());
+    if (!more) break;
+    const LedgerRow row{.chain = "", .seq = query.number(1), .hash = query.text(2), .line = query.text(3)};
+    if (row.seq != known.run.rows + 1 || !sealer_->continues(row, known.run.head))
+      return forged(run_id, "row " + std::to_string(row.seq) + " of the run does not continue it");
+    known.run = {.chain = "", .rows = row.seq, .head = row.hash};
+    PAWL_OK(note_row_of_run(run_id, row, known));
+  }
+  // Every row of a run's chain is signed in the transaction that writes it.
+  if (writes_unsigned(run_id) && known.run.rows >= signed_end.rows) return {};
+  if (known.run.rows == signed_end.rows && known.run.head == signed_end.head) return {};
+  return forged(run_id, "the run does not end where its head says");
+}
+
+// What later checks need of it.
+Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
+  const auto has = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };
+  if (row.seq > 1 && !has("\"phase_sealed\"") && !has("\"forked\"")) return {};
+  PAWL_TRY(auto json, parse_json(row.line));
+  const std::string type = text_in(json, "type");
+  if (row.seq == 1) {
+    if (type != "run_started" || text_in(json, "run_id") != run_id)
+      return forged(run_id, "it does not begin with the start of that run");
+    known.started = std::move(json);
+    return {};
+  }
+  const auto note_layer = [&](const Json& of) {
+    if (of.contains("layer")) known.accepted[text_in(of, "phase_id")] = text_in(of, "layer");
+  };
+  if (type == "forked")
+    for (const auto& shared : json.value("shared", Json::array())) note_layer(shared);
+  if (type != "phase_sealed") return {};
+  const std::string phase_id = text_in(json, "phase_id");
+  known.sealed[phase_id] = {
+      .chain = phase_id, .rows = integer_in(json, "rows"), .head = text_in(json, "head")};
+  note_layer(json);
+  return {};
+}
+
+// Verbs of the transaction that is open have written to it, and its head is signed when all of them have. It
+// was checked before they did, and nobody else can have written since.
+bool SqliteStore::writes_unsigned(const std::string& run_id) const { return heads_to_sign_.contains(run_id); }
+
+Result<bool> SqliteStore::has_row(const std::string& run_id, const ChainHead& end) {
+  if (end.rows == 0) return true;
+  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  query.bind(run_id).bind(end.chain).bind(end.rows).bind(std::int64_t{1});
+  PAWL_TRY(const bool found, query.next());
+  return found && query.number(1) == end.rows && query.view(2) == end.head;
+}
+
+// The end of a phase's chain, whose rows after the signed end were checked.
+Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std::string& chain) {
+  PAWL_TRY(const auto* known, trust(run_id));
+  if (chain.empty()) return known->run;
+  ChainHead end{.chain = chain, .rows = 0, .head = std::string(kZeroHash)};
+  for (const auto* ends : {&known->sealed, &known->own_sealed, &known->listed})
+    if (const auto found = ends->find(chain); found != ends->end() && found->second.rows > end.rows)
+      end = found->second;
+  PAWL_TRY(const bool is_there, has_row(run_id, end));
+  if (!is_there) return forged(run_id, name_of(chain) + " does not have the rows that were signed");
+  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  query.bind(run_id).bind(chain).bind(end.rows + 1).bind(std::int64_t{-1});
+  for (;;) {
+    PAWL_TRY(const bool more, query.next());
+    if (!more) return end;
+    const LedgerRow row{.chain = chain, .seq = query.number(1), .hash = query.text(2), .line = query.text(3)};
+    const bool may_be_here = writes_unsigned(run_id) || sealer_->may_be_unsigned(row);
+    if (row.seq != end.rows + 1 || !sealer_->continues(row, end.head) || !may_be_here)
+      return forged(run_id, "row " + std::to_string(row.seq) + " of " + name_of(chain) +
+                                " was not written by who signs");
+    end = {.chain = chain, .rows = row.seq, .head = row.hash};
+  }
+}
+
+// What a claim hands out decides what is run, on what, and how it is judged. Ledgers of older versions say
+// less of it: what they do not say is taken as it is.
+Status SqliteStore::check_claim(const Claim& claim) {
+  const std::string& run_id = claim.run.run_id;
+  PAWL_TRY(const auto* known, trust(run_id));
+  const Json& started = known->started;
+  const auto differs = [&](const char* key, const std::string& value) {
+    return started.contains(key) && text_in(started, key) != value;
+  };
+  if (differs("workflow_id", claim.run.workflow_id) || differs("plan_content", claim.run.plan_content) ||
+      differs("base_id", claim.run.base_id) || differs("base_commit", claim.run.base_commit) ||
+      differs("backend", claim.run.backend))
+    return forged(run_id, "its row is not what it was started with");
+  if (const auto planned = started.find("planned"); planned != started.end()) {
+    const bool same = (claim.common.empty() || text_in(*planned, "") == blake3_hex(claim.common)) &&
+                      text_in(*planned, claim.phase.phase_id.c_str()) == blake3_hex(claim.planned);
+    if (!same) return forged(run_id, "its planned rows are not those that it was started with");
+  }
+  return check_layers(run_id);
+}
+
+Status SqliteStore::check_layers(const std::string& run_id) {
+  auto& known = trusted_.at(run_id);
+  if (known.layers_epoch == memory_.epoch) return {};
+  PAWL_TRY(const auto layers, accepted_layers(run_id));
+  auto accepted = known.own_accepted;
+  accepted.insert(known.accepted.begin(), known.accepted.end());
+  for (const auto& [phase_id, layer] : accepted) {
+    const auto found = std::ranges::find(layers, phase_id, &LayerRow::phase_id);
+    if (layer != (found == layers.end() ? "" : found->layer_id))
+      return forged(run_id, "the accepted work of phase " + phase_id + " is another one");
+  }
+  known.layers_epoch = memory_.epoch;
+  return {};
+}
+
+void SqliteStore::trust_signed(const std::string& run_id, const Head& head,
+                               const std::vector<ChainHead>& ends) {
+  auto& known = trusted_[run_id];
+  known.epoch = memory_.epoch;
+  known.head = head;
+  known.listed.clear();
+  for (const auto& end : ends) known.listed[end.chain] = end;
+}
+
+}  // namespace pawl::store::sqlite
