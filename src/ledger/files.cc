@@ -152,9 +152,10 @@ Result<Files> files_of(store::Store& store, const std::string& run_id) {
 
 std::unexpected<Error> not_whole(const std::string& run_id, const Report& report) {
   const auto& first = report.problems.front();
-  return fail(ErrorKind::kForged, "run " + run_id + " does not verify (" + first.file + " row " +
-                                      std::to_string(first.row) + ": " + first.kind + "); see `pawl verify " +
-                                      run_id + "`");
+  const std::string row = first.row == 0 ? "" : " row " + std::to_string(first.row);
+  return fail(ErrorKind::kForged, "run " + run_id + " does not verify (" + first.file + row + ": " +
+                                      first.kind + ": " + first.detail + "); see `pawl verify " + run_id +
+                                      "`, and restore the state folder from a backup");
 }
 
 Result<Report> verify_directory(const std::string& folder, const Trust& trust) {

@@ -64,7 +64,7 @@ class Comparison {
     if (!seal->contains("layer")) return;
     const auto layer = std::ranges::find(tables_.layers, phase.phase_id, &store::LayerRow::phase_id);
     if (text_in(*seal, "layer") != (layer == tables_.layers.end() ? "" : layer->layer_id))
-      contradicted("the accepted work of phase " + phase.phase_id);
+      contradicted("the work of phase " + phase.phase_id);
   }
 
   const Rows& rows_;

@@ -4,6 +4,7 @@
 import pathlib
 import signal
 import sqlite3
+import subprocess
 import unittest
 
 from pawl_runs import WithRun
@@ -27,6 +28,19 @@ class Upgrade(PawlTest):
         db.close()
         return lines
 
+    def sign_heads(self):
+        """By this folder's key, as if it had come with the database. A key is the seed and the public key, hexadecimal."""
+        secret = bytes.fromhex((self.root / ".pawl/keys/ledger.key").read_text().strip())
+        key, body = self.root / "key.der", self.root / "body"
+        key.write_bytes(bytes.fromhex("302e020100300506032b657004220420") + secret[:32])
+        with sqlite3.connect(self.database) as db:
+            for run_id, text in db.execute("SELECT run_id, body FROM heads").fetchall():
+                body.write_text(text)
+                signature = subprocess.run(["openssl", "pkeyutl", "-sign", "-inkey", key, "-keyform", "DER", "-rawin", "-in", body],
+                                           check=True, capture_output=True).stdout.hex()
+                db.execute("UPDATE heads SET public_key = ?, signature = ? WHERE run_id = ?", (secret[32:].hex(), signature, run_id))
+        db.close()
+
     def runs(self):
         return {run["workflow"]: run for run in self.pawl_json("status")["runs"]}
 
@@ -48,6 +62,8 @@ class Upgrade(PawlTest):
         self.assertEqual(budget, {"cap": None, "spent": took, "reserved": 0})
         killed = runs["killed"]["run_id"]
         self.assertEqual(self.pawl_json("why", killed)["waits_for"], "executor")
+        self.assertIn("not signed by the key", self.pawl("cancel", killed, expect=13).stderr)
+        self.sign_heads()
         self.pawl("cancel", killed, "--reason", "of an old release")
         self.assertEqual(self.runs()["killed"]["state"], "CANCELLED")
         self.assertTrue(self.pawl_json("verify", killed)["ok"])
