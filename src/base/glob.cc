@@ -1,5 +1,6 @@
 #include "base/glob.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,17 @@ bool glob_matches(std::string_view pattern, std::string_view path) {
     matched = std::move(next);
   }
   return matched[parts.size()] != 0;
+}
+
+bool glob_covers(std::string_view pattern, std::string_view path) {
+  if (glob_matches(pattern, path)) return true;
+  const auto patterns = components(pattern);
+  if (patterns.empty() || patterns.back().find_first_of("*?") != std::string_view::npos) return false;
+  return glob_matches(std::string(pattern) + "/**", path);
+}
+
+bool any_covers(std::span<const std::string> patterns, std::string_view path) {
+  return std::ranges::any_of(patterns, [&](const auto& pattern) { return glob_covers(pattern, path); });
 }
 
 }  // namespace pawl

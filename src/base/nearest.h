@@ -8,7 +8,8 @@
 
 namespace pawl {
 
-// The nearest of `candidates` to `word` (edit distance at most 2, or a third of its length), or nothing.
+// The nearest of `candidates` to `word` (edit distance at most 2, or a third of its length; neighbours
+// that changed places are one edit), or nothing.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace pawl

@@ -64,10 +64,14 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
   if (plan.ignored == plan::Ignored::kLeaveOut) {  // of an attempt that never ended, nobody did
     PAWL_TRY(auto kept, objects.without_ignored(work.what.layer, executor::source_of(run), below));
     work.what.layer = std::move(kept.layer_id);
+  } else {
+    PAWL_TRY(auto kept, objects.without_caches(work.what.layer, run.base_id, below));
+    work.what.layer = std::move(kept.layer_id);
   }
   if (work.what.layer.empty()) return work;
+  PAWL_TRY(const auto phase, executor::phase_of(*state.store, run, phase_id));
   PAWL_TRY(auto filtered,
-           objects.without_protected(work.what.layer, run.base_id, below, plan.not_to_be_changed()));
+           objects.without_protected(work.what.layer, run.base_id, below, plan::rules_on_agent(plan, phase)));
   work.what.layer = filtered.layer_id;
   work.protected_paths = std::move(filtered.protected_changes);
   work.of_submodules = std::move(filtered.submodule_changes);

@@ -42,8 +42,10 @@ Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vecto
   keep.push_back(run.base_id);
   keep.push_back(run.plan_content);
   // A plan that another version wrote, and this one can't read, has nothing that this one could go on from.
-  if (const auto plan = executor::common_of(store, run); plan && plan->policy)
-    keep.push_back(plan->policy->blake3);
+  if (const auto plan = executor::common_of(store, run)) {
+    if (plan->policy) keep.push_back(plan->policy->blake3);
+    keep.push_back(plan->plan_for_agents);
+  }
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
   for (const auto& layer : layers) keep.push_back(layer.layer_id);
   PAWL_TRY(const auto phases, store.phases(run.run_id));

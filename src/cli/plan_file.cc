@@ -8,11 +8,14 @@
 #include "cli/say.h"
 #include "cli/visible.h"
 #include "cli/waiting.h"
+#include "executor/protection.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"
 #include "os/file.h"
 #include "plan/keys.h"
 #include "plan/policy.h"
+#include "workspace/built_elsewhere.h"
+#include "workspace/covered.h"
 
 namespace pawl::cli {
 namespace {
@@ -135,6 +138,35 @@ void check_unread_reports(const std::string& shown, plan::Parsed& parsed) {
       }
 }
 
+// Patterns that protect nothing, where the source can be read: what is wrong with it a run says.
+void check_protection(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
+  const auto guarded = executor::guarded_of(*parsed.plan);
+  const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
+  if (guarded.empty() || !source) return;
+  for (const auto* one : guarded) {
+    const auto covered =
+        workspace::covered_in_source(*source, parsed.plan->source_ref, executor::patterns_of(*one));
+    if (!covered) return;
+    for (const auto& each : executor::unmatched(*one, *covered)) {
+      plan::Problem problem{
+          .file = shown, .line = each.at.line, .column = each.at.column, .message = each.message};
+      (each.is_error ? parsed.problems : parsed.warnings).push_back(std::move(problem));
+    }
+  }
+}
+
+// In a sandbox the source is /workspace.
+void check_built(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
+  const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
+  if (!source || parsed.plan->source_ref) return;
+  for (const auto& path : workspace::built_elsewhere(*source))
+    parsed.warnings.push_back(
+        {.file = shown,
+         .message = "source: " + visible(path) + " was built in " + *source +
+                    " and names that folder, which no step has: in a sandbox the source is /workspace, so "
+                    "its programs may not run. Take a commit (`ref`), or build it in a step"});
+}
+
 }  // namespace
 
 std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan) {
@@ -171,6 +203,8 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_evidence(path, out.parsed);
   check_may_fail(path, out.parsed);
   check_unread_reports(path, out.parsed);
+  check_protection(path, out.file, out.parsed);
+  check_built(path, out.file, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "base/glob.h"
 #include "base/hash.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
 #include "gates/hang.h"
 #include "gates/policy/check.h"
+#include "os/walls.h"
 #include "plan/policy.h"
 #include "supervisor/supervisor.h"
 
@@ -42,6 +44,7 @@ Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, st
       phase_(&plan.phase),
       episode_(episode),
       round_(std::move(round)),
+      rules_(plan::rules_on_agent(*plan_, *phase_)),
       steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)) {
   for (auto& step : steps_) {
     step.index += round_.number * kRoundStride;
@@ -83,7 +86,9 @@ Status Attempt::renew_layers() {
     return !layer.empty() && !world_.objects.has_layer(layer);
   };
   if (std::ranges::any_of(base_stack_, gone)) PAWL_OK(stack_base());
-  if (gone(agent_layer_) || gone(gate_layer_)) PAWL_OK(filter_agent_layer());
+  const bool taken_gone =
+      std::ranges::any_of(taken_layers_, gone, &decltype(taken_layers_)::value_type::second);
+  if (gone(agent_layer_) || gone(gate_layer_) || taken_gone) PAWL_OK(filter_agent_layer());
   return {};
 }
 
@@ -98,19 +103,24 @@ bool Attempt::wrote_files() const {
 }
 
 Status Attempt::filter_agent_layer() {
-  agent_layer_ = layer_left();
-  if (!agent_layer_.empty() && plan_->ignored == plan::Ignored::kLeaveOut) {
-    PAWL_TRY(auto work, world_.objects.without_ignored(agent_layer_, source_of(claim_->run), base_stack_));
-    agent_layer_ = work.layer_id;
-    if (work.ignored_entries > 0) ignored_ = std::move(work);
-  }
-  gate_layer_ = agent_layer_;
+  const std::string& base = claim_->run.base_id;
+  agent_layer_ = gate_layer_ = layer_left();
+  if (agent_layer_.empty()) return {};
+  PAWL_OK(world_.objects.set_times(agent_layer_, base, base_stack_));
+  PAWL_TRY(auto work, plan_->ignored == plan::Ignored::kLeaveOut
+                          ? world_.objects.without_ignored(agent_layer_, source_of(claim_->run), base_stack_)
+                          : world_.objects.without_caches(agent_layer_, base, base_stack_));
+  agent_layer_ = gate_layer_ = work.layer_id;
+  if (work.ignored_entries > 0) ignored_ = std::move(work);
   if (gate_layer_.empty()) return {};
-  PAWL_TRY(auto filtered, world_.objects.without_protected(gate_layer_, claim_->run.base_id, base_stack_,
-                                                           plan_->not_to_be_changed()));
-  gate_layer_ = filtered.layer_id;
-  protected_changes_ = std::move(filtered.protected_changes);
-  submodule_changes_ = std::move(filtered.submodule_changes);
+  PAWL_TRY(filtered_, world_.objects.without_protected(gate_layer_, base, base_stack_, rules_));
+  gate_layer_ = filtered_.layer_id;
+  if (gate_layer_.empty()) return {};
+  for (const auto& name : phase_->gates) {
+    const auto& only = plan_->gates.at(name).take_only;
+    if (only.empty()) continue;
+    PAWL_TRY(taken_layers_[name], world_.objects.only(gate_layer_, only));
+  }
   return {};
 }
 
@@ -121,11 +131,23 @@ Status Attempt::after_agent() {
   PAWL_OK(filter_agent_layer());
   PAWL_TRY(auto policy, policy_signal(agent_layer_));
   changed_nothing_ = policy.details.value("files", 1) == 0;
-  if (plan_->policy || policy.details.contains("told")) policy_signal_ = std::move(policy);
+  if (plan_->policy || !policy.passed || policy.details.contains("told")) policy_signal_ = std::move(policy);
   return {};
 }
 
-// Without a policy only the paths are looked at: what steers a build or a test runner is told in any case.
+gates::Shadows Attempt::shadows() const {
+  gates::Shadows out{.was_there =
+                         [this](const std::string& path) {
+                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
+                     .allowed = plan_->allow_shadowing};
+  for (const auto& step : steps_)
+    if (step.role == StepRole::kGate) out.folders.add(step.step->argv);
+  return out;
+}
+
+// Without a policy only the paths are looked at: what shadows fails, and what steers a build or a test runner
+// is told, in any case.
 Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   Policy policy{.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow};
   if (plan_->policy) {
@@ -136,7 +158,7 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
     policy = policy_ = *std::move(parsed.policy);
   }
-  gates::PolicyCheck check(policy);
+  gates::PolicyCheck check(policy, shadows());
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, plan_->policy.has_value(),
                                      [&](const FileChange& change) -> Status {
                                        check.see(change);
@@ -374,8 +396,8 @@ bool Attempt::agent_decides() const {
   if (run.outcome != sandbox::Outcome::kExited || (run.exit_code != 0 && !wrote_files())) return true;
   gates::StepFacts facts;
   add_refused(steps_.front(), run, facts);
-  return facts.refused_entries_fail || !protected_changes_.empty() || !submodule_changes_.empty() ||
-         (policy_signal_ && !policy_signal_->passed);
+  return facts.refused_entries_fail || !filtered_.protected_changes.empty() ||
+         !filtered_.submodule_changes.empty() || (policy_signal_ && !policy_signal_->passed);
 }
 
 Result<const PlannedStep*> Attempt::next() {
@@ -386,7 +408,21 @@ Result<const PlannedStep*> Attempt::next() {
                             .gate_passed = gate_passed_});
 }
 
-std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
+workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const {
+  workspace::Workspaces::Sight sight{.paths = plan::rules_of(*plan_, *phase_),
+                                     .only = plan_->gates.at(gate_id).take_only};
+  const auto may_allow = [&](const std::string& name) {
+    return std::ranges::any_of(plan_->allow_shadowing, [&](const auto& pattern) {
+      return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);
+    });
+  };
+  for (auto& name : gates::scanner_rules())
+    if (!may_allow(name)) sight.names.push_back(std::move(name));
+  std::ranges::sort(sight.names);
+  return sight;
+}
+
+Result<std::vector<std::string>> Attempt::layers_of(const PlannedStep& step) const {
   std::vector<std::string> layers;
   // What the earlier steps of the same gate (or baseline) left, the newest on top.
   for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
@@ -394,10 +430,19 @@ std::vector<std::string> Attempt::layers_of(const PlannedStep& step) const {
     const auto run = results_.find(other->index);
     if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
   }
-  if (step.role == StepRole::kBaseline) return layers;
+  const bool is_gate = step.role == StepRole::kGate;
+  const auto below = step.role == StepRole::kBaseline ? std::vector<std::string>() : base_stack_;
+  const bool has_earlier = !layers.empty();
   // A hook sees what this attempt started from: what its agent left could lie to it.
-  if (step.role == StepRole::kGate && !gate_layer_.empty()) layers.push_back(gate_layer_);
-  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
+  const auto taken = taken_layers_.find(step.gate_id);
+  const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
+  if (is_gate && !agents.empty()) layers.push_back(agents);
+  // An earlier step ran what the agent wrote: the rules hold for what it left, too.
+  if (has_earlier && os::walls().lid) {
+    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, below, layers, sight_of(step.gate_id)));
+    if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
+  }
+  layers.insert(layers.end(), below.begin(), below.end());
   return layers;
 }
 
@@ -419,7 +464,8 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   const plan::Step& planned = *step.step;
   sandbox::SandboxSpec spec;
   spec.base_image = planned.limits.base_image;
-  spec.workspace = {.base_id = claim_->run.base_id, .layers = layers_of(step)};
+  PAWL_TRY(auto layers, layers_of(step));
+  spec.workspace = {.base_id = claim_->run.base_id, .layers = std::move(layers)};
   if (!planned.reports.empty()) {
     // A runner that appends to its report must not find one: what is in it would count as the step's.
     std::vector<std::string> reports;
@@ -442,12 +488,14 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   spec.disk_limit_mib = planned.limits.disk_limit_mib;
   spec.output_limit_bytes = planned.limits.output_limit_bytes;
   spec.label = label_of(phase_->id, step, claim_->attempt.number);
-  const auto plan_trees = world_.objects.trees_of(claim_->run.plan_content);
+  const bool for_agents = step.role == StepRole::kAgent && !plan_->plan_for_agents.empty();
+  const std::string& folder = for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
+  const auto plan_trees = world_.objects.trees_of(folder);
   spec.copy_in.push_back({.src = plan_trees.front(),
                           .below = {plan_trees.begin() + 1, plan_trees.end()},
                           .dst = "/plan",
                           .access = sandbox::Access::kReadOnly,
-                          .content = claim_->run.plan_content});
+                          .content = folder});
   spec.env = sandbox::allowed_environment(plan_->env);
   // Its src is the supervisor's business. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)

@@ -19,6 +19,7 @@
 #include "executor/hooks.h"
 #include "executor/steps.h"
 #include "gates/gates.h"
+#include "gates/policy/shadowing.h"
 #include "plan/plan.h"
 #include "sandbox/spec.h"
 #include "store/store.h"
@@ -89,7 +90,7 @@ class Attempt {
   Result<EpisodeResult> worth(const std::optional<LostStep>& lost) const;
   // By its agent: lines that a diff adds or removes.
   Result<std::int64_t> changed_lines() const;
-  // The work of its agent, without files that the source ignores; "" when it changed nothing.
+  // The work of its agent, without files that are no work; "" when it changed nothing.
   const std::string& agent_layer() const { return agent_layer_; }
   // What it changed was changed meanwhile in another way: for judge().
   gates::Signal overlap_signal(const store::LayerRow& other) const;
@@ -107,6 +108,7 @@ class Attempt {
   Status filter_agent_layer();
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
+  gates::Shadows shadows() const;
   Status load_inventories();
   Status look();  // at what the results so far say
   Result<std::optional<gates::Inventories>> inventories_from_baseline(const plan::Gate& gate);
@@ -123,7 +125,8 @@ class Attempt {
   std::optional<gates::GateFacts> gate_facts(const std::string& gate_id) const;
   void evaluate_gates();
   std::vector<std::string> agent_environment(bool with_feedback) const;
-  std::vector<std::string> layers_of(const PlannedStep& step) const;
+  Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
+  workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
   // A decided attempt with the answers of its hooks so far.
   struct Judged {
     gates::AttemptFacts facts;
@@ -145,16 +148,17 @@ class Attempt {
   const plan::Phase* phase_;
   std::int64_t episode_;
   Round round_;
+  PathRules rules_;  // on what the agent changes
   std::vector<PlannedStep> steps_;
   Results results_;
   std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
   bool agent_seen_ = false;              // whether those below, to policy_signal_, are known
   std::string agent_layer_;
-  std::optional<workspace::Workspaces::Work>
-      ignored_;                   // when the source ignores a part of what the agent left
-  std::string gate_layer_;        // the agent's layer without protected paths
-  bool changed_nothing_ = false;  // no file, whatever its agent wrote
-  std::vector<std::string> protected_changes_, submodule_changes_;
+  std::optional<workspace::Workspaces::Work> ignored_;  // when a part of what the agent left is no work
+  std::string gate_layer_;                              // the agent's layer without protected paths
+  std::map<std::string, std::string> taken_layers_;     // of it, by gate, where one takes a part only
+  bool changed_nothing_ = false;                        // no file, whatever its agent wrote
+  workspace::Workspaces::Filtered filtered_;            // to gate_layer_
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one
   std::map<std::string, gates::Inventories> inventories_;

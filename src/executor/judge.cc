@@ -37,8 +37,8 @@ gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFact
   return signal;
 }
 
-gates::Signal protect_signal(const std::vector<std::string>& changes,
-                             const std::vector<std::string>& of_submodules, const std::string& layer) {
+gates::Signal protect_signal(const workspace::Workspaces::Filtered& filtered, const std::string& layer) {
+  const auto& [id, changes, of_submodules, new_refused, new_taken] = filtered;
   gates::Signal signal{
       .kind = "policy",
       .gate_id = "protect",
@@ -46,6 +46,13 @@ gates::Signal protect_signal(const std::vector<std::string>& changes,
       .details = {{"protected_paths_changed", changes.size()}, {"paths", joined(changes, kPathsNamedMax)}},
       .collector = "diff",
       .read = layer};
+  if (!new_taken.empty()) {
+    signal.details["new_files"] = new_taken.size();
+    signal.details["new_names"] = joined(new_taken, kPathsNamedMax);
+  }
+  if (!new_refused.empty())
+    signal.details["problem"] = "new files: " + joined(new_refused, kPathsNamedMax) +
+                                "; `protect` refuses them, and `protect_existing` would take them";
   if (of_submodules.empty()) return signal;
   signal.details["submodule_paths_changed"] = of_submodules.size();
   signal.details["problem"] = "a commit can't change what belongs to a git submodule";
@@ -119,8 +126,8 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
         agent_signal(agent->second, facts_of(steps_.front(), agent->second), phase_->agent_exit));
   if (changed_nothing_)
     facts.signals.push_back(empty_signal(wrote_files(), layer_left(), ignored_, phase_->needs_change()));
-  if (agent_seen_ && (!plan_->protect.empty() || !submodule_changes_.empty()))
-    facts.signals.push_back(protect_signal(protected_changes_, submodule_changes_, agent_layer()));
+  if (agent_seen_ && (!rules_.empty() || !filtered_.submodule_changes.empty()))
+    facts.signals.push_back(protect_signal(filtered_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   // Of the first gate that is open, whether it failed or something before it did.

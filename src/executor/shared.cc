@@ -71,7 +71,9 @@ Status check_shared(const plan::Plan& there, const plan::Plan& here, const std::
       if (!key.empty()) return differs(phase, fmt::format("gates.{}.{}", gate, key));
     }
     if (there.ignored != here.ignored) return differs(phase, "ignored");
-    if (there.protect != here.protect) return differs(phase, "protect");
+    if (there.guarded.rules.protect != here.guarded.rules.protect) return differs(phase, "protect");
+    if (there.guarded != here.guarded) return differs(phase, "protect_existing");
+    if (there.allow_shadowing != here.allow_shadowing) return differs(phase, "allow_shadowing");
     if (policy_of(there) != policy_of(here)) return differs(phase, "policy");
   }
   return {};

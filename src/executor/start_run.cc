@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "executor/plan_folder.h"
+#include "executor/protection.h"
 #include "executor/shared.h"
 #include "os/file.h"
 
@@ -28,21 +30,14 @@ void add_tiers(const plan::Plan& plan, store::NewRun& run) {
 }
 
 // The plan as it was read, and its folder, which is mounted at /plan.
-Status add_plan(workspace::Workspaces& workspaces, const RunInput& input, store::NewRun& run) {
-  const std::string plan_folder = os::folder_of(input.plan_file);
-  // The source may lie inside the plan's folder; /plan is for the plan's own scripts.
-  workspace::Without without;
-  const std::string& source = run.run.source_path;
-  if (source != plan_folder) without.folders.push_back(source);
-  if ((plan_folder + "/").starts_with(source + "/")) {
-    without.patterns = input.plan.source_exclude;
-    if (source != plan_folder) without.above = plan_folder.substr(source.size() + 1) + "/";
-  }
-  PAWL_TRY(const auto content, workspaces.snapshot_directory(plan_folder, without));
+Status add_plan(workspace::Workspaces& workspaces, RunInput& input, store::NewRun& run) {
+  PAWL_OK(settle_protection(workspaces, run.run.base_id, input.plan_file, input.plan));
+  PAWL_TRY(const auto folder, keep_plan_folder(workspaces, input, run.run.source_path));
   if (input.plan.policy) PAWL_OK(workspaces.put_blob(input.policy_text));
   run.plan_text = input.plan_text;
   run.run.plan_file = input.plan_file;
-  run.run.plan_content = content.base_id;
+  run.run.plan_content = folder.for_gates;
+  input.plan.plan_for_agents = folder.for_agents;
   return {};
 }
 
@@ -99,6 +94,8 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
   if (!workspaces.has_base(run.base_id)) return gone("the base");
   if (!workspaces.has_base(run.plan_content)) return gone("the plan's folder");
   PAWL_TRY(const auto plan, common_of(store, run));
+  if (!plan.plan_for_agents.empty() && !workspaces.has_base(plan.plan_for_agents))
+    return gone("the plan's folder");
   if (plan.policy && !os::exists(workspaces.blob_path(plan.policy->blake3))) return gone("the policy");
   PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
   std::vector<std::string> ids;
@@ -125,7 +122,7 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
 }
 
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
-                              os::Random& random, const RunInput& input) {
+                              os::Random& random, RunInput input) {
   PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
   PAWL_TRY(const auto hold, workspaces.hold());
   const auto& [ref, left_out] = std::tie(input.plan.source_ref, input.plan.source_exclude);
@@ -166,7 +163,10 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
   PAWL_TRY(run.plan_text, store.plan_text(from.run_id));
   run.run.plan_file = from.plan_file;
   run.run.plan_content = from.plan_content;
-  PAWL_TRY(const auto plan, plan_of(store, from));
+  PAWL_TRY(auto plan, plan_of(store, from));
+  PAWL_OK(settle_protection(workspaces, from.base_id, "", plan));
+  PAWL_TRY(const auto common, common_of(store, from));
+  plan.plan_for_agents = common.plan_for_agents;
   return create(store, clock, random, plan, std::move(run));
 }
 

@@ -22,6 +22,10 @@ struct Walls {
   bool copy_out = true;     // what a sandbox left is looked at before it is kept
   bool beneath = true;      // and read by ways that lead nowhere but below its root
   bool environment = true;  // variables pass by name
+  bool lid = true;          // protected paths are put back between the steps of a gate
+  bool caches = true;       // bytecode and caches of tools are not taken
+  bool times = true;        // of what an agent left are not the agent's
+  bool plan_folder = true;  // /plan has what it may have, and agents see less of it than gates
   // The namespaces, each by itself. Without `pid` what a step leaves lives on.
   bool pid = true, net = true, ipc = true, uts = true;
   bool user = true;                  // as root: a user outside that owns nothing, not root
@@ -46,6 +50,10 @@ inline Walls walls() {
           .copy_out = up("copy_out"),
           .beneath = up("beneath"),
           .environment = up("environment"),
+          .lid = up("lid"),
+          .caches = up("caches"),
+          .times = up("times"),
+          .plan_folder = up("plan_folder"),
           .pid = up("pid"),
           .net = up("net"),
           .ipc = up("ipc"),

@@ -8,7 +8,7 @@
 namespace pawl::plan {
 namespace {
 
-constexpr std::size_t kListMax = 1000;  // of env, models, protect
+constexpr std::size_t kListMax = 1000;  // of env, models
 constexpr std::int64_t kReplansMax = 100;
 constexpr std::int64_t kBackoffSecondsMax = 86'400, kBackoffSecondsDefault = 300;
 
@@ -69,12 +69,10 @@ void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
     if (node.IsSequence() && (node.size() == 0 || node.size() > kListMax))
       problems.add(node, "models: expected 1 to 1000 names");
   }
-  if (const auto node = top.get("protect"); node.IsDefined()) {
-    plan.protect = read_strings(node, "protect", problems);
-    for (const auto& pattern : plan.protect)
-      if (!is_safe_pattern(pattern))
-        problems.add(node, "protect: '" + pattern + "' must be relative and stay inside the source");
-  }
+  read_guarded(top, plan.guarded, problems);
+  plan.allow_shadowing = read_patterns(top, "allow_shadowing", "source", problems);
+  plan.files = read_patterns(top, "files", "plan's folder", problems);
+  plan.gate_files = read_patterns(top, "gate_files", "plan's folder", problems);
 }
 
 // Keys of later versions: their shape is checked now, so that a plan does not break twice.

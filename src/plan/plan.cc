@@ -4,12 +4,6 @@
 
 namespace pawl::plan {
 
-std::vector<std::string> Common::not_to_be_changed() const {
-  auto out = protect;
-  std::ranges::copy(source_exclude, std::back_inserter(out));
-  return out;
-}
-
 const std::string& Common::model_of_attempt(std::int64_t n) const {
   static const std::string none;
   if (models.empty()) return none;
@@ -27,6 +21,26 @@ const Phase* Plan::find_phase(const std::string& id) const {
     for (const auto& phase : tier.phases)
       if (phase.id == id) return &phase;
   return nullptr;
+}
+
+PathRules rules_on_agent(const Common& common, const Phase& phase) {
+  auto out = rules_of(common, phase);
+  std::ranges::copy(common.source_exclude, std::back_inserter(out.protect));
+  return out;
+}
+
+PathRules rules_of(const Common& common, const Phase& phase) {
+  PathRules out;
+  const auto add = [&](const Guarded& guarded) {
+    const auto& rules = guarded.rules;
+    out.protect.insert(out.protect.end(), rules.protect.begin(), rules.protect.end());
+    out.protect_existing.insert(out.protect_existing.end(), rules.protect_existing.begin(),
+                                rules.protect_existing.end());
+  };
+  add(common.guarded);
+  add(phase.guarded);
+  for (const auto& gate : phase.gates) add(common.gates.at(gate).guarded);
+  return out;
 }
 
 }  // namespace pawl::plan

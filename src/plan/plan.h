@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/path_rules.h"
+
 namespace pawl::plan {
 
 // In the plan, from 1; 0: it is not there.
@@ -83,6 +85,16 @@ struct RetryPolicy {
   bool operator==(const RetryPolicy&) const = default;
 };
 
+// What an attempt may not change; each pattern is to match something in base unless it may be absent.
+struct Guarded {
+  PathRules rules;
+  std::vector<std::string> may_be_absent;  // of the patterns
+  std::map<std::string, Place> at;         // where each pattern stands; of a plan that was parsed
+  bool operator==(const Guarded& other) const {
+    return rules == other.rules && may_be_absent == other.may_be_absent;
+  }
+};
+
 struct Gate {
   std::string name;
   std::vector<Step> steps;                              // never empty
@@ -90,6 +102,8 @@ struct Gate {
   std::vector<std::string> signals;                     // required kinds, of gates/signals
   Place signals_at;
   RetryPolicy retry;
+  Guarded guarded;                     // of every phase that has this gate
+  std::vector<std::string> take_only;  // of the agent's changes; empty: all of them
 
   const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
   bool operator==(const Gate&) const = default;
@@ -123,6 +137,7 @@ struct Phase {
 
   // Whether an attempt without a change is one: where a probe looks for the effect, it is somewhere else.
   bool needs_change() const { return !may_be_empty && resume.policy != ResumePolicy::kProbe; }
+  Guarded guarded;
   bool operator==(const Phase&) const = default;
 };
 
@@ -177,7 +192,11 @@ struct Common {
   std::vector<std::string> env;
   std::vector<std::string> models;
   Ignored ignored = Ignored::kLeaveOut;
-  std::vector<std::string> protect;
+  Guarded guarded;
+  std::vector<std::string> allow_shadowing;  // patterns of docs/policy.md#shadowing
+  std::vector<std::string> files;            // of the plan's folder, in /plan; empty: all that may be shown
+  std::vector<std::string> gate_files;       // of those, what agents do not see
+  std::string plan_for_agents;               // the base that agents see at /plan; "": what gates see
   std::optional<PolicyFile> policy;
   std::optional<Doctor> doctor;
   std::optional<Replan> replan;
@@ -188,10 +207,13 @@ struct Common {
 
   // PAWL_MODEL of attempt `n` (from 1): models[min(n-1, last)], or "" when the plan names none.
   const std::string& model_of_attempt(std::int64_t n) const;
-  // Patterns: what is protected, and what no base has, since a commit has it as the source's.
-  std::vector<std::string> not_to_be_changed() const;
   bool operator==(const Common&) const = default;
 };
+
+// What an attempt of the phase may not change: by the plan, the phase and its gates.
+PathRules rules_of(const Common& common, const Phase& phase);
+// And what no base has, since a commit has it as the source's.
+PathRules rules_on_agent(const Common& common, const Phase& phase);
 
 struct Plan : Common {
   std::vector<Tier> tiers;  // never empty

@@ -55,6 +55,11 @@ void members(Is<RetryPolicy> auto& self, auto&& each) {
   each("oom_retryable", self.oom_retryable);
   each("same_failure_max", self.same_failure_max);
 }
+void members_of_guarded(Is<Guarded> auto& self, auto&& each) {
+  each("protect", self.rules.protect);
+  each("protect_existing", self.rules.protect_existing);
+  each("may_be_absent", self.may_be_absent);
+}
 void members(Is<Gate> auto& self, auto&& each) {
   each("name", self.name);
   each("steps", self.steps);
@@ -62,6 +67,8 @@ void members(Is<Gate> auto& self, auto&& each) {
   each("signals", self.signals);
   each("signals_at", self.signals_at);
   each("retry", self.retry);
+  members_of_guarded(self.guarded, each);
+  each("take_only", self.take_only);
 }
 void members(Is<Spending> auto& self, auto&& each) {
   each("tokens", self.tokens);
@@ -81,6 +88,7 @@ void members(Is<Phase> auto& self, auto&& each) {
   each("durable", self.durable);
   each("may_be_empty", self.may_be_empty);
   each("agent_exit", self.agent_exit);
+  members_of_guarded(self.guarded, each);
 }
 void members(Is<Doctor> auto& self, auto&& each) {
   each("step", self.step);
@@ -111,7 +119,11 @@ void members(Is<Common> auto& self, auto&& each) {
   each("env", self.env);
   each("models", self.models);
   each("ignored", self.ignored);
-  each("protect", self.protect);
+  members_of_guarded(self.guarded, each);
+  each("allow_shadowing", self.allow_shadowing);
+  each("files", self.files);
+  each("gate_files", self.gate_files);
+  each("plan_for_agents", self.plan_for_agents);
   each("policy", self.policy);
   each("doctor", self.doctor);
   each("replan", self.replan);

@@ -223,6 +223,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   if (const auto exit = mapping.get("agent_exit"); exit.IsDefined())
     phase.agent_exit = read_word(exit, "agent_exit", {"zero", "any"}, problems) == "any" ? AgentExit::kAny
                                                                                          : AgentExit::kZero;
+  read_guarded(mapping, phase.guarded, problems);
   return phase;
 }
 
@@ -371,6 +372,9 @@ Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& 
   }
   if (mapping.valid()) read_signals(mapping, gate, problems);
   read_retry(mapping, gate.retry, problems);
+  read_guarded(mapping, gate.guarded, problems);
+  if (const auto take = mapping.get("take"); take.IsDefined())
+    gate.take_only = read_patterns(Mapping(take, "take", "take", problems), "only", "workspace", problems);
   if (const auto overrides = mapping.get("attempt_overrides"); overrides.IsDefined())
     read_overrides(overrides, defaults, gate, problems);
   return gate;

@@ -30,6 +30,11 @@ void read_number(const Mapping& mapping, const std::string& key, std::int64_t lo
                  std::int64_t& value, Problems& problems);
 // What an agent and a hook have in common: run, limits, network. Its name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
+// protect and protect_existing: patterns of paths, or {pattern, may_be_absent}.
+void read_guarded(const Mapping& mapping, Guarded& guarded, Problems& problems);
+// `key`, when it is there: safe patterns of paths inside of `where`.
+std::vector<std::string> read_patterns(const Mapping& mapping, const std::string& key,
+                                       const std::string& where, Problems& problems);
 // The keys usd and tokens of a budget.
 void read_spending(const Mapping& budget, Spending& out, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);

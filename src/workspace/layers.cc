@@ -1,4 +1,4 @@
-// Layers as wholes: what is protected, what two have in common.
+// Layers as wholes: who owns them, what they delete, what two have in common.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,28 +13,6 @@
 namespace pawl::workspace {
 namespace {
 
-bool is_protected(const std::vector<std::string>& protect, std::string_view path) {
-  return std::ranges::any_of(protect, [&](const auto& pattern) { return glob_matches(pattern, path); });
-}
-
-// Whether `entry` changes what a submodule has, or the submodule itself. git has no folders of its own.
-bool is_of_submodule(const std::vector<std::string>& submodules, const Entry& entry) {
-  if (entry.type == EntryType::kFolder) return false;
-  return std::ranges::any_of(submodules, [&](const auto& path) {
-    return entry.path == path || entry.path.starts_with(path + "/") || path.starts_with(entry.path + "/");
-  });
-}
-
-// What an entry that is not a folder takes away from below.
-std::vector<std::string> hidden_protected(const View& view, const std::vector<std::string>& protect,
-                                          const std::string& path) {
-  std::vector<std::string> out;
-  view.each_file(path, [&](const std::string& below) {
-    if (is_protected(protect, below)) out.push_back(below);
-  });
-  return out;
-}
-
 bool touch(const Entry& a, const Entry& b) {
   if (a.path == b.path) return !(a == b && a.type == EntryType::kFolder);
   const bool a_above = b.path.starts_with(a.path + "/"), b_above = a.path.starts_with(b.path + "/");
@@ -42,35 +20,6 @@ bool touch(const Entry& a, const Entry& b) {
 }
 
 }  // namespace
-
-Result<Workspaces::Filtered> Workspaces::without_protected(const std::string& layer_id,
-                                                           const std::string& base_id,
-                                                           const std::vector<std::string>& below,
-                                                           const std::vector<std::string>& protect) {
-  PAWL_TRY(const auto submodules, submodules_of(*this, base_id));
-  if (protect.empty() && submodules.empty()) return Filtered{.layer_id = layer_id};
-  PAWL_TRY(const auto entries, manifest(layer_id));
-  const View view(trees_of(base_id, below));
-  Changes kept;
-  std::vector<std::string> taken, owned;
-  for (const auto& entry : entries) {
-    if (is_of_submodule(submodules, entry)) {
-      owned.push_back(entry.path);
-      continue;
-    }
-    std::vector<std::string> hits;
-    if (is_protected(protect, entry.path))
-      hits.push_back(entry.path);
-    else if (entry.type != EntryType::kFolder)
-      hits = hidden_protected(view, protect, entry.path);
-    if (hits.empty()) kept[entry.path] = {.entry = entry, .tree = layer_tree(layer_id)};
-    taken.insert(taken.end(), hits.begin(), hits.end());
-  }
-  if (taken.empty() && owned.empty()) return Filtered{.layer_id = layer_id};
-  PAWL_TRY(const std::string id, keep_changes(folder_, kept));
-  return Filtered{
-      .layer_id = id, .protected_changes = std::move(taken), .submodule_changes = std::move(owned)};
-}
 
 Status Workspaces::check_owner(const std::string& base_id, const std::vector<std::string>& layers) const {
   for (const auto& tree : trees_of(base_id, layers)) {

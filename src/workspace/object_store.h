@@ -33,13 +33,25 @@ class ObjectStore {  // thread-safe
   virtual Result<Workspaces::Filtered> without_protected(const std::string& layer_id,
                                                          const std::string& base_id,
                                                          const std::vector<std::string>& below,
-                                                         const std::vector<std::string>& protect) = 0;
+                                                         const PathRules& rules) = 0;
+  virtual Result<std::string> lid(const std::string& base_id, const std::vector<std::string>& below,
+                                  const std::vector<std::string>& above,
+                                  const Workspaces::Sight& sight) const = 0;
+  // Base and the layers `below`, topmost first.
+  virtual bool has_path(const std::string& base_id, const std::vector<std::string>& below,
+                        const std::string& path) const = 0;
+  virtual Result<std::string> only(const std::string& layer_id,
+                                   const std::vector<std::string>& patterns) const = 0;
   virtual Result<Workspaces::Work> without_ignored(const std::string& layer_id,
                                                    const Workspaces::Source& source,
                                                    const std::vector<std::string>& below) = 0;
   virtual Result<Workspaces::RefusedWork> refused_work(const std::vector<std::string>& named,
                                                        std::int64_t total, const Workspaces::Source& source,
                                                        const std::vector<std::string>& below) const = 0;
+  virtual Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string& base_id,
+                                                  const std::vector<std::string>& below) = 0;
+  virtual Status set_times(const std::string& layer_id, const std::string& base_id,
+                           const std::vector<std::string>& below) const = 0;
   virtual Result<std::vector<std::string>> stack(const std::string& base_id,
                                                  const std::vector<std::string>& layers) = 0;
   virtual Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,

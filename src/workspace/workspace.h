@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/path_rules.h"
 #include "base/policy.h"
 #include "os/file.h"
 
@@ -158,6 +159,8 @@ class Workspaces {
   // depth, and without the state folder whatever its name. What did not change since the last time is not
   // read, and costs nothing.
   Result<Base> snapshot_directory(const std::string& path, const Without& without = {});
+  // A base of files and links of a folder: `paths` in it, sorted.
+  Result<std::string> keep_files(const std::string& folder, const std::vector<std::string>& paths);
   bool has_base(const std::string& base_id) const;
   // Whether the base has `path`, or a link on the way to it: where that leads, only a sandbox knows.
   bool may_have(const std::string& base_id, const std::string& path) const;
@@ -180,19 +183,33 @@ class Workspaces {
   Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns,
                                      const Caps& caps = {});
   Result<std::vector<Entry>> manifest(const std::string& layer_id) const;
-  // The layer without any change at, below or above (shadowing) paths that match `protect`, in the view of
+  // The layer without any change at, below or above (shadowing) paths that `rules` protect, in the view of
   // base and the layers `below` (topmost first), and without any of a submodule of the base, which no commit
   // could have; and the paths it left out. layer_id "" when nothing is left.
   struct Filtered {
     std::string layer_id;
     std::vector<std::string> protected_changes, submodule_changes;
+    std::vector<std::string> new_refused;  // those of protected_changes that were not there
+    std::vector<std::string> new_taken;    // new files where only those that are there are protected
   };
   Result<Filtered> without_protected(const std::string& layer_id, const std::string& base_id,
-                                     const std::vector<std::string>& below,
-                                     const std::vector<std::string>& protect);
+                                     const std::vector<std::string>& below, const PathRules& rules);
+  // What a gate sees of the layers `above`, topmost first: what an agent and steps of the gate left.
+  struct Sight {
+    PathRules paths;
+    std::vector<std::string> only;   // all else that is there stays as it is; empty: no such rule
+    std::vector<std::string> names;  // of files that are protected in every folder; sorted
+  };
+  // A layer to be laid on top of `above` so that `sight` holds for all of them together: in its paths all is
+  // as base and `below` have it, and there is no cache of a tool that these do not have. "" when it holds.
+  Result<std::string> lid(const std::string& base_id, const std::vector<std::string>& below,
+                          const std::vector<std::string>& above, const Sight& sight) const;
+  // The layer without what none of `patterns` covers. "" when nothing is left.
+  Result<std::string> only(const std::string& layer_id, const std::vector<std::string>& patterns) const;
   // The layer without what the source's .gitignore files name and its commit does not have: what `git add`
   // would leave out. Those of the base count, and above the source those of its commit; no layer's do, since
-  // agents write them. layer_id "" when nothing is left.
+  // agents write them. Neither has it what tools make for themselves, whoever tracks it: bytecode, caches,
+  // and folders that were built or installed and are new. layer_id "" when nothing is left.
   struct Source {
     std::string path;
     Base base;
@@ -211,6 +228,13 @@ class Workspaces {
   };
   Result<RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t total,
                                    const Source& source, const std::vector<std::string>& below) const;
+  // The layer without bytecode and caches of tools alone.
+  Result<Work> without_caches(const std::string& layer_id, const std::string& base_id,
+                              const std::vector<std::string>& below);
+  // Makes the times of the layer's files such that no build takes what an agent left for the product of what
+  // lies below: files that are new or compiled are older than all of that, and changed files are newer.
+  Status set_times(const std::string& layer_id, const std::string& base_id,
+                   const std::vector<std::string>& below) const;
   // One layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""
   // when there is none. Merging what merges gave is the same, byte for byte, as merging all at once.
   Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& below,

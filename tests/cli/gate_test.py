@@ -83,7 +83,7 @@ class Gate(WithRun):
 version: 1
 workflow: two
 source: {path: source}
-protect: ["kept"]
+protect: [{pattern: kept, may_be_absent: true}]
 gates:
   first: {steps: [{name: unit, run: "true"}]}
   check:

@@ -111,7 +111,7 @@ class Approve(Policies):
         self.assertEqual(self.columns("state"), ("FAILED",))
 
     def test_protected_paths_are_left_out(self):
-        self.make_simple(agent="echo new >made; echo evil >guarded", max_attempts=1, protect="[guarded]")
+        self.make_simple(agent="echo new >made; echo evil >guarded", max_attempts=1, protect="[{pattern: guarded, may_be_absent: true}]")
         self.pawl("run", "plan.yaml", expect=11)
         done = self.pawl_json("approve", "last", "p1")
         self.assertEqual((done["attempt_id"], done["left_out"], done["phases"]), ("p1.1", ["guarded"], ["p1"]))

@@ -256,6 +256,8 @@ class Forgery(PawlTest):
             protect = "protect: [\"tests/**\", check.sh]\n" if "chmod +x check.sh" not in cheat.agent else ""
             rules = cheat.policy[1:-1].replace(", ", "\n") if cheat.policy.startswith("{") else cheat.policy
             self.write("policy.yaml", f"version: 1\n{rules}\n")
+            if not defended:
+                protect += "allow_shadowing: [\"**\"]\n"
             if defended:
                 protect += f"policy: {{file: policy.yaml, blake3: {blake3(self.root / 'policy.yaml')}}}\n"
         self.write("plan.yaml", f"""\

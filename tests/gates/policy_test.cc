@@ -146,6 +146,75 @@ TEST(Watched, KnowsFilesByNameInAnyFolder) {
   EXPECT_EQ(shadows("bin/node2"), "");
 }
 
+std::string stands_in(const std::string& path, const Shadows& shadows = {}, bool is_new = true) {
+  FileChange change{.path = path, .after = FileVersion{.is_executable = true}};
+  if (!is_new) change.before = FileVersion();
+  return shadowing(change, shadows);
+}
+
+TEST(Shadowing, KnowsWhatAFileStandsInFor) {
+  for (const char* path : {"pytest.py",
+                           "json.py",
+                           "unittest/__init__.py",
+                           "tests/argparse.py",
+                           "src/random.so",
+                           "lib/pluggy/__init__.py",
+                           "a/sitecustomize.py",
+                           "sitecustomize/__init__.py",
+                           "usercustomize/__init__.py",
+                           "h-1.0.dist-info/entry_points.txt",
+                           "H.DIST-INFO/entry_points.txt",
+                           "venv/lib/python3/site-packages/x.pth",
+                           "node_modules/.bin/mocha",
+                           "a/node_modules/.bin/x",
+                           "node_modules/mocha/index.js",
+                           "test/node_modules/@jest/core/x.js",
+                           "lib/Test/More.pm",
+                           "t/lib/TAP/Parser.pm",
+                           "Test/Builder.pm",
+                           "lib/minitest.rb",
+                           "test/rspec/core.rb",
+                           ".semgrepignore",
+                           "sub/.gitleaksignore",
+                           "tools/bazel",
+                           "vendor/bin/phpunit"})
+    EXPECT_NE(stands_in(path), "") << path;
+  for (const char* path : {"calc.py", "pkg/json.py", "app/types.py", "docs/json.md", "tests/test_json.py",
+                           "test/__init__.py", "cmd/main.go", "json/data.txt", "models/x.pth",
+                           "node_modules/left-pad/index.js", "lib/My/Test/Report.pm", "lib/app/set_of.rb",
+                           "bin/tool", "test/unit/a_test.rb", ".gitignore", "GNUmakefile"})
+    EXPECT_EQ(stands_in(path), "") << path;
+}
+
+TEST(Shadowing, FilesOfInstalledPackagesAreNobodysToEdit) {
+  EXPECT_NE(stands_in("node_modules/left-pad/index.js", {}, false), "");
+  EXPECT_NE(stands_in("venv/lib/python3/site-packages/x/y.py", {}, false), "");
+  EXPECT_EQ(stands_in("json.py", {}, false), "") << "it was there";
+}
+
+TEST(Shadowing, LooksWhereCommandsLook) {
+  Shadows shadows;
+  shadows.folders.add(
+      {"bash", "-c",
+       "export PATH=\"$PWD/tools:$PATH\"; LD_LIBRARY_PATH=/workspace/so PYTHONPATH=a/b:c python3 x/run.py"});
+  EXPECT_EQ(shadows.folders.programs, std::set<std::string>{"tools"});
+  EXPECT_EQ(shadows.folders.libraries, std::set<std::string>{"so"});
+  EXPECT_EQ(shadows.folders.modules, (std::set<std::string>{"a/b", "c", "x"}));
+  for (const char* path : {"tools/cc", "so/libc.so.6", "a/b/json.py", "c/re.py", "x/ast.py"})
+    EXPECT_NE(stands_in(path, shadows), "") << path;
+  shadows.allowed = {"tools", "x/*.py"};
+  EXPECT_EQ(stands_in("tools/cc", shadows), "");
+  EXPECT_EQ(stands_in("x/ast.py", shadows), "");
+}
+
+TEST(Shadowing, MakeReadsTheFirstOfItsNames) {
+  Shadows shadows{
+      .was_there = [](const std::string& path) { return path == "Makefile" || path == "v/pyvenv.cfg"; }};
+  for (const char* path : {"GNUmakefile", "makefile", "v/bin/python"})
+    EXPECT_NE(stands_in(path, shadows), "") << path;
+  EXPECT_EQ(stands_in("sub/GNUmakefile", shadows), "");
+}
+
 std::vector<std::string> npm(const std::string& path, const std::string& after,
                              const std::string& before = "") {
   FileChange change{.path = path, .after = text_of(after)};
@@ -156,16 +225,19 @@ std::vector<std::string> npm(const std::string& path, const std::string& after,
   return out;
 }
 
+constexpr char kLocal[] = "comes from a file or a folder, where no integrity is kept";
 constexpr char kGit[] = "comes from git, where no integrity is kept";
 
 TEST(Npm, DependenciesComeFromTheRegistry) {
-  EXPECT_THAT(npm("package.json",
-                  "{\n\"coverage\": 0.5,\n\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"npm:@x/y@1\", "
-                  "\"c\": \"file:../c\",\n"
-                  "\"d\": \"github:x/y\",\n\"e\": \"x/y#main\",\n\"f\": \"git+ssh://git@h/x.git\",\n\"g\": "
-                  "\"https://h/x.tgz\"}}"),
-              ElementsAre("4: d " + std::string(kGit), "5: e " + std::string(kGit),
-                          "6: f " + std::string(kGit), "7: g comes from a URL, not from the registry"));
+  EXPECT_THAT(
+      npm("package.json",
+          "{\n\"coverage\": 0.5,\n\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"npm:@x/y@1\", "
+          "\"c\": \"file:../c\",\n"
+          "\"d\": \"github:x/y\",\n\"e\": \"x/y#main\",\n\"f\": \"git+ssh://git@h/x.git\",\n\"g\": "
+          "\"https://h/x.tgz\"}}"),
+      ElementsAre("3: b is another package under this name: npm:@x/y@1", "3: c " + std::string(kLocal),
+                  "4: d " + std::string(kGit), "5: e " + std::string(kGit), "6: f " + std::string(kGit),
+                  "7: g comes from a URL, not from the registry"));
   EXPECT_THAT(
       npm("package.json", "{\"dependencies\": {\"d\": \"x/y\"}}", "{\"dependencies\": {\"d\": \"x/y\"}}"),
       IsEmpty())
@@ -224,6 +296,37 @@ TEST(Npm, WhatIsFetchedIsNoPartOfAnother) {
   EXPECT_THAT(npm("npm-shrinkwrap.json",
                   R"({"dependencies": {"a": {"version": "1", "bundled": true, "resolved": "HTTP://h/a"}}})"),
               ElementsAre("1: a is fetched without TLS", "1: a has no integrity"));
+}
+
+TEST(Npm, TheSameVersionIsTheSamePackageFromTheSameHost) {
+  const auto lock = [](const std::string& entry) {
+    return "{\"lockfileVersion\": 3, \"packages\": {\"node_modules/a\": " + entry +
+           R"(, "node_modules/@s/b": {"version": "2", "resolved": "https://r.example/@s/b/-/b-2.tgz", "integrity": "sha512-b"}}})";
+  };
+  const std::string was =
+      lock(R"({"version": "1", "resolved": "https://r.example/a/-/a-1.tgz", "integrity": "sha512-x"})");
+  const auto found = [&](const std::string& entry) { return npm("package-lock.json", lock(entry), was); };
+  EXPECT_THAT(
+      found(R"({"version": "1", "resolved": "https://r.example/a/-/a-1.tgz", "integrity": "sha512-y"})"),
+      ElementsAre("1: node_modules/a has another integrity for the same version"));
+  for (const char* host : {"r.example.org", "r.example:8443", "r.example@evil.example"})
+    EXPECT_THAT(found(R"({"version": "2", "resolved": "https://)" + std::string(host) +
+                      R"(/a/-/a-2.tgz", "integrity": "sha512-y"})"),
+                ElementsAre(HasSubstr("node_modules/a is fetched from another host")))
+        << host;
+  EXPECT_THAT(
+      found(
+          R"({"version": "2", "resolved": "https://r.example/evil/-/evil-2.tgz", "integrity": "sha512-y"})"),
+      ElementsAre(HasSubstr("is another package under this name")));
+  EXPECT_THAT(
+      found(
+          R"({"name": "evil", "version": "2", "resolved": "https://r.example/a/-/a-2.tgz", "integrity": "sha512-y"})"),
+      ElementsAre("1: node_modules/a is another package under this name: evil"));
+  EXPECT_THAT(found(R"({"version": "2", "resolved": "file:vendor/a-2.tgz", "integrity": "sha512-y"})"),
+              ElementsAre("1: node_modules/a " + std::string(kLocal)));
+  EXPECT_THAT(
+      found(R"({"version": "2", "resolved": "https://r.example/a/-/a-2.tgz", "integrity": "sha512-y"})"),
+      IsEmpty());
 }
 
 TEST(Npm, TheOldLockfileIsReadToItsLeaves) {

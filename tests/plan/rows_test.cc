@@ -40,7 +40,11 @@ max_attempts: 7
 models: [small, "lärge \"quoted\"", "tab\tnew\nline\x01"]
 resume: {probe: look}
 durable: best_effort
-protect: ["test/**", ".ci"]
+protect: ["test/**", {pattern: ".ci", may_be_absent: true}]
+protect_existing: [spec]
+allow_shadowing: ["bin/**"]
+files: ["*.sh"]
+gate_files: [check.sh]
 policy: {file: rules.yaml, blake3: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}
 budget: {usd: "5.000000001", tokens: 9, sandbox_seconds: 8}
 doctor: {run: ask, after_failures: 3, network: scoped, egress: ["a.example:443"], pids_limit: 9}
@@ -54,7 +58,7 @@ gates:
     signals: [build, tests, trace]
     retry: {non_retryable: [trace], timeout_retryable: false, oom_retryable: true, same_failure_max: 7}
     attempt_overrides: {2: {a: {run: slow, time_budget_seconds: 9}}, 10: {b: {pids_limit: 11}}}
-  two: {steps: [{name: c, run: z}]}
+  two: {steps: [{name: c, run: z}], protect: [x], protect_existing: ["y/*"], take: {only: ["src/**"]}}
 tiers:
   - {name: first, on_failure: continue, parallel: true, phases: [
       {id: p, goal: "Ünïcode 🙂", agent: {run: work, trace: true, budget: {usd: "0.5", tokens: 3}, max_children: 0, usage: claude_code},
@@ -98,7 +102,11 @@ class AnyPlan {
     out.source_exclude = texts();
     out.env = texts();
     out.models = texts();
-    out.protect = texts();
+    out.guarded = guarded();
+    out.allow_shadowing = texts();
+    out.files = texts();
+    out.gate_files = texts();
+    out.plan_for_agents = text();
     if (flip()) out.policy = {.file = text(), .blake3 = text(), .at = {.line = number(), .column = number()}};
     if (flip()) out.doctor = {.step = step(), .after_failures = number()};
     if (flip()) out.replan = {.step = step(), .max_replans = number()};
@@ -150,12 +158,17 @@ class AnyPlan {
                   .refused_entries = flip() ? RefusedEntries::kFail : RefusedEntries::kRecord};
     return out;
   }
+  Guarded guarded() {
+    return {.rules = {.protect = texts(), .protect_existing = texts()}, .may_be_absent = texts()};
+  }
   Gate gate() {
     Gate out{.name = text(), .steps = {step()}, .signals = texts()};
     if (flip()) out.overrides[number()] = {step(), step()};
     out.signals_at = {.line = number(), .column = number()};
     out.retry = {.non_retryable = texts(), .timeout_retryable = flip(), .oom_retryable = flip()};
     out.retry.same_failure_max = flip() ? std::nullopt : std::optional(number());
+    out.guarded = guarded();
+    out.take_only = texts();
     return out;
   }
   Phase phase() {
@@ -171,7 +184,8 @@ class AnyPlan {
             .resume = {.policy = static_cast<ResumePolicy>(random_() % 4), .probe = texts()},
             .durable = flip() ? Durable::kBestEffort : Durable::kRequired,
             .may_be_empty = flip(),
-            .agent_exit = flip() ? AgentExit::kAny : AgentExit::kZero};
+            .agent_exit = flip() ? AgentExit::kAny : AgentExit::kZero,
+            .guarded = guarded()};
   }
   std::mt19937 random_;
 };

@@ -29,12 +29,12 @@ class SimObjects final : public workspace::ObjectStore {
     out[0] = {.path = "answer", .bytes = std::make_unique<MemorySource>(sandboxes_.answer_in(layer_id))};
     return out;
   }
-  Result<workspace::Workspaces::Filtered> without_protected(
-      const std::string& layer_id, const std::string&, const std::vector<std::string>&,
-      const std::vector<std::string>& protect) override {
+  Result<workspace::Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string&,
+                                                            const std::vector<std::string>&,
+                                                            const PathRules& rules) override {
     workspace::Workspaces::Filtered out{.layer_id = layer_id};
     // By the layer, not by the dice: the same layer is judged again after a crash.
-    if (!protect.empty() && std::hash<std::string>()(layer_id) % 10 == 0)
+    if (!rules.empty() && std::hash<std::string>()(layer_id) % 10 == 0)
       out.protected_changes.emplace_back("test/one");
     return out;
   }
@@ -47,6 +47,24 @@ class SimObjects final : public workspace::ObjectStore {
                                                           const workspace::Workspaces::Source&,
                                                           const std::vector<std::string>&) const override {
     return workspace::Workspaces::RefusedWork{.paths = named};
+  }
+  Result<workspace::Workspaces::Work> without_caches(const std::string& layer_id, const std::string&,
+                                                     const std::vector<std::string>&) override {
+    return workspace::Workspaces::Work{.layer_id = layer_id};
+  }
+  Status set_times(const std::string&, const std::string&, const std::vector<std::string>&) const override {
+    return {};
+  }
+  Result<std::string> lid(const std::string&, const std::vector<std::string>&,
+                          const std::vector<std::string>&,
+                          const workspace::Workspaces::Sight&) const override {
+    return std::string();
+  }
+  bool has_path(const std::string&, const std::vector<std::string>&, const std::string&) const override {
+    return false;
+  }
+  Result<std::string> only(const std::string& layer_id, const std::vector<std::string>&) const override {
+    return layer_id;
   }
   Result<std::vector<std::string>> stack(const std::string&,
                                          const std::vector<std::string>& layers) override {

@@ -198,12 +198,12 @@ TEST_F(WorkspaceTest, OfMuchThatIsRefusedEachFolderAtTheTopHasAName) {
 
 TEST_F(WorkspaceTest, ProtectedPathsComeFromBase) {
   const auto id = layer("echo hacked > dir/inner; rm dir/other; echo fine > mine");
-  const auto filtered = workspaces_->without_protected(id, base_.base_id, {}, {"dir/**"});
+  const auto filtered = workspaces_->without_protected(id, base_.base_id, {}, {.protect = {"dir/**"}});
   ASSERT_TRUE(filtered);
   EXPECT_EQ(filtered->protected_changes, (std::vector<std::string>{"dir/inner", "dir/other"}));
   expect_patch_gives({filtered->layer_id}, "echo fine > mine");
   const auto shadow = layer("rm -r dir; ln -s text dir");
-  const auto replaced = workspaces_->without_protected(shadow, base_.base_id, {}, {"dir/inner"});
+  const auto replaced = workspaces_->without_protected(shadow, base_.base_id, {}, {.protect = {"dir/inner"}});
   EXPECT_EQ(replaced->protected_changes, (std::vector<std::string>{"dir/inner"})) << "a link over its folder";
   EXPECT_EQ(replaced->layer_id, "");
 }

@@ -40,6 +40,8 @@ void PolicyCheck::find(Reaction reaction, const std::string& place, const char* 
 
 void PolicyCheck::check_path(const FileChange& change) {
   const std::string& path = change.path;
+  if (const auto words = shadowing(change, shadows_); !words.empty())
+    find(Reaction::kFail, path, "shadowing", words);
   if (matches(policy_->forbidden_paths, path))
     find(Reaction::kFail, path, "forbidden_paths",
          change.after ? "is not to be changed" : "is not to be deleted");
@@ -72,6 +74,10 @@ void PolicyCheck::check_kind(const FileChange& change) {
 
 void PolicyCheck::check_secrets(const FileChange& change) {
   if (!change.after || matches(policy_->secrets_except, change.path)) return;
+  // A name is read by whoever lists a folder, and by its history.
+  if (!change.before)
+    for (const auto& found : secrets::find(change.path))
+      find(policy_->secrets, "a name", "secrets", fmt::format("looks like a {}", found.kind));
   const auto report = [&](std::string_view text, std::int64_t line) {
     for (const auto& found : secrets::find(text)) {
       const auto within = text.substr(0, found.offset);

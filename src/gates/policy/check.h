@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/policy.h"
 #include "gates/gates.h"
+#include "gates/policy/shadowing.h"
 
 namespace pawl::gates {
 
@@ -15,7 +17,8 @@ constexpr std::size_t kFindingsShown = 20;  // of each reaction; the others are 
 class PolicyCheck {  // for one thread
  public:
   // REQUIRES: `policy` outlives it.
-  explicit PolicyCheck(const Policy& policy) : policy_(&policy) {}
+  explicit PolicyCheck(const Policy& policy, Shadows shadows = {})
+      : policy_(&policy), shadows_(std::move(shadows)) {}
 
   // Each file once, in the order of their paths.
   void see(const FileChange& change);
@@ -39,6 +42,7 @@ class PolicyCheck {  // for one thread
   static void add(Findings& to, const std::string& line);
 
   const Policy* policy_;
+  const Shadows shadows_;
   std::int64_t files_ = 0, lines_ = 0, bytes_ = 0;
   Findings failing_, told_;
 };

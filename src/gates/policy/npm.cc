@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/json.h"
 
@@ -57,6 +58,22 @@ bool is_url(std::string_view any_case) {
   return spec.starts_with("http:") || spec.starts_with("https:");
 }
 
+// Of a URL, with its port; "" for what is none.
+std::string host_of(std::string_view url) {
+  if (!is_url(url)) return {};
+  auto rest = url.substr(url.find(':') + 1);
+  rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+  const auto host = rest.substr(0, rest.find_first_of("/?#\\"));
+  return lower(host.substr(host.rfind('@') + 1));
+}
+
+// A folder or a file of whoever installs, which no integrity holds.
+bool is_local(std::string_view any_case) {
+  const std::string spec = lower(any_case);
+  constexpr std::array<std::string_view, 7> kStarts = {"file:", "link:", "portal:", "./", "../", "/", "~/"};
+  return std::ranges::any_of(kStarts, [&](auto start) { return spec.starts_with(start); });
+}
+
 const Json* member(const Json& object, const std::string& key) {
   const auto at = object.is_object() ? object.find(key) : object.end();
   return object.is_object() && at != object.end() ? &*at : nullptr;
@@ -64,7 +81,9 @@ const Json* member(const Json& object, const std::string& key) {
 
 class LockReader {
  public:
-  LockReader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {}
+  LockReader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {
+    for (const auto* group : {"packages", "dependencies"}) collect_hosts(member_or_empty(before_, group), 0);
+  }
 
   void package(const Json& now) {
     for (const std::string group :
@@ -85,7 +104,9 @@ class LockReader {
     if (const auto* root = member(member_or_empty(now, "packages"), ""); root != nullptr)
       package_of_lock(*root);
     each_new(now, "packages", [&](const std::string& name, const Json& value) {
-      if (!name.empty()) locked(name, value);
+      if (name.empty()) return;
+      locked(name, value);
+      compare(name, value, member_or_empty(member_or_empty(before_, "packages"), name));
     });
     old_tree(now, before_, 0);
   }
@@ -94,6 +115,47 @@ class LockReader {
 
  private:
   static constexpr int kNestingMax = 32;  // of lockfileVersion 1
+  static constexpr std::string_view kAlias = "npm:";
+  using Hosts = std::set<std::string>;
+
+  void collect_hosts(const Json& entries, int depth) {
+    if (!entries.is_object() || depth > kNestingMax) return;
+    for (const auto& [name, value] : entries.items()) {
+      if (auto host = host_of(text_in(value, "resolved")); !host.empty()) hosts_.insert(std::move(host));
+      if (value.is_object()) collect_hosts(member_or_empty(value, "dependencies"), depth + 1);
+    }
+  }
+
+  // What the same version has now that it had not: a registry never changes what it gave once.
+  void compare(const std::string& name, const Json& value, const Json& old) {
+    const std::string resolved = text_in(value, "resolved"), was = text_in(old, "integrity");
+    const auto host = host_of(resolved);
+    if (!host.empty() && !hosts_.empty() && !hosts_.contains(host))
+      add(name, fmt::format("{} is fetched from another host: {}", shown(name), shown(host)));
+    if (!was.empty() && text_in(value, "version") == text_in(old, "version") &&
+        text_in(value, "integrity") != was)
+      add(name, fmt::format("{} has another integrity for the same version", shown(name)));
+    const auto last = name.rfind("node_modules/");
+    const std::string called =
+        last == name.npos ? name : name.substr(last + std::string_view("node_modules/").size());
+    const std::string real = text_in(value, "name");
+    // registry.npmjs.org/NAME/-/NAME-VERSION.tgz
+    const auto tarball = resolved.find("/-/");
+    const bool is_other = !host.empty() && tarball != resolved.npos &&
+                          !lower(resolved.substr(0, tarball)).ends_with("/" + lower(called)) &&
+                          !lower(resolved.substr(0, tarball)).ends_with("/" + lower(scope_encoded(called)));
+    if (is_other || (!real.empty() && last != name.npos && real != called))
+      add(name, fmt::format("{} is another package under this name: {}", shown(name),
+                            shown(real.empty() ? resolved : real)));
+    if (resolved.starts_with("file:"))
+      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+  }
+
+  // @scope/name in a URL.
+  static std::string scope_encoded(std::string name) {
+    if (const auto slash = name.find('/'); slash != name.npos) name.replace(slash, 1, "%2f");
+    return name;
+  }
 
   static const Json& member_or_empty(const Json& object, const std::string& key) {
     static const Json empty = Json::object();
@@ -126,7 +188,11 @@ class LockReader {
   void specification(const std::string& name, const Json& value) {
     if (!value.is_string()) return;
     const auto& spec = value.get_ref<const std::string&>();
-    if (is_git(spec))
+    if (lower(spec.substr(0, kAlias.size())) == kAlias)
+      add(name, fmt::format("{} is another package under this name: {}", shown(name), shown(spec)));
+    else if (is_local(spec))
+      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+    else if (is_git(spec))
       add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
     else if (is_url(spec))
       add(name, fmt::format("{} comes from a URL, not from the registry", shown(name)));
@@ -184,12 +250,19 @@ class LockReader {
                  !text_in(value, "resolved").empty()) {
         resolved_from(name, text_in(value, "resolved"), text_in(value, "integrity"));
       }
+      if (lower(version.substr(0, kAlias.size())) == kAlias)
+        add(name, fmt::format("{} is another package under this name: {}", shown(name), shown(version)));
+      else if (is_local(version))
+        add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+      else
+        compare(name, value, old);
       old_tree(value, old, depth + 1);
     }
   }
 
   std::string_view text_;
   Json before_;
+  Hosts hosts_;  // that packages were fetched from
   std::vector<NpmFinding> out_;
 };
 

@@ -30,6 +30,8 @@ const Kind& policy() {
                   {"telling", kText},
                   {"protected_paths_changed", kInteger},
                   {"paths", kText},
+                  {"new_files", kInteger},
+                  {"new_names", kText},
                   {"submodule_paths_changed", kInteger},
                   {"submodule_paths", kText},
                   {"problem", kText}},

@@ -1,4 +1,5 @@
-// The part of a layer that git would not see: what the source's .gitignore files name.
+// The part of a layer that is no work: what the source's .gitignore files name, and what tools made for
+// themselves.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -10,6 +11,7 @@
 #include "workspace/git/git.h"
 #include "workspace/ignore_rules.h"
 #include "workspace/objects.h"
+#include "workspace/tool_caches.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
@@ -254,6 +256,25 @@ std::function<Result<std::string>()> manifest_of_base(const Workspaces& workspac
   };
 }
 
+struct Left {
+  const std::string& layer_id;
+  const std::vector<Entry>& entries;
+};
+
+Result<Workspaces::Work> kept_work(const Workspaces& workspaces, const Left& left, const View& lower,
+                                   const std::function<bool(const Entry&)>& is_ignored) {
+  Workspaces::Work out{.layer_id = left.layer_id};
+  const auto kept = kept_of(left.entries, workspaces.layer_tree(left.layer_id), lower, is_ignored);
+  for (const auto& entry : left.entries) {
+    if (kept.contains(entry.path)) continue;
+    out.ignored_entries += 1;
+    out.ignored_bytes += entry.size;
+  }
+  if (out.ignored_entries == 0) return out;
+  PAWL_TRY(out.layer_id, keep_changes(workspaces.folder(), kept));
+  return out;
+}
+
 }  // namespace
 
 Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id, const Source& source,
@@ -267,19 +288,19 @@ Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id
   auto committed = Committed::of(source.path, source.base.git_commit, base);
   SourceRules rules(base, now, committed);
   PAWL_OK(rules.read(entries, manifest_of_base(*this, source)));
-  Work out{.layer_id = layer_id};
-  if (rules.empty()) return out;
-  const auto kept = kept_of(entries, layer_tree(layer_id), lower, [&](const Entry& entry) {
-    return rules.ignore(entry.path, is_folder_in(lower, entry));
+  const auto built = built_folders(entries, layer_tree(layer_id), lower);
+  return kept_work(*this, {.layer_id = layer_id, .entries = entries}, lower, [&](const Entry& entry) {
+    if (!cache_at(entry.path).empty() || is_in(built, entry.path)) return true;
+    return !rules.empty() && rules.ignore(entry.path, is_folder_in(lower, entry));
   });
-  for (const auto& entry : entries) {
-    if (kept.contains(entry.path)) continue;
-    out.ignored_entries += 1;
-    out.ignored_bytes += entry.size;
-  }
-  if (out.ignored_entries == 0) return out;
-  PAWL_TRY(out.layer_id, keep_changes(folder_, kept));
-  return out;
+}
+
+Result<Workspaces::Work> Workspaces::without_caches(const std::string& layer_id, const std::string& base_id,
+                                                    const std::vector<std::string>& below) {
+  PAWL_TRY(const auto entries, manifest(layer_id));
+  const View lower(trees_of(base_id, below));
+  return kept_work(*this, {.layer_id = layer_id, .entries = entries}, lower,
+                   [](const Entry& entry) { return !cache_at(entry.path).empty(); });
 }
 
 Result<Workspaces::RefusedWork> Workspaces::refused_work(const std::vector<std::string>& named,

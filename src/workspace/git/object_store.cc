@@ -42,8 +42,24 @@ class DiskObjects final : public ObjectStore {
 
   Result<Workspaces::Filtered> without_protected(const std::string& layer_id, const std::string& base_id,
                                                  const std::vector<std::string>& below,
-                                                 const std::vector<std::string>& protect) override {
-    return kept_.without_protected(layer_id, base_id, below, protect);
+                                                 const PathRules& rules) override {
+    return kept_.without_protected(layer_id, base_id, below, rules);
+  }
+
+  Result<std::string> lid(const std::string& base_id, const std::vector<std::string>& below,
+                          const std::vector<std::string>& above,
+                          const Workspaces::Sight& sight) const override {
+    return kept_.lid(base_id, below, above, sight);
+  }
+
+  bool has_path(const std::string& base_id, const std::vector<std::string>& below,
+                const std::string& path) const override {
+    return View(kept_.trees_of(base_id, below)).find(path).has_value();
+  }
+
+  Result<std::string> only(const std::string& layer_id,
+                           const std::vector<std::string>& patterns) const override {
+    return kept_.only(layer_id, patterns);
   }
 
   Result<Workspaces::Work> without_ignored(const std::string& layer_id, const Workspaces::Source& source,
@@ -55,6 +71,16 @@ class DiskObjects final : public ObjectStore {
                                                const Workspaces::Source& source,
                                                const std::vector<std::string>& below) const override {
     return kept_.refused_work(named, total, source, below);
+  }
+
+  Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string& base_id,
+                                          const std::vector<std::string>& below) override {
+    return kept_.without_caches(layer_id, base_id, below);
+  }
+
+  Status set_times(const std::string& layer_id, const std::string& base_id,
+                   const std::vector<std::string>& below) const override {
+    return kept_.set_times(layer_id, base_id, below);
   }
 
   Result<std::vector<std::string>> stack(const std::string& base_id,

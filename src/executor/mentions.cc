@@ -1,0 +1,160 @@
+#include "executor/mentions.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/glob.h"
+#include "os/file.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::string_view kPlan = "/plan";
+constexpr std::size_t kFilesMax = 10'000, kWordsMax = 20'000, kWordBytes = 200;
+constexpr std::uint64_t kTextBytesMax = 1 << 20;  // of a script; a larger file is data
+constexpr std::string_view kNameEnds = " \t\r\n'\"`;|&<>(),=:[]{}!";
+
+// How a module is named without its end, and what a package begins with.
+constexpr std::array kScriptEnds = {"", ".py", ".js", ".mjs", ".cjs", ".sh"};
+constexpr std::array kPackageStarts = {"__init__.py", "index.js"};
+
+bool is_name(char c) { return kNameEnds.find(c) == std::string_view::npos; }
+
+// What `$...` at the start of `text` takes up.
+std::size_t variable_size(std::string_view text) {
+  if (text.size() < 2) return 1;
+  const char close = text[1] == '(' ? ')' : text[1] == '{' ? '}' : '\0';
+  if (close != '\0') {
+    const auto end = text.find(close);
+    return end == std::string_view::npos ? text.size() : end + 1;
+  }
+  std::size_t size = 1;
+  while (size < text.size() && (isalnum(static_cast<unsigned char>(text[size])) != 0 || text[size] == '_'))
+    ++size;
+  return std::max<std::size_t>(size, 2);
+}
+
+class Search {
+ public:
+  explicit Search(const std::string& folder) : folder_(folder) {}
+
+  void look(const std::string& text, const std::string& beside, bool words) {
+    for (const auto& pattern : patterns_in(text)) add_pattern(pattern);
+    if (!words) return;
+    std::size_t count = 0;
+    for (std::size_t start = 0; start < text.size() && count < kWordsMax;) {
+      auto end = start;
+      while (end < text.size() && is_name(text[end])) ++end;
+      if (end > start && end - start <= kWordBytes) {
+        add_word(text.substr(start, end - start), beside);
+        ++count;
+      }
+      start = end + 1;
+    }
+  }
+
+  std::set<std::string> found;
+  std::vector<std::string> unread;  // of `found`
+
+ private:
+  static bool is_plain(const std::string& path) {
+    return !path.empty() && ("/" + path + "/").find("/../") == std::string::npos;
+  }
+
+  void add_file(const std::string& path) {
+    if (found.size() < kFilesMax && found.insert(path).second) unread.push_back(path);
+  }
+
+  // $0's folder and the like come before a slash.
+  void add_word(std::string word, const std::string& beside) {
+    if (word.starts_with('$')) word.erase(0, variable_size(word));
+    while (word.starts_with('/') || word.starts_with("./")) word.erase(0, word.front() == '/' ? 1 : 2);
+    if (!is_plain(word) || word == ".") return;
+    for (const auto& place : {word, beside.empty() ? word : os::join(beside, word)}) {
+      for (const auto* end : kScriptEnds)
+        if (is_file(place + end)) add_file(place + end);
+      for (const auto* start : kPackageStarts)
+        if (is_file(os::join(place, start))) walk(place, place);
+    }
+  }
+
+  bool is_file(const std::string& path) const {
+    struct stat status {};
+    return lstat(os::join(folder_, path).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  }
+
+  void add_pattern(const std::string& pattern) {
+    if (!is_plain(pattern)) return;
+    const auto wild = pattern.find_first_of("*?");
+    const std::string fixed =
+        wild == std::string::npos ? pattern : pattern.substr(0, pattern.rfind('/', wild) + 1);
+    if (wild != std::string::npos && pattern.find('/', wild) == std::string::npos && fixed.empty())
+      return add_matching("", pattern, false);
+    walk(fixed.ends_with('/') ? fixed.substr(0, fixed.size() - 1) : fixed, pattern);
+  }
+
+  // Only in one folder: a pattern without a folder is no reason to walk through somebody's home.
+  void add_matching(const std::string& below, const std::string& pattern, bool deep) {
+    const auto names = os::list_folder(below.empty() ? folder_ : os::join(folder_, below));
+    if (!names) return;
+    for (const auto& name : *names) {
+      const std::string path = below.empty() ? name : below + "/" + name;
+      struct stat status {};
+      if (found.size() >= kFilesMax || lstat(os::join(folder_, path).c_str(), &status) != 0) continue;
+      if (S_ISDIR(status.st_mode) && deep) add_matching(path, pattern, deep);
+      if (!S_ISDIR(status.st_mode) && glob_covers(pattern, path)) add_file(path);
+    }
+  }
+
+  void walk(const std::string& fixed, const std::string& pattern) {
+    struct stat status {};
+    if (lstat(os::join(folder_, fixed).c_str(), &status) != 0) return;
+    if (!S_ISDIR(status.st_mode)) return add_file(fixed);
+    add_matching(fixed, pattern.find_first_of("*?") == std::string::npos ? fixed + "/**" : pattern, true);
+  }
+
+  const std::string& folder_;
+};
+
+}  // namespace
+
+std::vector<std::string> patterns_in(std::string_view text) {
+  std::vector<std::string> out;
+  for (auto at = text.find(kPlan); at != std::string_view::npos; at = text.find(kPlan, at + 1)) {
+    auto rest = text.substr(at + kPlan.size());
+    if (!rest.starts_with('/')) continue;
+    rest.remove_prefix(1);
+    std::string pattern;
+    while (!rest.empty() && is_name(rest.front())) {
+      const auto size = rest.front() == '$' ? variable_size(rest) : 1;
+      pattern += rest.front() == '$' ? '*' : rest.front();
+      rest.remove_prefix(std::min(size, rest.size()));
+    }
+    while (pattern.ends_with("/.")) pattern.resize(pattern.size() - 2);
+    while (pattern.ends_with('/') || pattern.ends_with('.')) pattern.pop_back();
+    // What is behind a variable may be a folder. Alone it names nothing.
+    if (pattern.ends_with('*') && pattern.find('/') != std::string::npos) out.push_back(pattern + "/**");
+    if (pattern.find_first_not_of("*?/") != std::string::npos) out.push_back(std::move(pattern));
+  }
+  return out;
+}
+
+std::set<std::string> mentioned(const std::string& folder, const std::vector<std::string>& texts,
+                                bool also_inside) {
+  Search search(folder);
+  for (const auto& text : texts) search.look(text, "", text.find(kPlan) != std::string::npos);
+  while (also_inside && !search.unread.empty()) {
+    const std::string path = search.unread.back();
+    search.unread.pop_back();
+    const auto text = os::read_file(os::join(folder, path), kTextBytesMax);
+    const auto slash = path.rfind('/');
+    if (text && text->find('\0') == std::string::npos)
+      search.look(*text, slash == std::string::npos ? "" : path.substr(0, slash), true);
+  }
+  return std::move(search.found);
+}
+
+}  // namespace pawl::executor

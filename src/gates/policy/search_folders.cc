@@ -1,0 +1,101 @@
+#include "gates/policy/search_folders.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::string_view kWorkspace = "/workspace";
+
+// What a word of a path names in the workspace; nothing when it is elsewhere.
+std::optional<std::string> in_workspace(std::string_view path) {
+  constexpr std::array<std::string_view, 5> kHere = {"$PWD", "${PWD}", "$(pwd)", "`pwd`", kWorkspace};
+  bool is_here = !path.starts_with('/') && !path.starts_with('$') && !path.starts_with('`');
+  for (const auto start : kHere) {
+    if (!path.starts_with(start)) continue;
+    path.remove_prefix(start.size());
+    if (!path.empty() && path.front() != '/') return std::nullopt;
+    is_here = true;
+    break;
+  }
+  if (!is_here) return std::nullopt;
+  std::string out;
+  for (std::size_t start = 0; start <= path.size();) {
+    const auto end = std::min(path.find('/', start), path.size());
+    const auto part = path.substr(start, end - start);
+    start = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (part == "..") return std::nullopt;
+    out += (out.empty() ? "" : "/") + std::string(part);
+  }
+  return out;
+}
+
+void add_list(std::string_view list, std::set<std::string>& to) {
+  for (std::size_t start = 0; start <= list.size();) {
+    const auto end = std::min(list.find(':', start), list.size());
+    const auto word = list.substr(start, end - start);
+    start = end + 1;
+    // The variable itself, with what it had before.
+    const bool is_folder = !word.empty();
+    if (const auto folder = is_folder ? in_workspace(word) : std::nullopt) to.insert(*folder);
+  }
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view kBreaks = " \t\n;&|()<>\"'";
+  std::vector<std::string_view> out;
+  for (std::size_t start = 0; start < text.size();) {
+    // $(pwd) is one piece of a path.
+    auto end = start;
+    while (end < text.size() && kBreaks.find(text[end]) == std::string_view::npos) {
+      ++end;
+      if (end < text.size() && text.substr(end - 1).starts_with("$(pwd)")) end += 5;
+    }
+    if (end > start) out.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+// NAME=" comes apart at the quote.
+bool is_assignment(std::string_view word, std::string_view name) {
+  return word.starts_with(name) && word.substr(name.size()).starts_with('=');
+}
+
+bool is_script(std::string_view word) {
+  constexpr std::array<std::string_view, 7> kEnds = {".py", ".pl", ".t", ".rb", ".js", ".mjs", ".cjs"};
+  return std::ranges::any_of(kEnds, [&](auto end) { return word.ends_with(end); });
+}
+
+}  // namespace
+
+void SearchFolders::add(const std::vector<std::string>& argv) {
+  const std::array<std::pair<std::string_view, std::set<std::string>*>, 6> variables = {{
+      {"PATH", &programs},
+      {"PYTHONPATH", &modules},
+      {"PERL5LIB", &modules},
+      {"RUBYLIB", &modules},
+      {"NODE_PATH", &modules},
+      {"LD_LIBRARY_PATH", &libraries},
+  }};
+  for (const auto& text : argv) {
+    const auto words = words_of(text);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      for (const auto& [name, to] : variables) {
+        if (!is_assignment(words[i], name)) continue;
+        const auto value = words[i].substr(name.size() + 1);
+        add_list(value.empty() && i + 1 < words.size() ? words[i + 1] : value, *to);
+      }
+      if (!is_script(words[i])) continue;
+      const auto slash = words[i].rfind('/');
+      if (const auto folder = in_workspace(slash == std::string_view::npos ? "." : words[i].substr(0, slash)))
+        modules.insert(*folder);
+    }
+  }
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,100 @@
+#include "workspace/tool_caches.h"
+
+#include <algorithm>
+#include <array>
+
+#include "os/file.h"
+#include "os/walls.h"
+
+namespace pawl::workspace {
+namespace {
+
+// From the manuals of each; of files and folders. Sorted.
+constexpr std::array<std::string_view, 30> kCaches = {".bloop",
+                                                      ".cache",
+                                                      ".coverage",
+                                                      ".eggs",
+                                                      ".eslintcache",
+                                                      ".gradle",
+                                                      ".hypothesis",
+                                                      ".mypy_cache",
+                                                      ".ninja_deps",
+                                                      ".ninja_log",
+                                                      ".nox",
+                                                      ".nyc_output",
+                                                      ".parcel-cache",
+                                                      ".phpunit.cache",
+                                                      ".phpunit.result.cache",
+                                                      ".prove",
+                                                      ".pyre",
+                                                      ".pytest_cache",
+                                                      ".pytype",
+                                                      ".rspec_status",
+                                                      ".ruff_cache",
+                                                      ".sconsign.dblite",
+                                                      ".stack-work",
+                                                      ".stylelintcache",
+                                                      ".swc",
+                                                      ".testmondata",
+                                                      ".tox",
+                                                      ".turbo",
+                                                      "_Inline",
+                                                      "__pycache__"};
+constexpr std::array<std::string_view, 5> kCacheEnds = {".pyc", ".pyo", ".egg-info", ".tsbuildinfo", ".gcda"};
+constexpr std::string_view kCoverageData = ".coverage.";  // of one process each
+
+// A new folder that has such a file was built or installed. CACHEDIR.TAG: bford.info/cachedir, which cargo
+// and many others follow.
+constexpr std::array<std::string_view, 3> kMarks = {"CACHEDIR.TAG", "pyvenv.cfg", "CMakeCache.txt"};
+constexpr std::string_view kCacheSignature = "Signature: 8a477f597d28d172789f06886806bc55";
+constexpr std::string_view kInstalled = "node_modules";
+
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_cache(std::string_view name) {
+  return std::ranges::binary_search(kCaches, name) || name.starts_with(kCoverageData) ||
+         std::ranges::any_of(kCacheEnds, [&](auto end) { return name.ends_with(end); });
+}
+
+bool is_mark(const Entry& entry, const std::string& tree) {
+  const auto name = last_name(entry.path);
+  if (entry.type != EntryType::kFile || std::ranges::find(kMarks, name) == kMarks.end()) return false;
+  if (name != kMarks.front()) return true;
+  const auto text = os::read_file(os::join(tree, entry.path), 4096);
+  return text && text->starts_with(kCacheSignature);
+}
+
+}  // namespace
+
+std::string_view cache_at(std::string_view path) {
+  static const bool kLooks = os::walls().caches;
+  if (!kLooks) return {};
+  for (std::size_t start = 0; start < path.size();) {
+    const auto end = std::min(path.find('/', start), path.size());
+    if (is_cache(path.substr(start, end - start))) return path.substr(0, end);
+    start = end + 1;
+  }
+  return {};
+}
+
+std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,
+                                    const View& lower) {
+  std::set<std::string> out;
+  for (const auto& entry : entries) {
+    std::string folder;
+    if (entry.type == EntryType::kFolder && last_name(entry.path) == kInstalled)
+      folder = entry.path;
+    else if (entry.path.find('/') != std::string::npos && is_mark(entry, tree))
+      folder = entry.path.substr(0, entry.path.rfind('/'));
+    if (!folder.empty() && !lower.find(folder)) out.insert(std::move(folder));
+  }
+  return out;
+}
+
+bool is_in(const std::set<std::string>& folders, std::string_view path) {
+  return std::ranges::any_of(folders, [&](const auto& folder) {
+    return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+  });
+}
+
+}  // namespace pawl::workspace
