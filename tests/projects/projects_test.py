@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import unittest
 
+from judging import judge
+from judging.work import REPORTS
 from pawl_testing import PawlTest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -141,6 +143,18 @@ tiers:
         source = self.unpack(OBJECT_PATH)
         shutil.copytree(FETCHED / "node_modules", source / "node_modules", symlinks=True)
         self.check(OBJECT_PATH)
+
+
+class Works(unittest.TestCase):
+    """Of scripts/judge what takes a minute: one right and three wrong works on four of its projects, with reports."""
+
+    def test_right_works_are_taken_and_wrong_ones_refused(self):
+        works = {"mend", "file-deleted", "mend-breaks-another", "forged-report"}
+        result = judge.judged(["tape", "pytest", "prove", "go"], [REPORTS], works)
+        self.assertEqual(result["failures"], [])  # labels that are not true among them
+        counts = {name: (len(row["right taken"]), len(row["wrong refused"])) for name, row in result["plans"][REPORTS].items()}
+        self.assertEqual(counts, dict.fromkeys(counts, (1, 3)))
+        self.assertEqual(len(counts), 4)
 
 
 if __name__ == "__main__":

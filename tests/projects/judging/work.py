@@ -9,7 +9,7 @@ import subprocess
 # The least of the three plans that can see that a work is wrong.
 EXIT, REPORTS, STRICT = PLANS = ("exit", "reports", "strict")
 
-SCRIPT_TIMEOUT_S = 300
+SCRIPT_TIMEOUT_S = 900
 
 
 @dataclasses.dataclass(frozen=True)
