@@ -1,6 +1,6 @@
 """Works on two projects in Go and Rust."""
 
-from judging.work import Edit, Move, Project, Remove, Run, Write, right, wrong, REPORTS, STRICT
+from judging.work import Edit, Project, Remove, Run, Write, right, wrong, REPORTS, STRICT
 
 README = "A change that has nothing to do with the goal.\n"
 

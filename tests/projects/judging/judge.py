@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from judging import compiled, native, scripts  # noqa: E402
 from judging.truth import Truth  # noqa: E402
-from judging.work import EXIT, PLANS, STRICT, Write, bare_environment, pack, unpack, wrong  # noqa: E402
+from judging.work import EXIT, PLANS, STRICT, Run, Write, bare_environment, pack, unpack, wrong  # noqa: E402
 
 FETCHED = ROOT / "build/projects"
 PROJECTS = {project.name: project for project in scripts.PROJECTS + compiled.PROJECTS + native.PROJECTS}
@@ -38,8 +38,8 @@ WRONG_TAKEN_MAX = {"exit": 0.03, "reports": 0, "strict": 0}  # of those that the
 
 POLICY = "version: 1\nwatched: fail\nbinaries: fail\nexecutables: fail\nsymlinks: fail\n"
 # A work that changes nothing that counts: for what the second attempt is told of the first.
-TOLD = wrong("told", "what the next attempt is told", Write("NOTES", "A try.\n"))
-TELL = 'if [ -n "$PAWL_FEEDBACK" ]; then cat "$PAWL_FEEDBACK"; fi\n'
+TOLD = wrong("told", "what the next attempt is told", Write("NOTES", "A try.\n"),
+             Run('if [ -n "$PAWL_FEEDBACK" ]; then cat "$PAWL_FEEDBACK"; fi'))
 
 
 def pawl_program():
@@ -127,19 +127,7 @@ class Desk:
 
     def feedback(self):
         """What the attempt after one that failed reads, and whether it names the test and its message."""
-        original = self.prepare
-
-        def telling(work, attempts):
-            prepared = original(work, attempts)
-            script = prepared / "agent.sh"
-            script.write_text(script.read_text() + TELL)
-            return prepared
-
-        self.prepare = telling
-        try:
-            _, run, _ = self.run(TOLD, 2)
-        finally:
-            self.prepare = original
+        _, run, _ = self.run(TOLD, 2)
         printed = self.call("logs", run, "mend", "--attempt", "2").stdout
         start = printed.find("{")
         try:
