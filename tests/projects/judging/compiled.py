@@ -43,7 +43,7 @@ GO = Project(
     seed=(Edit("version.go", MINOR_HEAD + ZERO, MINOR_HEAD),),
     steps='[{name: tests, run: "go test ./..."}]',
     reported='[{name: tests, run: "go test -json ./... > out.json", reports: {gotest: [out.json]}}]',
-    protect=("*_test.go", "go.mod"), code=("*.go",),
+    protect=("*_test.go", "go.mod"), code=("*.go", "!*_test.go"),
     suite="GOWORK=off GOFLAGS=-mod=mod go test -count=1 -v ./...", names=r"^\s*--- PASS: (\S+)",
     acceptance=r"""cat >acceptance_test.go <<'X'
 package semver

@@ -14,6 +14,9 @@ from judging.work import SCRIPT_TIMEOUT_S, bare_environment, files_of
 
 
 def matches(name, patterns):
+    """Whether a pattern has the name, and none that begins with ! has it."""
+    if any(matches(name, [p[1:]]) for p in patterns if p.startswith("!")):
+        return False
     return any(fnmatch.fnmatchcase(name, p) and (p.count("/") == name.count("/") or "**" in p) for p in patterns)
 
 

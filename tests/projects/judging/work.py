@@ -95,7 +95,7 @@ class Project:
     steps: str         # of the gate, YAML, for exit codes only
     reported: str      # the same with reports
     protect: tuple     # the tests, and what runs them
-    code: tuple        # patterns: what of a work the truth takes besides base's tests
+    code: tuple        # patterns (! for what is not): what of a work the truth takes besides base's tests
     suite: str         # the suite by hand, on base's tests
     names: str         # a regular expression: a test that passed, in what the suite prints
     acceptance: str    # a script that nobody who works on the project has seen; run where the suite was run
