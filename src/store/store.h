@@ -290,9 +290,7 @@ struct Finished {
   // A passed attempt whose layer overlaps one that was accepted meanwhile, by a phase beside it or by an
   // operator, is not accepted: nothing was written, and the caller decides again with what changed.
   std::optional<LayerRow> overlapping;
-  // Nor is one beside which others were accepted, and whose gates did not see its work on top of theirs:
-  // judge_again(), then run them.
-  bool behind = false;
+  bool behind = false;  // nor is one whose gates did not see it on top of what was accepted: judge_again()
 };
 
 // A round in which an attempt that passed is judged again.
@@ -357,8 +355,7 @@ class Store {
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) = 0;
 
-  // After Finished::behind: from now on the attempt is judged on top of all that is accepted (judged_on() of
-  // rows.h). Rows: [executed], [resume], judged_again.
+  // After Finished::behind: judged_on() has all that is accepted. Rows: [executed], [resume], judged_again.
   virtual Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
                                           const std::optional<ResumeDecision>& resume, WallTime now) = 0;
 
