@@ -4,6 +4,7 @@
 
 #include "base/glob.h"
 #include "os/file.h"
+#include "workspace/tree.h"
 
 namespace pawl::workspace {
 namespace {
