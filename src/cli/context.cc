@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/say.h"
+#include "cli/state_folder.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "secrets/redact.h"
@@ -56,14 +57,15 @@ Result<std::string> find_folder(const StateOptions& options) {
   for (std::string folder = here;; folder = os::folder_of(folder)) {
     const std::string candidate = os::join(folder, kFolderName);
     if (os::is_folder(candidate)) return candidate;
-    if (folder == "/") break;
+    // What lies above a repository is of somebody else's work.
+    if (folder == "/" || os::exists(os::join(folder, ".git"))) break;
   }
   const auto candidates = below(here);
   if (candidates.size() == 1) return candidates.front();
   if (candidates.empty())
     return fail(
         ErrorKind::kNotFound,
-        "no .pawl here or in a parent folder; go to where the plan's source is, or name it with --dir");
+        "no .pawl here or in a parent folder of this repository; go to where the plan's source is, or name it with --dir");
   return fail(ErrorKind::kInvalid,
               "several .pawl folders below this one; name one with --dir " + candidates.front());
 }
@@ -85,6 +87,8 @@ Status check_named_store(const StateOptions& options) {
 
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create) {
   if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
+  const bool is_new = !os::exists(folder);
+  if (!is_new) PAWL_OK(check_state_folder(folder));
   State state;
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
   state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
@@ -92,6 +96,8 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   state.location = store_location(options, state.folder);
   if (!create) PAWL_OK(check_named_store(options));
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
+  // One of an older version that can't be written is read all the same.
+  if (const auto marked = mark_state_folder(state.folder); !marked && is_new) return std::unexpected(marked.error());
   PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
   return state;
 }

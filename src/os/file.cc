@@ -342,6 +342,12 @@ Status remove_tree_at_once(const std::string& path) {
   return remove_tree(path);
 }
 
+Result<PathFacts> facts_of(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "stat", path);
+  return PathFacts{.is_link = S_ISLNK(status.st_mode), .uid = status.st_uid, .mode = status.st_mode & 07777U};
+}
+
 bool exists(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0;

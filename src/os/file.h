@@ -87,6 +87,11 @@ Status make_folders(const std::string& path, unsigned mode = 0755);
 Status remove_tree(const std::string& path);
 // The same, but nobody ever sees a part of it at `path`. Makes and removes `<path>.removed`.
 Status remove_tree_at_once(const std::string& path);
+struct PathFacts {
+  bool is_link = false;
+  unsigned uid = 0, mode = 0;  // the permission bits
+};
+Result<PathFacts> facts_of(const std::string& path);  // lstat(2): of a symlink, not of what it leads to
 bool exists(const std::string& path);           // lstat(2) succeeds
 bool is_folder(const std::string& path);        // stat(2): follows symlinks
 bool is_regular_file(const std::string& path);  // the same
