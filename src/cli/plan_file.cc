@@ -167,18 +167,30 @@ void check_built(const std::string& shown, const std::string& file, plan::Parsed
                     "its programs may not run. Take a commit (`ref`), or build it in a step"});
 }
 
+bool is_guarded(const plan::Plan& plan, const plan::Gate& gate) {
+  const auto guards = [](const plan::Guarded& guarded) { return !guarded.rules.empty(); };
+  if (guards(plan.guarded) || guards(gate.guarded)) return true;
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases)
+      if (std::ranges::find(phase.gates, gate.name) != phase.gates.end() && !guards(phase.guarded))
+        return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan) {
   std::vector<plan::Problem> out;
-  if (!plan.protect.empty()) return out;
   for (const auto& [name, gate] : plan.gates) {
+    if (is_guarded(plan, gate)) continue;
     const bool reports =
         std::ranges::any_of(gate.steps, [](const auto& step) { return !step.reports.empty(); });
-    if (reports) continue;
-    out.push_back(at_signals(shown, gate,
-                             "it is judged by exit codes alone, and nothing is protected: work that deletes "
-                             "or weakens a test passes. "
+    out.push_back(
+        at_signals(shown, gate,
+                   reports ? "nothing is protected: work that weakens a test and keeps its name passes. "
+                             "Add `protect_existing: [\"tests/**\"]`, or `protect`, to the plan"
+                           : "it is judged by exit codes alone, and nothing is protected: work that "
+                             "deletes or weakens a test passes. "
                              "Add `reports` to its steps, or `protect: [\"tests/**\"]` to the plan"));
   }
   return out;
