@@ -167,6 +167,19 @@ void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
                         "health` says what to do)");
 }
 
+void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const gates::OnBase& found) {
+  if (!found.is_usable()) return;  // the attempt ends with it, and says so
+  std::string text = fmt::format("  gate {} is {} on base", gate_id, found.green ? "green" : "red");
+  if (found.green) text += ": it does not tell whether the work is done";
+  const auto tests = found.inventories.find("tests");
+  if (tests != found.inventories.end() && !tests->second.failing.empty())
+    text += ": there fail " + gates::shown(tests->second.failing);
+  for (const auto& [kind, inventory] : found.inventories)
+    if (const auto state = gates::text_of(inventory); !state.empty())
+      text += fmt::format("; {}: {}", kind, state);
+  progress_.line(text);
+}
+
 void Narrator::budget_nears_its_end(const store::Claim&, const store::BudgetRow& budget) {
   progress_.line(
       fmt::format("  {}budget: {}{}", progress_.paint(kRed), budget_text(budget), progress_.paint(kPlain)));

@@ -65,6 +65,7 @@ class Narrator final : public executor::Observer {
   void step_started(const store::Claim& claim, const store::StepStart& start) override;
   void step_ended(const store::Claim& claim, const store::StepStart& start,
                   const sandbox::SandboxRun& run) override;
+  void base_ran(const store::Claim& claim, const std::string& gate_id, const gates::OnBase& found) override;
   void budget_nears_its_end(const store::Claim& claim, const store::BudgetRow& budget) override;
   void judged_again(const store::Claim& claim, const std::vector<std::string>& beside) override;
   void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,

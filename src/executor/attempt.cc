@@ -170,50 +170,6 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   return signal;
 }
 
-std::string Attempt::inventory_key(const plan::Gate& gate) const {
-  Json steps = Json::array();
-  for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) {
-    Json reports = Json::object();
-    for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
-    steps.push_back(
-        {{"name", step.name}, {"argv", step.argv}, {"reports", std::move(reports)}, {"trace", step.trace}});
-  }
-  return blake3_hex(canonical({{"kinds", gate.signals},
-                               {"base_id", claim_->run.base_id},
-                               {"plan_content", claim_->run.plan_content},
-                               {"steps", std::move(steps)}}));
-}
-
-Result<std::optional<gates::Inventories>> Attempt::inventories_from_baseline(const plan::Gate& gate) {
-  std::vector<gates::StepFacts> facts;
-  for (const auto& step : steps_) {
-    if (step.role != StepRole::kBaseline || step.gate_id != gate.name) continue;
-    const auto run = results_.find(step.index);
-    if (run == results_.end()) return std::nullopt;
-    facts.push_back(facts_of(step, run->second));
-  }
-  return gates::inventories_of(gate.signals, facts);
-}
-
-Status Attempt::load_inventories() {
-  for (const auto& name : phase_->gates) {
-    const plan::Gate& gate = plan_->gates.at(name);
-    if (!needs_inventory(gate) || inventories_.contains(name)) continue;
-    const std::string key = inventory_key(gate);
-    PAWL_TRY(const auto stored, world_.store.inventory(key));
-    if (stored) {
-      PAWL_TRY(const Json json, parse_json(*stored));
-      inventories_[name] = json.get<gates::Inventories>();
-      continue;
-    }
-    PAWL_TRY(auto inventories, inventories_from_baseline(gate));
-    if (!inventories) continue;
-    new_inventories_.emplace_back(key, canonical(Json(*inventories)));
-    inventories_[name] = *std::move(inventories);
-  }
-  return {};
-}
-
 // What is ignored is no work, and fails nothing. Those that fail are the first.
 void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& facts) const {
@@ -253,6 +209,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.time_budget_seconds = step.step->limits.time_budget_seconds;
   if (run.outcome == sandbox::Outcome::kTimedOut)
     facts.last_test = last_test_of(step, run, facts.output_tail);
+  if (step.role == StepRole::kBaseline) add_program(step, facts);
   if (step.step->trace) add_trace(run, facts);
   return facts;
 }
@@ -340,12 +297,17 @@ std::string Attempt::told_by(const std::string& layer, const std::string& path) 
   return gates::telling_text(text);
 }
 
-std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) const {
+std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) {
   gates::GateFacts facts{.gate_id = gate_id,
                          .required = plan_->gates.at(gate_id).signals,
+                         .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
                          .policy = policy_,
                          .policy_signal = policy_signal_};
   facts.finished = false;
+  if (plan_->gates.at(gate_id).baseline == plan::Baseline::kNone)
+    facts.base = gates::no_inventories(facts.required);
+  if (const auto known = on_base_.find(gate_id); known != on_base_.end())
+    facts.base = known->second.inventories;
   bool over = false;
   for (const auto& step : steps_) {
     if (step.role != StepRole::kGate || step.gate_id != gate_id) continue;
@@ -353,12 +315,15 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
     if (run == results_.end()) break;
     facts.steps.push_back(facts_of(step, run->second));
     facts.finished = step.last_of_gate;
-    over = step.last_of_gate || !held(step, run->second);
+    bool holds = held(step, run->second);
+    if (!holds && gates::step_held(gates::with_known_failing(facts).back())) {
+      known_failing_.insert(step.index);
+      holds = true;
+    }
+    over = step.last_of_gate || !holds;
     if (over) break;
   }
   if (!over) return std::nullopt;
-  if (const auto inventory = inventories_.find(gate_id); inventory != inventories_.end())
-    facts.base = inventory->second;
   return facts;
 }
 
@@ -375,7 +340,7 @@ void Attempt::evaluate_gates() {
 
 Status Attempt::look() {
   PAWL_OK(after_agent());
-  PAWL_OK(load_inventories());
+  PAWL_OK(load_on_base());
   evaluate_gates();
   return {};
 }
@@ -384,7 +349,10 @@ Result<const PlannedStep*> Attempt::next_of_gates() {
   PAWL_OK(look());
   const std::span all(steps_);
   return next_step(all.subspan(1),  // the agent is the first
-                   {.results = results_, .inventories = inventories_, .gate_passed = gate_passed_});
+                   {.results = results_,
+                    .on_base = on_base_,
+                    .known_failing = known_failing_,
+                    .gate_passed = gate_passed_});
 }
 
 bool Attempt::agent_decides() const {
@@ -403,7 +371,8 @@ bool Attempt::agent_decides() const {
 Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(look());
   return next_step(steps_, {.results = results_,
-                            .inventories = inventories_,
+                            .on_base = on_base_,
+                            .known_failing = known_failing_,
                             .agent_decides = agent_decides(),
                             .gate_passed = gate_passed_});
 }
@@ -422,27 +391,30 @@ workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const
   return sight;
 }
 
-Result<std::vector<std::string>> Attempt::layers_of(const PlannedStep& step) const {
+std::vector<std::string> Attempt::left_before(const PlannedStep& step) const {
   std::vector<std::string> layers;
-  // What the earlier steps of the same gate (or baseline) left, the newest on top.
   for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
     if (other->role != step.role || other->gate_id != step.gate_id || other->index >= step.index) continue;
     const auto run = results_.find(other->index);
     if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
   }
+  return layers;
+}
+
+Result<std::vector<std::string>> Attempt::layers_of(const PlannedStep& step) const {
+  auto layers = left_before(step);
   const bool is_gate = step.role == StepRole::kGate;
-  const auto below = step.role == StepRole::kBaseline ? std::vector<std::string>() : base_stack_;
   const bool has_earlier = !layers.empty();
-  // A hook sees what this attempt started from: what its agent left could lie to it.
+  // A hook and a baseline see what this attempt started from: what its agent left could lie to them.
   const auto taken = taken_layers_.find(step.gate_id);
   const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
   if (is_gate && !agents.empty()) layers.push_back(agents);
   // An earlier step ran what the agent wrote: the rules hold for what it left, too.
   if (has_earlier && os::walls().lid) {
-    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, below, layers, sight_of(step.gate_id)));
+    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
   }
-  layers.insert(layers.end(), below.begin(), below.end());
+  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
   return layers;
 }
 

@@ -20,6 +20,7 @@
 #include "executor/steps.h"
 #include "gates/gates.h"
 #include "gates/policy/shadowing.h"
+#include "gates/reading/missing_program.h"
 #include "plan/plan.h"
 #include "sandbox/spec.h"
 #include "store/store.h"
@@ -69,10 +70,12 @@ class Attempt {
   // question and the evidence of this one, a gate nothing.
   Result<Context> context_of(const PlannedStep& step) const;
 
-  // What baselines found of base since the last call: for the store, by key.
-  std::vector<std::pair<std::string, std::string>> take_inventories() {
-    return std::exchange(new_inventories_, {});
-  }
+  // What gates found on base since the last call, and the key of what decides it.
+  struct FoundOnBase {
+    std::string gate_id, key;
+    gates::OnBase found;
+  };
+  std::vector<FoundOnBase> take_found_on_base() { return std::exchange(found_on_base_, {}); }
 
   void record(std::int64_t step_index, sandbox::SandboxRun run) { results_[step_index] = std::move(run); }
   // A hook's step that was lost for good: an answer that is none.
@@ -109,10 +112,13 @@ class Attempt {
   Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
   gates::Shadows shadows() const;
-  Status load_inventories();
+  Status load_on_base();
   Status look();  // at what the results so far say
-  Result<std::optional<gates::Inventories>> inventories_from_baseline(const plan::Gate& gate);
-  std::string inventory_key(const plan::Gate& gate) const;
+  std::optional<gates::OnBase> from_baseline(const plan::Gate& gate) const;
+  std::string base_key(const plan::Gate& gate) const;
+  void add_base(gates::AttemptFacts& to) const;
+  bool is_made_by_work(const PlannedStep& step, const gates::MissingProgram& program) const;
+  void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // of a baseline's
   bool agent_decides() const;  // what the agent left or how it ended: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -122,9 +128,11 @@ class Attempt {
   std::string told_by(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
-  std::optional<gates::GateFacts> gate_facts(const std::string& gate_id) const;
+  std::optional<gates::GateFacts> gate_facts(const std::string& gate_id);
   void evaluate_gates();
   std::vector<std::string> agent_environment(bool with_feedback) const;
+  // What the earlier steps of the same gate (or baseline) left, the newest on top.
+  std::vector<std::string> left_before(const PlannedStep& step) const;
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
   // A decided attempt with the answers of its hooks so far.
@@ -161,11 +169,17 @@ class Attempt {
   workspace::Workspaces::Filtered filtered_;            // to gate_layer_
   std::optional<gates::Signal> policy_signal_;  // of a plan with a policy, or when there is something to tell
   Policy policy_;                               // of the plan, else the default one
-  std::map<std::string, gates::Inventories> inventories_;
-  std::vector<std::pair<std::string, std::string>> new_inventories_;
+  std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known
+  std::vector<FoundOnBase> found_on_base_;
+  std::set<std::int64_t> known_failing_;  // steps that hold although tests failed, which fail on base, too
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;
   std::set<std::int64_t> given_up_;  // hooks without an answer
 };
+
+// Attempt::next(). What gates found on base is told, and kept for whoever starts from the same content, when
+// it is of use: what is not may be mended on this host, and is looked for again.
+Result<const PlannedStep*> next_step_of(Attempt& attempt, const World& world, Observer& observer,
+                                        const store::Claim& claim);
 
 }  // namespace pawl::executor

@@ -15,6 +15,7 @@
 #include "agent/episode.h"
 #include "base/error.h"
 #include "executor/plans.h"
+#include "gates/base.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "plan/plan.h"
@@ -62,6 +63,8 @@ class Observer {
   virtual void resumed(const store::Claim&, const store::ResumeDecision&) {}
   virtual void step_started(const store::Claim&, const store::StepStart&) {}
   virtual void step_ended(const store::Claim&, const store::StepStart&, const sandbox::SandboxRun&) {}
+  // What a gate found on base, in this attempt.
+  virtual void base_ran(const store::Claim&, const std::string& /*gate_id*/, const gates::OnBase&) {}
   // What the run may spend is nearly spent.
   virtual void budget_nears_its_end(const store::Claim&, const store::BudgetRow&) {}
   // It passed, and its gates run again on top of what these phases changed meanwhile.

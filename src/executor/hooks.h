@@ -33,7 +33,7 @@ struct HookFacts {
   const plan::Common& plan;
   const store::Claim& claim;
   const gates::Verdict& verdict;                // of this attempt
-  bool backend_error = false;                   // the sandbox's fault: nobody is asked
+  bool backend_error = false;                   // the sandbox's or a gate's fault: nobody is asked
   std::int64_t failures = 1;                    // attempts of this revision that failed, with this one
   std::optional<store::Advice> doctor, replan;  // the answers of this attempt, as far as they are there
 };

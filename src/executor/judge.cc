@@ -130,6 +130,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
     facts.signals.push_back(protect_signal(filtered_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
+  add_base(facts);
   // Of the first gate that is open, whether it failed or something before it did.
   facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;
   for (const auto& name : phase_->gates) {
@@ -200,7 +201,7 @@ HookFacts Attempt::hook_facts(const Judged& judged) const {
   return {.plan = *plan_,
           .claim = *claim_,
           .verdict = judged.verdict,
-          .backend_error = judged.facts.backend_error,
+          .backend_error = judged.facts.backend_error || !judged.facts.stop.empty(),
           .failures = static_cast<std::int64_t>(judged.facts.earlier_failures.size()) + 1,
           .doctor = judged.doctor,
           .replan = judged.replan};
@@ -240,6 +241,7 @@ Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) const 
   EpisodeResult out{.episode = episode_};
   out.outcome = now.verdict.verdict == "passed" ? Outcome::kPassed : Outcome::kFailed;
   if (lost) out.outcome = lost->escalate ? Outcome::kEscalated : Outcome::kLost;
+  if (!now.facts.stop.empty()) out.outcome = Outcome::kEscalated;  // no other episode fares better
   out.gates_passed = std::ranges::count(gate_passed_, true, &std::pair<const std::string, bool>::second);
   out.failing_signals = static_cast<std::int64_t>(now.verdict.failing_signals.size());
   return out;
@@ -307,8 +309,10 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
     end.accepted_layer = gate_layer_;
     return end;
   }
-  end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(world_, evidence()),
-                                    os::random_word(world_.random));
+  // The next agent begins when a person has mended it: it has nothing to do with that.
+  if (now.facts.stop.empty())
+    end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(world_, evidence()),
+                                      os::random_word(world_.random));
   auto consequence = consequence_of(hook_facts(now));
   end.action = consequence.action;
   end.goal = std::move(consequence.goal);

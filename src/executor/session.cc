@@ -105,9 +105,7 @@ class Session {
         continue;
       }
       PAWL_OK(hold_objects());
-      PAWL_TRY(const PlannedStep* step, one.attempt.next());
-      for (const auto& [key, names] : one.attempt.take_inventories())
-        PAWL_OK(world_.store.put_inventory(key, names));
+      PAWL_TRY(const PlannedStep* step, next_step_of(one.attempt, world_, observer_, claim_));
       if (step == nullptr) return {};
       PAWL_OK(run_step(one, *step));
     }
@@ -125,10 +123,8 @@ class Session {
         PAWL_OK(hold_objects());
         const PlannedStep* step = nullptr;
         if (!one.lost) {
-          PAWL_TRY(step, one.attempt.next());
+          PAWL_TRY(step, next_step_of(one.attempt, world_, observer_, claim_));
         }
-        for (const auto& [key, names] : one.attempt.take_inventories())
-          PAWL_OK(world_.store.put_inventory(key, names));
         if (step != nullptr) return Next{.one = &one, .step = step};
         one.result.emplace();
         if (tries_.are_several()) {
@@ -143,6 +139,8 @@ class Session {
   // While a step of `first` runs, agents of the later episodes may, too.
   Status start_others(const Try& first) {
     if (!tries_.are_several()) return {};
+    // Before the first agent is paid, the gates run on base.
+    if (first.running->step->role == StepRole::kBaseline && !first.agent_is_over()) return {};
     PAWL_OK(look_at_others(first));
     std::int64_t others = 0;
     for (const auto& one : tries_.all()) others += one.running && &one != &first ? 1 : 0;
@@ -338,7 +336,7 @@ class Session {
   }
 
   // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about
-  // the agent's work: a gate or a hook changes nothing that could not be done once more.
+  // the agent's work: a gate, on base or not, or a hook changes nothing that could not be done once more.
   Status give_up(Try& one) {
     const Running ended = *std::exchange(one.running, std::nullopt);
     const auto& [step, start, found] = ended;
@@ -349,7 +347,7 @@ class Session {
         probes && step->role != StepRole::kAgent ? plan::ResumePolicy::kReExecute : resume.policy;
     Recovery recovery =
         decide_recovery(sandbox::Found::kNothing,
-                        is_hook(step->role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
+                        !loses_work(step->role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
     if (recovery == Recovery::kProbe) {
       PAWL_TRY(auto salvaged, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
       // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <ranges>
 
+#include "base/planted.h"
 #include "gates/gates.h"
 
 namespace pawl::executor {
@@ -16,6 +17,7 @@ std::set<std::string, std::less<>> evidence_of(const plan::Step& step) {
 }
 
 bool needs_inventory(const plan::Gate& gate) {
+  if (gate.baseline == plan::Baseline::kNone) return false;
   return std::ranges::any_of(gate.signals, [&](const auto& kind) {
     return gates::compares_with_base(kind) && std::ranges::any_of(gate.steps, [&](const auto& step) {
              return evidence_of(step).contains(gates::evidence_of(kind));
@@ -41,15 +43,18 @@ std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Pha
                    .last_of_gate = last,
                    .episode = episode});
   };
+  const auto add_gate = [&](StepRole role, const plan::Gate& gate) {
+    const auto& steps = gate.steps_of_attempt(attempt);
+    for (const auto& step : steps) {
+      add(role, gate.name, step, &step == &steps.back());
+      out.back().compared = role == StepRole::kBaseline && needs_inventory(gate);
+    }
+  };
   add(StepRole::kAgent, std::string(kAgentGate), phase.agent, true);
   for (const auto& name : phase.gates) {
     const plan::Gate& gate = plan.gates.at(name);
-    const auto add_all = [&](StepRole role) {
-      const auto& steps = gate.steps_of_attempt(attempt);
-      for (const auto& step : steps) add(role, name, step, &step == &steps.back());
-    };
-    if (needs_inventory(gate)) add_all(StepRole::kBaseline);
-    add_all(StepRole::kGate);
+    if (needs_inventory(gate)) add_gate(StepRole::kBaseline, gate);
+    add_gate(StepRole::kGate, gate);
   }
   const auto steps_of_episode = static_cast<std::int64_t>(out.size());
   for (auto& step : out) step.index += std::max<std::int64_t>(0, episode - 1) * steps_of_episode;
@@ -59,6 +64,15 @@ std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Pha
     step.index += (phase.best_of - 1) * steps_of_episode;
     step.episode = 0;
   }
+  const std::size_t shared = out.size();
+  for (const auto& name : phase.gates) {
+    const plan::Gate& gate = plan.gates.at(name);
+    if (gate.baseline == plan::Baseline::kTaken && !needs_inventory(gate))
+      add_gate(StepRole::kBaseline, gate);
+  }
+  const auto more = static_cast<std::int64_t>(out.size() - shared);
+  for (auto& step : out | std::views::drop(shared))
+    step.index += (phase.best_of - 1) * steps_of_episode + std::max<std::int64_t>(0, episode - 1) * more;
   return out;
 }
 
@@ -77,26 +91,47 @@ bool held(const PlannedStep& step, const sandbox::SandboxRun& run) {
   return gates::step_held(sandbox::name(run.outcome), run.exit_code, step.step->may_fail);
 }
 
+namespace {
+
+const sandbox::SandboxRun* result_of(const PlannedStep& step, const Progress& progress) {
+  const auto found = progress.results.find(step.index);
+  return found == progress.results.end() ? nullptr : &found->second;
+}
+
+bool is_missed(const PlannedStep& step, const Progress& progress) {
+  return step.role == StepRole::kBaseline && !progress.on_base.contains(step.gate_id) &&
+         result_of(step, progress) == nullptr;
+}
+
+// Whether the agent has to wait, and for which step; nullptr: for a person.
+std::optional<const PlannedStep*> before_agent(std::span<const PlannedStep> steps, const Progress& progress) {
+  if (planted("agent_before_base")) return std::nullopt;
+  const auto first = std::ranges::find_if(steps, [&](const auto& step) { return is_missed(step, progress); });
+  if (first != steps.end()) return &*first;  // all that a person has to mend is told at once
+  const bool usable =
+      std::ranges::all_of(progress.on_base, [](const auto& known) { return known.second.is_usable(); });
+  if (usable || planted("unusable_base_ignored")) return std::nullopt;
+  return nullptr;
+}
+
+}  // namespace
+
 const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress) {
-  const auto result = [&](const PlannedStep& step) {
-    const auto found = progress.results.find(step.index);
-    return found == progress.results.end() ? nullptr : &found->second;
-  };
   for (const auto& step : steps) {
-    const auto* done = result(step);
+    const auto* done = result_of(step, progress);
     switch (step.role) {
       case StepRole::kAgent:
-        if (done == nullptr) return &step;
+        if (done == nullptr) return before_agent(steps, progress).value_or(&step);
         if (progress.agent_decides) return nullptr;
         break;
       case StepRole::kBaseline:
         // All steps of a baseline run, whatever their end: on base, tests may fail, and it is names that
         // count.
-        if (done == nullptr && !progress.inventories.contains(step.gate_id)) return &step;
+        if (step.compared && is_missed(step, progress)) return &step;
         break;
       case StepRole::kGate:
         if (done == nullptr) return &step;
-        if (!held(step, *done)) return nullptr;
+        if (!held(step, *done) && !progress.known_failing.contains(step.index)) return nullptr;
         if (step.last_of_gate) {
           const auto passed = progress.gate_passed.find(step.gate_id);
           if (passed != progress.gate_passed.end() && !passed->second) return nullptr;

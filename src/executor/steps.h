@@ -21,12 +21,14 @@ inline constexpr std::string_view kDoctorGate = "doctor", kReplanGate = "replan"
 
 enum class StepRole {
   kAgent,
-  kBaseline,  // a gate's step on base alone: what tests there are, by name
+  kBaseline,  // a gate's step on base and what was accepted since, before the agent is paid
   kGate,
   kDoctor,  // after the verdict, when hooks.h says so
   kReplan,
 };
 inline bool is_hook(StepRole role) { return role == StepRole::kDoctor || role == StepRole::kReplan; }
+// Whether a step of this role that is lost may have done what can't be done once more.
+inline bool loses_work(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
 struct PlannedStep {
   std::int64_t index = 0;  // step_index of the marker: its place in planned_steps()
@@ -34,6 +36,7 @@ struct PlannedStep {
   std::string gate_id;               // "agent" for the agent
   const plan::Step* step = nullptr;  // into the plan, which must outlive this
   bool last_of_gate = false;
+  bool compared = false;     // of kBaseline: signals of the gate are compared with what it finds
   std::int64_t episode = 0;  // of several (best_of), from 1; 0: the only one, or a hook
   std::int64_t round = 0;    // from 1: the attempt passed, and is judged again on what others changed
 };
@@ -45,8 +48,9 @@ constexpr std::int64_t kRoundStride = 1'000'000;
 std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 
 // All steps that an episode of the attempt could need: the agent, then for each gate its baseline (when it
-// requires tests and compares something with base) and its steps; then the plan's hooks, which the episodes
-// share. The steps of one episode come after those of the one before: each has an index of its own.
+// compares something with base) and its steps; then the plan's hooks, which the episodes share; then the
+// baselines of the gates that compare nothing. The steps of one episode come after those of the one before:
+// each has an index of its own, and an attempt that an older version began keeps those it has.
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
                                        std::int64_t attempt, std::int64_t episode);
 bool needs_inventory(const plan::Gate& gate);
@@ -65,14 +69,19 @@ using Results = std::map<std::int64_t, sandbox::SandboxRun>;  // by step_index
 
 struct Progress {
   const Results& results;
-  // Gates (by name) whose inventory is known: their baseline is not run (again).
-  const std::map<std::string, gates::Inventories>& inventories;
+  // Of the gates (by name) that are known on base: their baseline is not run (again). With one that is of no
+  // use there, no agent is started.
+  const std::map<std::string, gates::OnBase>& on_base;
+  // Steps (by index) that hold although tests failed: those of `known_failing`.
+  const std::set<std::int64_t>& known_failing;
   bool agent_decides = false;  // what the agent left or how it ended: the gates are not run
   // Whether a gate all of whose steps ran passed.
   const std::map<std::string, bool>& gate_passed;
 };
 
-// The next step of the agent or a gate, or nothing: the attempt can be judged.
+// The next step of the agent or a gate, or nothing: the attempt can be judged. Base comes first: each gate
+// has run there, or is known, before the agent starts. After the agent only what is compared is asked of
+// base.
 const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress);
 
 }  // namespace pawl::executor

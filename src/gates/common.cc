@@ -151,6 +151,15 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
   return out;
 }
 
+std::vector<std::string> failing_of(const Report& report) {
+  std::vector<std::string> out;
+  for (const auto& test : report.tests)
+    if (test.status == TestStatus::kFailed) out.push_back(test.name);
+  for (const auto& other : report.no_tests)
+    if (other.failed) out.push_back(other.name);
+  return out;
+}
+
 bool lacks_reports(const Reports& reports, Signal& signal) {
   if (reports.parsed > 0 && reports.problem.empty() && reports.unwritten.empty()) return false;
   signal.passed = false;
@@ -192,18 +201,50 @@ std::vector<Detail> delta_details() {
                     {"new", kInteger},
                     {"new_names", kText},
                     {"new_high_or_critical", kInteger},
+                    {"base", kText},
                     {"problem", kText}});
 }
 
-std::vector<std::string> findings_on_base(const std::vector<StepFacts>& steps, std::string_view family) {
-  std::vector<std::string> names;
-  for (const auto& finding : all_reports(steps, family).all.findings) names.push_back(finding.name);
-  std::ranges::sort(names);
-  return names;
+Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view family) {
+  const Reports reports = all_reports(steps, family);
+  Inventory out;
+  out.reason = lacks_on_base(steps, reports, family);
+  if (!out.reason.empty()) {
+    out.state = Inventory::State::kUnknown;
+    return out;
+  }
+  for (const auto& finding : reports.all.findings) out.names.push_back(finding.name);
+  std::ranges::sort(out.names);
+  return out;
+}
+
+bool tell_inventory(const Inventory& base, Signal& signal) {
+  if (base.state == Inventory::State::kKnown) return true;
+  signal.details["base"] = text_of(base);
+  if (base.state == Inventory::State::kLowerBound) return true;
+  signal.passed = false;
+  signal.missing = true;
+  signal.details["problem"] = "what base has is not known: " + base.reason +
+                              "; mend base, or say `baseline: none` in the gate when base has none";
+  return false;
+}
+
+std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,
+                          std::string_view family) {
+  constexpr std::int64_t kShellCodesFrom = 126;  // POSIX.1-2017, XCU 2.8.2
+  for (const auto& step : steps) {
+    if (!step.declared.contains(family)) continue;
+    if (step.outcome != "exited") return step.step_name + " " + step.outcome;
+    const auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
+    if (step.exit_code >= kShellCodesFrom) return ended;
+    if (std::ranges::none_of(step.reports, [&](const auto& file) { return file.family == family; }))
+      return ended + " and wrote no report";
+  }
+  return reports.problem;
 }
 
 Signal delta_signal(const GateFacts& facts, std::string_view kind, std::string_view family,
-                    const std::vector<std::string>* base) {
+                    const Inventory* base) {
   Signal signal = exit_signal(facts, kind);
   const Reports reports = all_reports(facts.steps, family);
   signal.details["reports"] = reports.parsed;
@@ -214,18 +255,19 @@ Signal delta_signal(const GateFacts& facts, std::string_view kind, std::string_v
     signal.details["problem"] = "nothing is known of base";
     return signal;
   }
+  if (!tell_inventory(*base, signal)) return signal;
   std::vector<std::string> names, fresh;
   std::int64_t grave = 0;
   for (const auto& finding : reports.all.findings) {
     names.push_back(finding.name);
-    if (std::ranges::binary_search(*base, finding.name)) continue;
+    if (std::ranges::binary_search(base->names, finding.name)) continue;
     fresh.push_back(finding.name);
     grave += finding.severity >= Severity::kHigh ? 1 : 0;
   }
   std::ranges::sort(names);
-  signal.details["before"] = base->size();
+  signal.details["before"] = base->names.size();
   signal.details["after"] = names.size();
-  signal.details["fixed"] = beyond(*base, names).size();
+  signal.details["fixed"] = beyond(base->names, names).size();
   signal.details["new"] = fresh.size();
   if (fresh.empty()) return signal;
   signal.passed = false;

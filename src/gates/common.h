@@ -16,8 +16,6 @@ std::vector<Detail> with_refusals(std::vector<Detail> more);
 // The details of exit_signal() and `more`.
 std::vector<Detail> with_exit(std::vector<Detail> more);
 
-// The first few, and how many more.
-std::string shown(const std::vector<std::string>& names);
 std::string shown(const std::vector<std::string>& names, std::size_t total);  // of which these are the first
 
 // `after` without `before`. REQUIRES: `before` is sorted.
@@ -34,6 +32,9 @@ struct Reports {
 };
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
 
+// Names of what failed: tests, and what is none (NoTest).
+std::vector<std::string> failing_of(const Report& report);
+
 // Of reports in which no test is that ran, which prove nothing: what would make it known; "" of others.
 std::string without_test(const std::vector<StepFacts>& steps);
 
@@ -42,8 +43,15 @@ bool lacks_reports(const Reports& reports, Signal& signal);
 
 // After may have no finding that base does not have: signals of the family's reports, by name.
 Signal delta_signal(const GateFacts& facts, std::string_view kind, std::string_view family,
-                    const std::vector<std::string>* base);
+                    const Inventory* base);
 std::vector<Detail> delta_details();
-std::vector<std::string> findings_on_base(const std::vector<StepFacts>& steps, std::string_view family);
+Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view family);
+
+// Says in the signal where the inventory is not all that base has; false when it can be compared with
+// nothing: then the signal is missing.
+bool tell_inventory(const Inventory& base, Signal& signal);
+// Why steps that should give reports of a family did not, on base; "" when all did.
+std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,
+                          std::string_view family);
 
 }  // namespace pawl::gates

@@ -63,6 +63,7 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
                        const std::string& failure) {
   const bool attempts_left = facts.attempts_used < facts.max_attempts;
   const std::string all_used = fmt::format("all {} attempts are used", facts.max_attempts);
+  if (!facts.stop.empty()) return {"escalate", facts.stop};
   if (facts.backend_error)
     return attempts_left ? Decision{"failed_retryable", "the sandbox could not be made"}
                          : Decision{"escalate", all_used};
@@ -90,26 +91,36 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
+// What no agent of this attempt broke: people and the next agent need not look for it in the work.
+std::string failing_before(const std::vector<Signal>& signals) {
+  std::string out;
+  for (const auto& signal : signals)
+    if (!signal.passed && signal.details.contains("failing_on_base_names"))
+      out += "; on base fail, too: " + signal.details.at("failing_on_base_names").get<std::string>();
+  return out;
+}
+
 }  // namespace
 
 Verdict decide(const AttemptFacts& facts) {
   Verdict out;
   out.failing_signals = failing_keys(facts.signals);
   // Something was judged besides the agent's own ending, nothing failed, and no gate is left.
-  const bool judged =
-      std::ranges::any_of(facts.signals, [](const auto& signal) { return signal.kind != "agent"; });
+  const bool judged = std::ranges::any_of(
+      facts.signals, [](const auto& signal) { return signal.kind != "agent" && signal.kind != "base"; });
   const bool all_gates = facts.open_gates.empty() || planted("failed_steps_ignored");
   if (out.failing_signals.empty() && judged && all_gates && !facts.backend_error) {
     out.verdict = "passed";
     return out;
   }
-  // A sandbox that could not be made says nothing of the work.
-  if (!facts.backend_error) out.failure = failure_digest(facts);
+  // A sandbox that could not be made, and a base that no gate can run on, say nothing of the work.
+  if (!facts.backend_error && facts.stop.empty()) out.failure = failure_digest(facts);
   const Decision decision = decide_failed(facts, out.failing_signals, out.failure);
   out.verdict = decision.verdict;
   out.approach_failed = decision.approach_failed;
   out.reason = joined(out.failing_signals);
   if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;
+  out.reason += failing_before(facts.signals);
   out.summary = summary_of(facts);
   return out;
 }

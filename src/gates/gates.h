@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/policy.h"
+#include "gates/base.h"
 #include "gates/reading/trace.h"
 #include "gates/report.h"
 
@@ -43,6 +44,9 @@ std::string json_text(const Signal& signal);  // as JSON
 // "validate.step.lint".
 std::string key_of(const Signal& signal);
 
+// The first few names, and how many more.
+std::string shown(const std::vector<std::string>& names);
+
 // The registry. Of a name that is no kind: nothing, "" or false.
 std::vector<std::string_view> signal_kinds();
 const std::vector<Detail>& details_of(std::string_view kind);
@@ -64,13 +68,15 @@ struct StepFacts {
   std::int64_t exit_code = -1;
   std::string reason;
   std::int64_t time_budget_seconds = 0;
-  std::string last_test;  // of one that timed out: where it was (hang.h)
+  std::string last_test;                              // of one that timed out: where it was (hang.h)
   std::int64_t egress_refused = 0;                    // tries to get out that its egress refused
   std::map<std::string, std::int64_t> refused_hosts;  // of those, by "host:port", as far as they are listed
   std::vector<std::string> refused_entries;           // what it left and was not kept, the first of them
   std::int64_t refused_entries_total = 0;             // how many there were
   bool refused_entries_fail = false;                  // then it failed, the plan says
   bool may_fail = false;                              // the plan lets it exit with 1 to 125
+  std::string program;                                // of a step that ended with 126 or 127: which one
+  bool program_is_work = false;                       // it is a file of the workspace, and is not there yet
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
   std::vector<ReportFacts> reports;              // that THIS step made
   std::optional<TraceFacts> trace;               // of a step with a trace that could be read
@@ -102,20 +108,24 @@ void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal);
 // BLAKE3 of what a verdict on these steps rests on.
 std::string digest_of(const std::vector<StepFacts>& steps);
 
-// Names that base has, sorted, by kind: what a gate is compared with.
-using Inventories = std::map<std::string, std::vector<std::string>>;
+// What the kinds of `required` that compare with base find there, by kind.
 Inventories inventories_of(const std::vector<std::string>& required, const std::vector<StepFacts>& on_base);
 
 struct GateFacts {
   std::string gate_id;
   std::vector<std::string> required;  // kinds
   std::vector<StepFacts>
-      steps;             // those that ran, in order; a gate stops at its first step that did not exit 0
-  bool finished = true;  // every step of the gate ran
-  Inventories base;      // absent: none was taken
-  Policy policy;         // what it minds in a trace
+      steps;                   // those that ran, in order; a gate stops at its first step that did not exit 0
+  bool finished = true;        // every step of the gate ran
+  Inventories base;            // absent: none was taken
+  bool known_failing = false;  // tests that fail on base may fail on
+  Policy policy;               // what it minds in a trace
   std::optional<Signal> policy_signal;  // of the attempt, when the plan has a policy
 };
+
+// Of a gate with `known_failing`: its steps, where one holds, too, that exited with 1 to 125 because tests
+// failed that fail on base. The others are as they are.
+std::vector<StepFacts> with_known_failing(const GateFacts& facts);
 
 // One signal a required kind, in the order of `required`. A step named like the kind decides it (install,
 // build); else all steps do. What a kind needs besides is said in its file. A step that did not hold and that
@@ -132,6 +142,7 @@ struct AttemptFacts {
   std::vector<std::string> non_retryable;  // kinds, of the failing gate
   bool timeout_retryable = false, oom_retryable = false;
   bool backend_error = false;           // a step was setup_failed
+  std::string stop;                     // OnBase::stop of a gate: no agent was paid
   std::vector<std::string> open_gates;  // gates of the phase that have not passed: with one, nothing passes
   std::string model;                    // that worked on it
   // Failures of this revision's attempts (Verdict::failure), newest first; "" where none is known.

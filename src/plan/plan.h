@@ -95,6 +95,12 @@ struct Guarded {
   }
 };
 
+enum class Baseline {
+  kTaken,
+  kNone
+};  // whether base has something to tell a gate: kNone, it never runs there
+enum class KnownFailing { kNone, kBase };  // tests that may fail: none, or those that fail on base
+
 struct Gate {
   std::string name;
   std::vector<Step> steps;                              // never empty
@@ -104,6 +110,8 @@ struct Gate {
   RetryPolicy retry;
   Guarded guarded;                     // of every phase that has this gate
   std::vector<std::string> take_only;  // of the agent's changes; empty: all of them
+  Baseline baseline = Baseline::kTaken;
+  KnownFailing known_failing = KnownFailing::kNone;
 
   const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
   bool operator==(const Gate&) const = default;

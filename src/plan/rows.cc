@@ -69,6 +69,8 @@ void members(Is<Gate> auto& self, auto&& each) {
   each("retry", self.retry);
   members_of_guarded(self.guarded, each);
   each("take_only", self.take_only);
+  each("baseline", self.baseline);
+  each("known_failing", self.known_failing);
 }
 void members(Is<Spending> auto& self, auto&& each) {
   each("tokens", self.tokens);
@@ -140,6 +142,8 @@ constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"re
 constexpr std::array<std::string_view, 2> words_of(AgentExit) { return {"zero", "any"}; }
 constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
+constexpr std::array<std::string_view, 2> words_of(Baseline) { return {"taken", "none"}; }
+constexpr std::array<std::string_view, 2> words_of(KnownFailing) { return {"none", "base"}; }
 constexpr std::array<std::string_view, 4> words_of(ResumePolicy) {
   return {"re_execute", "skip", "escalate", "probe"};
 }

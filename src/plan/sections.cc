@@ -349,6 +349,20 @@ void read_overrides(const YAML::Node& node, const Defaults& defaults, Gate& gate
   }
 }
 
+// What base says to a gate. Tests that fail there are known by name from reports, of a base that ran.
+void read_base(const Mapping& mapping, Gate& gate, Problems& problems) {
+  if (const auto node = mapping.get("baseline"); node.IsDefined())
+    if (read_word(node, "baseline", {"none"}, problems)) gate.baseline = Baseline::kNone;
+  const auto node = mapping.get("known_failing");
+  if (!node.IsDefined()) return;
+  if (read_word(node, "known_failing", {"base"}, problems)) gate.known_failing = KnownFailing::kBase;
+  if (std::ranges::find(gate.signals, "tests") == gate.signals.end())
+    problems.add(node,
+                 "known_failing: needs `tests` among the gate's signals, whose reports name what fails");
+  if (gate.baseline == Baseline::kNone)
+    problems.add(node, "known_failing: base is not run with `baseline: none`; leave one of them out");
+}
+
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults,
                Problems& problems) {
   Gate gate;
@@ -371,6 +385,7 @@ Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& 
     }
   }
   if (mapping.valid()) read_signals(mapping, gate, problems);
+  if (mapping.valid()) read_base(mapping, gate, problems);
   read_retry(mapping, gate.retry, problems);
   read_guarded(mapping, gate.guarded, problems);
   if (const auto take = mapping.get("take"); take.IsDefined())

@@ -458,9 +458,9 @@ class Store {
   virtual Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) = 0;
 
   // --- what is known by content
-  virtual Result<std::optional<std::string>> inventory(
-      const std::string& key) = 0;  // JSON array of test names
-  virtual Status put_inventory(const std::string& key, const std::string& names) = 0;
+  // Of a gate on base, as text the store does not look into.
+  virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
+  virtual Status put_inventory(const std::string& key, const std::string& text) = 0;
 };
 
 // The schema's version that this program needs.

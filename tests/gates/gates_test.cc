@@ -53,7 +53,7 @@ StepFacts reporting(const std::string& xml, std::int64_t exit_code = 0) {
 
 Signal tests_of(StepFacts facts, std::optional<std::vector<std::string>> inventory = std::nullopt) {
   Inventories base;
-  if (inventory) base["tests"] = *std::move(inventory);
+  if (inventory) base["tests"].names = *std::move(inventory);
   return judged({.gate_id = "g", .required = {"tests"}, .steps = {std::move(facts)}, .base = std::move(base)})
       .at(0);
 }
@@ -284,7 +284,9 @@ TEST(Evaluate, WhatIsNoTestFailsAndIsInNoInventory) {
   EXPECT_FALSE(signal.passed) << "whatever the exit code";
   EXPECT_EQ(signal.details["failing"], "test_a");
   const auto base = inventories_of({"tests"}, {reporting(unloaded, 2)});
-  EXPECT_EQ(base.at("tests"), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(base.at("tests").names, (std::vector<std::string>{"b"}));
+  EXPECT_EQ(base.at("tests").failing, (std::vector<std::string>{"test_a"}));
+  EXPECT_EQ(base.at("tests").state, Inventory::State::kLowerBound);
 }
 
 TEST(Evaluate, NewTestsAreTold) {
@@ -303,9 +305,9 @@ TEST(Evaluate, NoVulnerabilityMayBeNew) {
     return judged({.gate_id = "g", .required = {"cve_delta"}, .steps = {scan}, .base = std::move(base)})
         .at(0);
   };
-  EXPECT_TRUE(judge(kOneMatch, {{"cve_delta", {"zlib::CVE-1"}}}).passed);
-  EXPECT_TRUE(judge(R"({"matches": []})", {{"cve_delta", {"zlib::CVE-1"}}}).passed);
-  const auto fresh = judge(kOneMatch, {{"cve_delta", {"zlib::CVE-0"}}});
+  EXPECT_TRUE(judge(kOneMatch, {{"cve_delta", {.names = {"zlib::CVE-1"}}}}).passed);
+  EXPECT_TRUE(judge(R"({"matches": []})", {{"cve_delta", {.names = {"zlib::CVE-1"}}}}).passed);
+  const auto fresh = judge(kOneMatch, {{"cve_delta", {.names = {"zlib::CVE-0"}}}});
   EXPECT_FALSE(fresh.passed);
   EXPECT_FALSE(fresh.missing);
   EXPECT_EQ(fresh.details["new_names"], "zlib::CVE-1");
@@ -323,7 +325,7 @@ TEST(Evaluate, TheSameFindingTwiceIsTwo) {
   const auto signal = judged({.gate_id = "g",
                               .required = {"cve_delta"},
                               .steps = {scan},
-                              .base = {{"cve_delta", {"zlib::CVE-1"}}}})
+                              .base = {{"cve_delta", {.names = {"zlib::CVE-1"}}}}})
                           .at(0);
   EXPECT_EQ(signal.details["new_names"], "zlib::CVE-1#2");
 }
@@ -335,7 +337,7 @@ Signal trace_of(TraceFacts facts, const Policy& policy = {}) {
   return judged({.gate_id = "g",
                  .required = {"trace"},
                  .steps = {unit},
-                 .base = {{"trace", {"reaches registry:443", "runs /bin/make"}}},
+                 .base = {{"trace", {.names = {"reaches registry:443", "runs /bin/make"}}}},
                  .policy = policy})
       .at(0);
 }

@@ -80,7 +80,7 @@ class History {
     reopened_if_found_ = false;
     for (auto& executor : executors_) executor.real.reset();  // they are of one run
     store_.forget_phases();
-    sandboxes_.of_run(run_id_);
+    sandboxes_.of_run(run_id_, bounds_.gate_steps);
     episodes_.of_run(run_id_);
     invariants_.emplace(store_, run_id_);
     return true;

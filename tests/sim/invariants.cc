@@ -51,7 +51,7 @@ std::int64_t number_of(std::string_view row, std::string_view key) {
 }
 
 // In the round in which the attempt passed.
-bool held_in(const store::AttemptRow& attempt, const Bounds::GateStep& planned, std::int64_t episode,
+bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
              const std::vector<store::StepRow>& steps) {
   return std::ranges::any_of(steps, [&](const store::StepRow& row) {
     if (row.attempt_id != attempt.attempt_id ||
@@ -270,7 +270,9 @@ void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bo
   for (const auto& planned : bounds.gate_steps.at(attempt.phase_id)) {
     require(held_in(attempt, planned, kept, steps), attempt.attempt_id,
             "it passed without step " + planned.name + " of gate " + planned.gate_id);
-    const auto judged = [&](const Json& signal) { return signal.at("gate_id") == planned.gate_id; };
+    const auto judged = [&](const Json& signal) {
+      return signal.at("gate_id") == planned.gate_id && signal.at("kind") != "base";
+    };
     require(std::ranges::any_of(signals, judged), attempt.attempt_id,
             "it passed without a signal of gate " + planned.gate_id);
   }

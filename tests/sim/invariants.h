@@ -21,12 +21,8 @@ struct Bounds {
   std::int64_t best_of = 1;                                     // the most of any phase
   bool effect_is_elsewhere = false;                             // a probe looks for it
 
-  struct GateStep {
-    std::string gate_id, name;
-    bool may_fail = false;
-  };
-  std::map<std::string, std::vector<GateStep>> gate_steps;  // by phase: all that its gates need
-  std::set<std::string> may_be_empty;                       // phases
+  GatesOfPhases gate_steps;
+  std::set<std::string> may_be_empty;  // phases
 
   std::string forked_from;             // the phase from which this run was forked; its goal may be
   std::int64_t replans_inherited = 0;  // what a replanner said in the other run

@@ -16,6 +16,7 @@ using sandbox::Outcome;
 
 constexpr std::int64_t kAskEveryMs = 200;
 constexpr const char* kAnotherSpec = "another";
+constexpr std::int64_t kNotFound = 127, kMayFailMost = 125;  // docs/plan-format.md
 
 const std::vector<std::string> kDoctorAnswers = {R"({"action":"retry_with_hint","hint":"h","reason":"r"})",
                                                  R"({"action":"replan"})",
@@ -48,6 +49,8 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
     if (run.outcome == Outcome::kSignaled && dice.percent(50)) run.signal = SIGKILL;
   }
   if (hopeless_) run.exit_code = 1;
+  // A base that can't be judged by ends the attempt: often enough to be seen, and no more.
+  if (base_step(spec) && run.exit_code == kNotFound && !dice.percent(15)) run.exit_code = 1;
   if (spec.keep_layer && run.outcome != Outcome::kSetupFailed && dice.percent(80)) run.layer = "layer-" + id;
   const bool doctor = spec.label.find(".doctor.run.") != std::string::npos;
   const bool replan = spec.label.find(".replan.run.") != std::string::npos;
@@ -57,6 +60,40 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
     answers_[run.copy_out] = dice.one_of(doctor ? kDoctorAnswers : kReplanAnswers);
   }
   return run;
+}
+
+// Of a label "phase.gate.step@base.attemptN[.episodeM]"; ids and names have no dot here.
+std::optional<SimSandboxes::OnBase> SimSandboxes::base_step(const sandbox::SandboxSpec& spec) const {
+  const auto end = spec.label.find("@base.");
+  if (end == std::string::npos) return std::nullopt;
+  const auto gate = spec.label.find('.') + 1, step = spec.label.find('.', gate) + 1;
+  auto layers = spec.workspace.layers;
+  const auto of_base = [&](const std::string& layer) {
+    return std::ranges::any_of(
+        steps_, [&](const auto& known) { return known.second.on_base && known.second.run.layer == layer; });
+  };
+  while (!layers.empty() && of_base(layers.front())) layers.erase(layers.begin());
+  return OnBase{std::move(layers), spec.label.substr(gate, step - 1 - gate),
+                spec.label.substr(step, end - step)};
+}
+
+// Before an agent is paid, each gate of its phase has run on what the agent starts from, and can judge work.
+void SimSandboxes::check_base(const std::string& phase, const std::vector<std::string>& layers) const {
+  std::string failed;  // the gate of the last step that did not hold
+  for (const auto& step : gates_.at(phase)) {
+    const auto ran = ran_on_base_.find({layers, step.gate_id, step.name});
+    World::require(ran != ran_on_base_.end(),
+                   phase + ": an agent is paid before " + step.gate_id + "." + step.name + " ran on base");
+    const auto& run = ran->second;
+    World::require(run.outcome != Outcome::kSetupFailed,
+                   phase + ": an agent is paid although there was no sandbox for " + step.gate_id);
+    if (failed == step.gate_id) continue;
+    const bool exited = run.outcome == Outcome::kExited;
+    World::require(!exited || run.exit_code != kNotFound,
+                   phase + ": an agent is paid although " + step.gate_id + " can't run on base");
+    if (!exited || (run.exit_code != 0 && !(step.may_fail && run.exit_code <= kMayFailMost)))
+      failed = step.gate_id;
+  }
 }
 
 void SimSandboxes::call_models(const std::string& context, Step& step) {
@@ -115,8 +152,9 @@ void SimSandboxes::check_together(const store::StepRow& marker, const sandbox::S
                    spec.label + " does not see what was accepted");
 }
 
-void SimSandboxes::of_run(std::string run_id) {
+void SimSandboxes::of_run(std::string run_id, GatesOfPhases gates) {
   run_id_ = std::move(run_id);
+  gates_ = std::move(gates);
   steps_.clear();
   started_ = 0;
 }
@@ -164,6 +202,8 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   step.watcher = world_.current;
   step.spec_hash = std::move(spec_hash);
   step.run = outcome_of(sandbox_run_id, spec);
+  step.on_base = base_step(spec);
+  if (!agent.empty()) check_base(spec.label.substr(0, spec.label.find('.')), spec.workspace.layers);
   if (!agent.empty()) call_models(agent, step);
   const std::int64_t takes_ms =
       world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
@@ -214,6 +254,8 @@ Result<sandbox::SandboxRun> SimSandboxes::collect(const std::string& sandbox_run
     World::require(spooled != kAnotherSpec, "a result of another spec was taken");
   else if (spooled != spec_hash)
     return fail(ErrorKind::kCorrupt, "of another spec");
+  const auto& on_base = found->second.on_base;
+  if (on_base) ran_on_base_[*on_base] = found->second.run;
   return found->second.run;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sandbox/client.h"
@@ -15,6 +16,12 @@
 namespace pawl::sim {
 
 constexpr std::int64_t kTokensOfCallMax = 50, kMicrosOfCallMax = 50;
+
+struct GateStep {
+  std::string gate_id, name;
+  bool may_fail = false;
+};
+using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: all that its gates need
 
 class SimSandboxes final : public sandbox::SandboxClient {
  public:
@@ -44,24 +51,29 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::vector<std::string> unwatched();
   // Ids of steps that ended by themselves, but for agents that may go on from where they were.
   std::vector<std::string> ended() const;
-  // From now on; what was of another run is over.
-  void of_run(std::string run_id);
+  // From now on; what was of another run is over. What ran on base is known on, by its content.
+  void of_run(std::string run_id, GatesOfPhases gates);
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
   // The answer that a hook gave, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
 
  private:
+  // What a step of a gate came to on base and the layers above it.
+  using OnBase = std::tuple<std::vector<std::string>, std::string, std::string>;  // layers, gate, step
   enum class State { kRunning, kSpooled, kGone };
   struct Step {
     State state = State::kRunning;
     std::int64_t ends_at_micros = 0;
     std::string spec_hash, label;
     sandbox::SandboxRun run;
+    std::optional<OnBase> on_base;
     std::string watcher;  // the executor that started it, or waits for it since
     bool abandoned = false;
     bool may_go_on = false;  // an agent that was ended in the middle of its work
     bool ended = false;      // by itself: its result was there to be had
   };
+  std::optional<OnBase> base_step(const sandbox::SandboxSpec& spec) const;
+  void check_base(const std::string& phase, const std::vector<std::string>& layers) const;
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
   // What the agent does all at once, before anybody can see it: calls of a model, until it may spend no more.
   void call_models(const std::string& context, Step& step);
@@ -77,6 +89,8 @@ class SimSandboxes final : public sandbox::SandboxClient {
   store::Store& store_;
   SimEpisodes& episodes_;
   std::string run_id_;
+  GatesOfPhases gates_;
+  std::map<OnBase, sandbox::SandboxRun> ran_on_base_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
   std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // of agents

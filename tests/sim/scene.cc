@@ -32,14 +32,14 @@ std::string draw_agent_budget(Dice& dice) {
   return fmt::format(", budget: {{usd: \"0.{:06}\"}}", 1 + dice.below(kMicrosMax));
 }
 
-using GateSteps = std::vector<Bounds::GateStep>;
+using GateSteps = std::vector<GateStep>;
 
 // Gate `one` has two steps, `two` has one. A step named like the signal decides that signal alone.
 GateSteps draw_gates(Dice& dice, std::string& plan) {
   const GateSteps steps = {{"one", dice.percent(50) ? "build" : "a", dice.percent(10)},
                            {"one", "b", dice.percent(10)},
                            {"two", "c", dice.percent(10)}};
-  const auto text = [](const Bounds::GateStep& step) {
+  const auto text = [](const GateStep& step) {
     return fmt::format("{{name: {}, run: x, may_fail: {}}}", step.name, step.may_fail);
   };
   plan += fmt::format("gates:\n  one: {{steps: [{}, {}]}}\n  two: {{steps: [{}]}}\ntiers:\n", text(steps[0]),
@@ -83,9 +83,10 @@ Scene draw_scene(Dice& dice) {
   const auto gates = draw_gates(dice, out.plan);
   for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier)
     add_tier(dice, tier, gates, out);
-  // The agent, three steps of gates; two hooks. For each other phase a round of the gates, and hooks.
+  // The agent, three steps of gates, the same on base; two hooks. For each other phase a round of the gates,
+  // and hooks.
   out.bounds.steps_of_attempt =
-      4 * out.bounds.best_of + 2 + 5 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
+      7 * out.bounds.best_of + 2 + 5 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
   auto& run = out.run;
   if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
   if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);

@@ -8,8 +8,7 @@ const Kind& build() {
   static const Kind kind = {
       .evidence = "",
       .details = with_exit({}),
-      .judge = [](const GateFacts& facts,
-                  const std::vector<std::string>*) { return exit_signal(facts, "build"); },
+      .judge = [](const GateFacts& facts, const Inventory*) { return exit_signal(facts, "build"); },
   };
   return kind;
 }

@@ -9,7 +9,7 @@ const Kind& cve_delta() {
       .evidence = kVulnerabilitiesFamily,
       .details = delta_details(),
       .judge =
-          [](const GateFacts& facts, const std::vector<std::string>* base) {
+          [](const GateFacts& facts, const Inventory* base) {
             return delta_signal(facts, "cve_delta", kVulnerabilitiesFamily, base);
           },
       .on_base =

@@ -15,9 +15,9 @@ struct Kind {
   std::string_view evidence;    // what a step of the gate must give: a family of reports, "trace", or ""
   std::vector<Detail> details;  // all that its signals can say
   // `base`: what on_base() said of base; null when it was not asked. Null for a kind of the whole attempt.
-  Signal (*judge)(const GateFacts& facts, const std::vector<std::string>* base) = nullptr;
-  // Names, sorted, that base has and the gate is compared with; null when the kind compares nothing.
-  std::vector<std::string> (*on_base)(const std::vector<StepFacts>& steps) = nullptr;
+  Signal (*judge)(const GateFacts& facts, const Inventory* base) = nullptr;
+  // What base has and the gate is compared with; null when the kind compares nothing.
+  Inventory (*on_base)(const std::vector<StepFacts>& steps) = nullptr;
 };
 
 using GetKind = const Kind&();

@@ -5,7 +5,7 @@
 namespace pawl::gates::signals {
 namespace {
 
-Signal judge_policy(const GateFacts& facts, const std::vector<std::string>*) {
+Signal judge_policy(const GateFacts& facts, const Inventory*) {
   Signal signal{.kind = "policy", .gate_id = facts.gate_id, .missing = true};
   signal.details = {{"problem", "the plan has no policy"}};
   if (!facts.policy_signal) return signal;

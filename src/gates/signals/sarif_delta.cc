@@ -9,7 +9,7 @@ const Kind& sarif_delta() {
       .evidence = kAnalysisFamily,
       .details = delta_details(),
       .judge =
-          [](const GateFacts& facts, const std::vector<std::string>* base) {
+          [](const GateFacts& facts, const Inventory* base) {
             return delta_signal(facts, "sarif_delta", kAnalysisFamily, base);
           },
       .on_base = [](const std::vector<StepFacts>& steps) { return findings_on_base(steps, kAnalysisFamily); },

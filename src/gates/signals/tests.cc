@@ -46,12 +46,27 @@ void add_problem(Signal& signal, const std::string& problem) {
   signal.details["problem"] = before.empty() ? problem : before + ". " + problem;
 }
 
+void tell(const char* key, const std::vector<std::string>& names, Signal& signal) {
+  if (names.empty()) return;
+  signal.details[key] = names.size();
+  signal.details[std::string(key) + "_names"] = shown(names);
+}
+
+// Says which of `failing` failed on base, too; returns the others.
+std::vector<std::string> tell_broken(const std::vector<std::string>& failing, const Inventory* base,
+                                     Signal& signal) {
+  if (base == nullptr || base->state == Inventory::State::kUnknown) return failing;
+  auto broken = beyond(failing, base->failing);
+  std::vector<std::string> before;
+  std::ranges::copy_if(failing, std::back_inserter(before),
+                       [&](const auto& name) { return std::ranges::binary_search(base->failing, name); });
+  tell("failing_on_base", before, signal);
+  tell("newly_failing", broken, signal);
+  return broken;
+}
+
 void compare_with_base(const Tests& tests, const std::vector<std::string>& inventory, Signal& signal) {
-  const auto name = [&](const char* key, const std::vector<std::string>& names) {
-    if (names.empty()) return;
-    signal.details[key] = names.size();
-    signal.details[std::string(key) + "_names"] = shown(names);
-  };
+  const auto name = [&](const char* key, const std::vector<std::string>& names) { tell(key, names, signal); };
   const Losses losses = compare(inventory, tests);
   name("gone", losses.gone);
   name("newly_skipped", losses.newly_skipped);
@@ -63,24 +78,22 @@ void compare_with_base(const Tests& tests, const std::vector<std::string>& inven
   add_problem(signal, meaning_of(losses));
 }
 
-Signal judge_tests(const GateFacts& facts, const std::vector<std::string>* base) {
+Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "tests");
   const Reports reports = all_reports(facts.steps, kTestsFamily);
-  std::vector<std::string> failing;
-  for (const auto& test : reports.all.tests)
-    if (test.status == TestStatus::kFailed) failing.push_back(test.name);
-  for (const auto& other : reports.all.no_tests)
-    if (other.failed) failing.push_back(other.name);
+  const auto failing = failing_of(reports.all);
   signal.details["tests"] = reports.all.tests.size();
   signal.details["failures"] = failing.size();
   signal.details["reports"] = reports.parsed;
   if (!failing.empty()) signal.details["failing"] = shown(failing);
+  const auto broken = tell_broken(failing, base, signal);
   if (!signal.passed) {
     // The step says itself that it failed. What its reports lack, or what is gone, is told beside it.
     if (!reports.problem.empty())
       signal.details["problem"] = reports.problem;
-    else if (base != nullptr && reports.parsed > 0 && reports.all.lower_bound.empty())
-      compare_with_base(reports.all.tests, *base, signal);
+    else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
+             reports.all.lower_bound.empty())
+      compare_with_base(reports.all.tests, base->names, signal);
     return signal;
   }
   if (reports.declared && lacks_reports(reports, signal)) return signal;
@@ -90,23 +103,46 @@ Signal judge_tests(const GateFacts& facts, const std::vector<std::string>* base)
     signal.details["problem"] = problem;
     return signal;
   }
-  if (!failing.empty()) {
+  if (!(facts.known_failing ? broken : failing).empty()) {
     signal.passed = false;
     const bool zero = signal.details["exit_code"] == 0;
     signal.details["problem"] = zero ? "exit code 0, but the report has failures" : "the report has failures";
   }
-  if (base != nullptr) compare_with_base(reports.all.tests, *base, signal);
+  if (base == nullptr) return signal;
+  const bool passed_so_far = signal.passed;
+  if (tell_inventory(*base, signal)) compare_with_base(reports.all.tests, base->names, signal);
+  if (!passed_so_far) signal.missing = false;  // it fails whatever base has
   return signal;
 }
 
-// What base skips, nobody loses by going on to skip it. On base a broken report takes no name with it; the
-// gate itself will need a good one.
-std::vector<std::string> tests_on_base(const std::vector<StepFacts>& steps) {
-  std::vector<std::string> names;
-  for (const auto& test : all_reports(steps, kTestsFamily).all.tests)
-    if (test.status != TestStatus::kSkipped) names.push_back(test.name);
-  std::ranges::sort(names);
-  return names;
+// What base skips, nobody loses by going on to skip it.
+Inventory tests_on_base(const std::vector<StepFacts>& steps) {
+  const Reports reports = all_reports(steps, kTestsFamily);
+  Inventory out;
+  out.reason = lacks_on_base(steps, reports, kTestsFamily);
+  if (!out.reason.empty()) {
+    out.state = Inventory::State::kUnknown;
+    return out;
+  }
+  for (const auto& test : reports.all.tests)
+    if (test.status != TestStatus::kSkipped) out.names.push_back(test.name);
+  out.failing = failing_of(reports.all);
+  std::ranges::sort(out.names);
+  std::ranges::sort(out.failing);
+  if (!reports.all.lower_bound.empty()) {
+    out.state = Inventory::State::kLowerBound;
+    out.reason = printable(reports.all.lower_bound);
+    return out;
+  }
+  for (const auto& step : steps) {
+    if (step.exit_code == 0 || !step.declared.contains(kTestsFamily) || !out.failing.empty()) continue;
+    // It failed, and no test did: something else ended it.
+    const bool none = reports.all.tests.empty();
+    out.state = none ? Inventory::State::kUnknown : Inventory::State::kLowerBound;
+    out.reason = fmt::format("{} exited with {}, and {}", step.step_name, step.exit_code,
+                             none ? "its report has no test" : "no test in its report failed");
+  }
+  return out;
 }
 
 }  // namespace
@@ -118,6 +154,10 @@ const Kind& tests() {
       .details = with_exit({{"tests", kInteger},
                             {"failures", kInteger},
                             {"failing", kText},
+                            {"failing_on_base", kInteger},
+                            {"failing_on_base_names", kText},
+                            {"newly_failing", kInteger},
+                            {"newly_failing_names", kText},
                             {"reports", kInteger},
                             {"problem", kText},
                             {"gone", kInteger},
@@ -125,7 +165,8 @@ const Kind& tests() {
                             {"newly_skipped", kInteger},
                             {"newly_skipped_names", kText},
                             {"new", kInteger},
-                            {"new_names", kText}}),
+                            {"new_names", kText},
+                            {"base", kText}}),
       .judge = judge_tests,
       .on_base = tests_on_base,
   };

@@ -44,13 +44,14 @@ Signal missing(Signal signal, const std::string& why) {
   return signal;
 }
 
-Signal judge_trace(const GateFacts& facts, const std::vector<std::string>* base) {
+Signal judge_trace(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "trace");
   if (!signal.passed) return signal;
   for (const auto& step : facts.steps)
     if (step.declared.contains("trace") && !step.trace)
       return missing(std::move(signal), "no trace of " + step.step_name + ": " + step.trace_problem);
   if (base == nullptr) return missing(std::move(signal), "nothing is known of base");
+  if (!tell_inventory(*base, signal)) return signal;
   const TraceFacts now = all_of(facts.steps);
   signal.details["executables"] = now.executables.size();
   signal.details["endpoints"] = now.endpoints.size();
@@ -59,20 +60,28 @@ Signal judge_trace(const GateFacts& facts, const std::vector<std::string>* base)
     return missing(std::move(signal),
                    "the trace reached its bound of 16 MiB, and what came after it is not known: trace a step "
                    "that runs fewer programs");
-  auto programs = fresh(now.executables, kRuns, *base);
+  auto programs = fresh(now.executables, kRuns, base->names);
   const auto others = std::ranges::stable_partition(programs, is_shell);
   report(signal, "new_shells", {programs.begin(), others.begin()}, facts.policy.trace_shells);
   report(signal, "new_executables", {others.begin(), others.end()}, facts.policy.trace_executables);
-  report(signal, "new_endpoints", fresh(now.endpoints, kReaches, *base), facts.policy.trace_endpoints);
+  report(signal, "new_endpoints", fresh(now.endpoints, kReaches, base->names), facts.policy.trace_endpoints);
   return signal;
 }
 
-std::vector<std::string> trace_on_base(const std::vector<StepFacts>& steps) {
+// A trace that ends early has less than base does: more is new then, and nothing passes for it.
+Inventory trace_on_base(const std::vector<StepFacts>& steps) {
+  Inventory out;
   const TraceFacts now = all_of(steps);
-  std::vector<std::string> out;
-  for (const auto& path : now.executables) out.push_back(std::string(kRuns) + path);
-  for (const auto& endpoint : now.endpoints) out.push_back(std::string(kReaches) + endpoint);
-  std::ranges::sort(out);
+  for (const auto& step : steps) {
+    if (!step.declared.contains("trace")) continue;
+    if (!step.trace) return {.state = Inventory::State::kUnknown, .reason = step.trace_problem};
+    if (step.outcome != "exited") out.reason = step.step_name + " " + step.outcome;
+  }
+  if (now.cut) out.reason = "the trace reached its bound";
+  if (!out.reason.empty()) out.state = Inventory::State::kLowerBound;
+  for (const auto& path : now.executables) out.names.push_back(std::string(kRuns) + path);
+  for (const auto& endpoint : now.endpoints) out.names.push_back(std::string(kReaches) + endpoint);
+  std::ranges::sort(out.names);
   return out;
 }
 
@@ -91,6 +100,7 @@ const Kind& trace() {
                             {"new_executables_names", kText},
                             {"new_endpoints", kInteger},
                             {"new_endpoints_names", kText},
+                            {"base", kText},
                             {"problem", kText}}),
       .judge = judge_trace,
       .on_base = trace_on_base,

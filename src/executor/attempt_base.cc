@@ -1,0 +1,116 @@
+// What a gate finds on base, for an Attempt: run once a content, before the agent is paid.
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/planted.h"
+#include "executor/attempt.h"
+#include "os/file.h"
+
+namespace pawl::executor {
+namespace {
+
+Json key_of_step(const plan::Step& step) {
+  Json reports = Json::object();
+  for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
+  const auto& limits = step.limits;
+  return {{"name", step.name},
+          {"argv", step.argv},
+          {"may_fail", step.may_fail},
+          {"network", step.network == plan::Network::kScoped ? step.egress : std::vector<std::string>()},
+          {"reports", std::move(reports)},
+          {"trace", step.trace},
+          {"limits",
+           {limits.base_image, limits.memory_limit_mib, limits.pids_limit, limits.cpu_limit_millis,
+            limits.disk_limit_mib, limits.output_limit_bytes, limits.time_budget_seconds}}};
+}
+
+}  // namespace
+
+// All that decides what the steps find, but for the host's programs.
+std::string Attempt::base_key(const plan::Gate& gate) const {
+  Json steps = Json::array();
+  for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
+  const bool stacked = !planted("base_without_accepted_layers");
+  return blake3_hex(canonical({{"form", 2},
+                               {"kinds", gate.signals},
+                               {"base_id", claim_->run.base_id},
+                               {"stack", stacked ? base_stack_ : std::vector<std::string>()},
+                               {"plan_content", claim_->run.plan_content},
+                               {"env", sandbox::allowed_environment(plan_->env)},
+                               {"steps", std::move(steps)}}));
+}
+
+std::optional<gates::OnBase> Attempt::from_baseline(const plan::Gate& gate) const {
+  std::vector<std::pair<const PlannedStep*, const sandbox::SandboxRun*>> runs;
+  for (const auto& step : steps_) {
+    if (step.role != StepRole::kBaseline || step.gate_id != gate.name) continue;
+    const auto run = results_.find(step.index);
+    if (run == results_.end()) return std::nullopt;
+    runs.emplace_back(&step, &run->second);
+  }
+  if (runs.empty()) return std::nullopt;
+  std::vector<gates::StepFacts> facts;
+  for (const auto& [step, run] : runs) facts.push_back(facts_of(*step, *run));
+  return gates::on_base(gate.name, gate.signals, facts);
+}
+
+Status Attempt::load_on_base() {
+  for (const auto& name : phase_->gates) {
+    const plan::Gate& gate = plan_->gates.at(name);
+    if (gate.baseline == plan::Baseline::kNone || on_base_.contains(name)) continue;
+    if (auto found = from_baseline(gate)) {
+      found_on_base_.push_back({.gate_id = name, .key = base_key(gate), .found = *found});
+      on_base_[name] = *std::move(found);
+      continue;
+    }
+    PAWL_TRY(const auto stored, world_.store.inventory(base_key(gate)));
+    if (!stored) continue;
+    PAWL_TRY(on_base_[name], gates::on_base_of_text(*stored));
+  }
+  return {};
+}
+
+void Attempt::add_base(gates::AttemptFacts& to) const {
+  for (const auto& name : phase_->gates) {
+    const auto known = on_base_.find(name);
+    if (known == on_base_.end()) continue;
+    to.signals.push_back(gates::base_signal(name, known->second));
+    if (has_result(agent())) continue;  // it is judged by what it did
+    if (to.stop.empty()) to.stop = known->second.stop;
+    to.backend_error = to.backend_error || known->second.no_sandbox;
+  }
+}
+
+// A path in the workspace that base does not have: the work may bring it. What is looked for in PATH, or is
+// there and can't be started, no work is likely to.
+bool Attempt::is_made_by_work(const PlannedStep& step, const gates::MissingProgram& program) const {
+  constexpr std::string_view kWorkspace = "/workspace/";
+  std::string_view path = program.name;
+  if (!program.is_path) return false;
+  if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
+  while (path.starts_with("./")) path.remove_prefix(2);
+  if (path.starts_with('/')) return false;
+  const std::string inside(path);
+  auto layers = left_before(step);
+  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
+  return !os::is_safe_relative_path(inside) || !world_.objects.has_path(claim_->run.base_id, layers, inside);
+}
+
+void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
+  if (to.exit_code != 126 && to.exit_code != 127) return;
+  const auto program = gates::missing_program(step.step->argv, to.output_tail);
+  to.program = printable(program.name);
+  to.program_is_work = is_made_by_work(step, program);
+}
+
+Result<const PlannedStep*> next_step_of(Attempt& attempt, const World& world, Observer& observer,
+                                        const store::Claim& claim) {
+  PAWL_TRY(const PlannedStep* step, attempt.next());
+  for (const auto& [gate_id, key, found] : attempt.take_found_on_base()) {
+    observer.base_ran(claim, gate_id, found);
+    if (found.is_usable()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
+  }
+  return step;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,152 @@
+#include "gates/base.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gates/gates.h"
+#include "gates/signals/kind.h"
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::array<std::string_view, 3> kStates = {"known", "lower_bound", "unknown"};
+constexpr std::int64_t kNotExecutable = 126, kNotFound = 127;  // POSIX.1-2017, XCU 2.8.2
+constexpr const char* kWayOut = "`baseline: none` in the gate says that base has nothing to tell it";
+
+std::string where(const std::string& gate_id, const StepFacts& step) {
+  return fmt::format("gate {}, step {}: ", gate_id, step.step_name);
+}
+
+// Neither base nor an agent can mend it: a person has to.
+std::string not_started(const StepFacts& step) {
+  const bool ended_so =
+      step.outcome == "exited" && (step.exit_code == kNotExecutable || step.exit_code == kNotFound);
+  if (!ended_so || step.program_is_work) return "";
+  const std::string program = step.program.empty() ? "a program of it" : "`" + step.program + "`";
+  if (step.exit_code == kNotExecutable)
+    return fmt::format("{} can't be executed in the sandbox (126): make it executable, or change `run`",
+                       program);
+  return fmt::format("{} is not in the sandbox (127): install it on this host, or change `run`", program);
+}
+
+std::string refused(const StepFacts& step) {
+  if (step.egress_refused == 0 || (step.outcome == "exited" && step.exit_code == 0)) return "";
+  return fmt::format(
+      "it failed, and its egress refused it the network {} times: name the hosts in `egress` (`pawl inspect` "
+      "lists them), or let the step do without",
+      step.egress_refused);
+}
+
+std::string no_report(const StepFacts& step) {
+  if (step.outcome != "exited" || step.exit_code != 0) return "";
+  for (const auto& family : step.declared) {
+    const auto is_of = [&](const ReportFacts& file) { return file.family == family; };
+    if (family != "trace" && std::ranges::none_of(step.reports, is_of))
+      return fmt::format(
+          "it exited with 0 and wrote no report of {} where `reports` looks for one: correct "
+          "the pattern, or have `run` write it",
+          family);
+  }
+  return "";
+}
+
+std::string why_stopped(const std::string& gate_id, const std::vector<StepFacts>& steps,
+                        const Inventories& inventories) {
+  for (const auto& step : steps) {
+    for (const auto& why : {not_started(step), refused(step), no_report(step)})
+      if (!why.empty()) return where(gate_id, step) + why;
+    if (!step_held(step)) break;
+  }
+  for (const auto& [kind, inventory] : inventories)
+    if (inventory.state == Inventory::State::kUnknown)
+      return fmt::format("gate {}: what base has for `{}` is not known: {}; mend base", gate_id, kind,
+                         inventory.reason);
+  return "";
+}
+
+Json json_of(const Inventory& inventory) {
+  return {{"state", kStates.at(static_cast<std::size_t>(inventory.state))},
+          {"reason", inventory.reason},
+          {"names", inventory.names},
+          {"failing", inventory.failing}};
+}
+
+bool read_names(const Json& json, std::vector<std::string>& to) {
+  if (!json.is_array()) return false;
+  for (const auto& name : json) {
+    if (!name.is_string()) return false;
+    to.push_back(name.get<std::string>());
+  }
+  return std::ranges::is_sorted(to);
+}
+
+bool read_inventory(const Json& json, Inventory& to) {
+  if (!json.is_object() || !json.value("state", Json()).is_string()) return false;
+  const auto* state = std::ranges::find(kStates, json.at("state").get_ref<const std::string&>());
+  if (state == kStates.end() || !json.value("reason", Json()).is_string()) return false;
+  to.state = static_cast<Inventory::State>(state - kStates.begin());
+  to.reason = json.at("reason").get<std::string>();
+  return read_names(json.value("names", Json()), to.names) &&
+         read_names(json.value("failing", Json()), to.failing);
+}
+
+bool read_on_base(const Json& json, OnBase& to) {
+  if (!json.is_object() || !json.value("green", Json()).is_boolean()) return false;
+  to.green = json.at("green").get<bool>();
+  const Json kinds = json.value("inventories", Json());
+  return kinds.is_object() && std::ranges::all_of(kinds.items(), [&](const auto& item) {
+           return read_inventory(item.value(), to.inventories[item.key()]);
+         });
+}
+
+}  // namespace
+
+std::string text_of(const Inventory& inventory) {
+  switch (inventory.state) {
+    case Inventory::State::kKnown:
+      return "";
+    case Inventory::State::kLowerBound:
+      return "lower bound: " + inventory.reason;
+    case Inventory::State::kUnknown:
+      break;
+  }
+  return "unknown: " + inventory.reason;
+}
+
+Inventories no_inventories(const std::vector<std::string>& required) {
+  Inventories out;
+  for (const auto& kind : required)
+    if (compares_with_base(kind)) out[kind] = {};
+  return out;
+}
+
+OnBase on_base(const std::string& gate_id, const std::vector<std::string>& required,
+               const std::vector<StepFacts>& steps) {
+  OnBase out;
+  out.green = !steps.empty() && std::ranges::all_of(steps, [](const auto& step) { return step_held(step); });
+  out.no_sandbox =
+      std::ranges::any_of(steps, [](const auto& step) { return step.outcome == "setup_failed"; });
+  out.inventories = inventories_of(required, steps);
+  if (out.no_sandbox) return out;
+  const std::string why = why_stopped(gate_id, steps, out.inventories);
+  if (!why.empty()) out.stop = fmt::format("{}; {}", why, kWayOut);
+  return out;
+}
+
+std::string text_of(const OnBase& found) {
+  Json kinds = Json::object();
+  for (const auto& [kind, inventory] : found.inventories) kinds[kind] = json_of(inventory);
+  return canonical({{"green", found.green}, {"inventories", std::move(kinds)}});
+}
+
+Result<OnBase> on_base_of_text(std::string_view text) {
+  OnBase out;
+  const auto json = parse_json(text);
+  if (json && read_on_base(*json, out)) return out;
+  return fail(ErrorKind::kCorrupt,
+              "what is kept of a gate on base can't be read: restore the state folder from a backup");
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,73 @@
+#include "gates/reading/missing_program.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace pawl::gates {
+namespace {
+
+struct Ending {
+  std::string_view words;
+  bool of_file;  // it names a file, also where the name has no slash
+};
+
+// dash and busybox, bash, and what calls execvp: env, timeout, xargs, and Pawl for an argument list.
+constexpr std::array<Ending, 6> kEndings = {{{": not found", false},
+                                             {": command not found", false},
+                                             {": bad interpreter: No such file or directory", false},
+                                             {": cannot execute: required file not found", false},
+                                             {": No such file or directory", true},
+                                             {": Permission denied", true}}};
+// A bare name that these can't start was looked for in PATH.
+constexpr std::array<std::string_view, 3> kShells = {"bash", "sh", "dash"};
+
+std::string_view last_part(std::string_view text, std::string_view separator) {
+  const auto at = text.rfind(separator);
+  return at == text.npos ? text : text.substr(at + separator.size());
+}
+
+// Of GNU's programs: 'x' or, in UTF-8, a pair of quotes.
+std::string_view unquoted(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kQuotes = {
+      {{"\xE2\x80\x98", "\xE2\x80\x99"}, {"'", "'"}, {"`", "'"}}};
+  for (const auto& [open, close] : kQuotes)
+    if (name.size() > open.size() + close.size() && name.starts_with(open) && name.ends_with(close))
+      return name.substr(open.size(), name.size() - open.size() - close.size());
+  return name;
+}
+
+std::optional<MissingProgram> in_line(std::string_view line) {
+  while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+  for (const auto& ending : kEndings) {
+    if (!line.ends_with(ending.words)) continue;
+    const auto before = line.substr(0, line.size() - ending.words.size());
+    constexpr std::string_view kOurs = "can't run ", kTimeouts = "failed to run command ";
+    auto name = last_part(before, ": ");
+    for (const auto prefix : {kOurs, kTimeouts})
+      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    name = unquoted(name);
+    if (name.empty()) return std::nullopt;
+    const bool by_shell = std::ranges::find(kShells, before.substr(0, before.find(':'))) != kShells.end();
+    return MissingProgram{.name = std::string(name),
+                          .is_path = name.find('/') != name.npos || (ending.of_file && by_shell)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output) {
+  constexpr std::size_t kLinesMost = 50;  // what comes after it are the words of what called it
+  for (std::size_t lines = 0; lines < kLinesMost && !output.empty(); ++lines) {
+    const auto at = output.find_last_of('\n', output.size() - 1);
+    const auto line = at == output.npos ? output : output.substr(at + 1);
+    if (const auto found = in_line(line)) return *found;
+    output = at == output.npos ? std::string_view() : output.substr(0, at);
+  }
+  const bool by_shell = argv.empty() || std::ranges::find(kShells, argv.front()) != kShells.end();
+  if (by_shell) return {};
+  return {.name = argv.front(), .is_path = argv.front().find('/') != std::string::npos};
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,18 @@
+// Which program a step could not start, read from what a shell or a program that starts others says.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::gates {
+
+struct MissingProgram {
+  std::string name;      // as it is written where it was called; "" when nobody says
+  bool is_path = false;  // it was not looked for in PATH
+};
+
+// Of a step that ended with 126 or 127.
+MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output);
+
+}  // namespace pawl::gates

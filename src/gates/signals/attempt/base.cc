@@ -1,0 +1,45 @@
+// What a gate found on base, before the work: told, unless it can judge no work at all.
+#include "base/hash.h"
+#include "gates/common.h"
+#include "gates/signals/kind.h"
+
+namespace pawl::gates {
+namespace signals {
+
+const Kind& base() {
+  using enum Detail::Type;
+  static const Kind kind = {
+      .evidence = "",
+      .details = {{"green", kBoolean},
+                  {"tests", kInteger},
+                  {"failing", kInteger},
+                  {"failing_names", kText},
+                  {"base", kText},
+                  {"problem", kText}},
+  };
+  return kind;
+}
+
+}  // namespace signals
+
+Signal base_signal(const std::string& gate_id, const OnBase& found) {
+  Signal out{.kind = "base",
+             .gate_id = gate_id,
+             .passed = found.is_usable(),
+             .missing = !found.stop.empty(),
+             .details = {{"green", found.green}},
+             .collector = "base",
+             .read = blake3_hex(text_of(found))};
+  if (!found.stop.empty()) out.details["problem"] = found.stop;
+  for (const auto& [kind, inventory] : found.inventories) {
+    if (inventory.state != Inventory::State::kKnown) out.details["base"] = kind + ": " + text_of(inventory);
+    if (kind != "tests") continue;
+    out.details["tests"] = inventory.names.size();
+    if (inventory.failing.empty()) continue;
+    out.details["failing"] = inventory.failing.size();
+    out.details["failing_names"] = shown(inventory.failing);
+  }
+  return out;
+}
+
+}  // namespace pawl::gates

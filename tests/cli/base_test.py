@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Gates run on base before an agent is paid: what stops a run there, what does not, and that nothing is paid twice."""
+
+import sqlite3
+import unittest
+
+from pawl_runs import WithRun
+
+PLAN = """\
+version: 1
+workflow: base
+source: {{path: source}}
+max_attempts: 2
+gates:
+  check: {{steps: [{steps}], {more}}}
+tiers:
+  - phases: [{{id: p, goal: g, agent: {{run: "{agent}"}}, gates: [check]}}]
+"""
+
+
+class Base(WithRun):
+    def make(self, steps, agent="echo >>file", more="signals: [build]"):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", PLAN.format(steps=steps, agent=agent, more=more))
+
+    def ran(self):
+        attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        return [step["label"].removeprefix("p.") for attempt in attempts for step in attempt["steps"]]
+
+    def stops(self, steps, *words, more="signals: [build]"):
+        self.make(steps, more=more)
+        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        for word in ("gate check, step unit", *words):
+            self.assertIn(word, said)
+        self.assertEqual([name for name in self.ran() if name.startswith("agent.")], [], "no agent is paid")
+        self.assertIn(words[0], self.pawl("why", "last").stdout)
+
+    def test_a_program_that_is_not_there_stops_the_run_with_the_remedy(self):
+        for run in ('"no-such-tox -q"', "[no-such-tox, -q]", '"true\\nno-such-tox"', '"timeout 5 no-such-tox"', '"env no-such-tox"',
+                    '"sh -c no-such-tox"', '"bash -c no-such-tox"'):
+            with self.subTest(run):
+                self.stops(f"{{name: unit, run: {run}}}", "`no-such-tox` is not in the sandbox", "install it", "baseline: none")
+        self.write("source/check", "#!/no/such/interpreter\n", 0o755)
+        self.stops('{name: unit, run: "./check"}', "(127)")
+        self.write("source/plain", "true\n")
+        self.stops('{name: unit, run: "./plain"}', "`./plain` can't be executed")
+
+    def test_a_report_that_is_not_where_the_plan_says_stops_the_run(self):
+        good = "echo '<testsuite><testcase name=\\\"a\\\"/></testsuite>' >out.xml"
+        for more in ("signals: [build]", "signals: [tests]"):
+            self.stops(f'{{name: unit, run: "{good}", reports: {{junit: ["build/*.xml"]}}}}', "wrote no report of tests", more=more)
+
+    def test_a_file_that_the_phase_makes_is_no_reason_to_stop(self):
+        for run in ('"./made"', "[./made]", '"tools/made"', '"sh -c ./made"', '"cd tools && ./made"', '"/workspace/made"'):
+            with self.subTest(run):
+                self.make(f"{{name: unit, run: {run}}}", "mkdir tools; echo true >made; chmod 755 made; cp made tools/")
+                self.pawl("run", "plan.yaml")
+                self.assertEqual(self.ran(), ["check.unit@base.attempt1", "agent.run.attempt1", "check.unit.attempt1"])
+
+    def test_what_an_earlier_step_would_have_made_is_not_missed(self):
+        self.make('{name: make, run: "test -e made"}, {name: unit, run: "no-such-program || test -e made"}', "touch made")
+        self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("no-such-program || ", "command -v no-such || "))
+        self.pawl("run", "plan.yaml")
+
+    def test_the_same_content_runs_once(self):
+        self.make('{name: unit, run: "test -e made"}', "touch made")
+        said = self.pawl("run", "plan.yaml").stdout
+        self.assertIn("gate check is red on base", said)
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.ran(), ["agent.run.attempt1", "check.unit.attempt1"], "another run of the same content")
+        self.write("source/file", "another\n")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.ran()[0], "check.unit@base.attempt1", "another content")
+        self.make('{name: unit, run: "test -e made", memory_limit_mib: 512}', "touch made")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.ran()[0], "check.unit@base.attempt1", "another step")
+
+    def test_a_base_that_is_green_is_told(self):
+        self.make('{name: unit, run: "true"}')
+        self.assertIn("gate check is green on base: it does not tell whether the work is done", self.pawl("run", "plan.yaml").stdout)
+        signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
+        self.assertEqual([s["details"] for s in signals if s["kind"] == "base"], [{"green": True}])
+
+    def test_what_stopped_is_looked_for_again(self):
+        """The sandbox of the host has it meanwhile: here the plan's folder stands for the host."""
+        self.make('{name: unit, run: "PATH=/plan:$PATH tool"}')
+        self.pawl("run", "plan.yaml", expect=11)
+        run = self.run_id()
+        self.pawl("retry", run, "p", "--reason", "installed")
+        self.pawl("resume", run, expect=11)
+        self.assertEqual(self.ran(), ["check.unit@base.attempt1", "check.unit@base.attempt2"], "it is not kept")
+
+    def test_baseline_none_is_the_way_out(self):
+        self.make('{name: unit, run: "PATH=tools:$PATH tool"}', "mkdir tools; echo true >tools/tool; chmod 755 tools/tool",
+                  "signals: [build]")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.make('{name: unit, run: "PATH=tools:$PATH tool"}', "mkdir tools; echo true >tools/tool; chmod 755 tools/tool",
+                  "signals: [build], baseline: none")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.ran(), ["agent.run.attempt1", "check.unit.attempt1"])
+
+    def test_tests_that_fail_on_base_are_told_to_the_next_agent(self):
+        self.make('{name: unit, run: "sh run.sh", reports: {junit: [out.xml]}}', "[ -z $PAWL_FEEDBACK ] || cp $PAWL_FEEDBACK .",
+                  "signals: [tests]")
+        self.write("source/run.sh", "echo '<testsuite><testcase name=\"a\"/><testcase name=\"b\"><failure/></testcase></testsuite>' "
+                   ">out.xml; exit 1\n")
+        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertIn("gate check is red on base: there fail b", said)
+        self.assertIn("on base fail, too: b", said)
+        attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        self.assertIn("failing_on_base_names: b", attempts[0]["feedback"]["summary"])
+
+    def test_of_several_episodes_one_runs_on_base(self):
+        self.make('{name: unit, run: "test -e made"}', "touch made")
+        self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("gates: [check]}]", "gates: [check], best_of: 3}]"))
+        self.pawl("run", "plan.yaml", "--parallel", "3")
+        ran = self.ran()
+        self.assertEqual(ran[0], "check.unit@base.attempt1.episode1")
+        self.assertEqual(sum("@base" in name for name in ran), 1)
+
+    def test_nothing_is_paid_twice_when_it_is_killed_on_base(self):
+        self.make('{name: unit, run: "[ -e made ] || sleep 6; test -e made"}', "touch made")
+        run = self.start("run", "plan.yaml")
+        self.wait_for_step("base runs", "unit@base")
+        self.kill_all(run)
+        self.pawl("resume", "last")
+        self.assertEqual(self.ran(), ["check.unit@base.attempt1"] * 2 + ["agent.run.attempt1", "check.unit.attempt1"])
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            steps = db.execute("SELECT count(*) FROM steps").fetchone()
+            self.assertEqual(db.execute("SELECT count(*) FROM cost").fetchone(), steps, "a cost row each, the lost one's too")
+        self.pawl("verify", "last")
+
+
+if __name__ == "__main__":
+    unittest.main()

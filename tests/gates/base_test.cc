@@ -1,0 +1,218 @@
+// What base says of a gate: known, a lower bound or unknown, never "empty" because a run failed.
+#include "gates/base.h"
+
+#include <gtest/gtest.h>
+
+#include "gates/gates.h"
+#include "gates/reading/missing_program.h"
+
+namespace pawl::gates {
+namespace {
+
+using State = Inventory::State;
+
+StepFacts unit(const std::string& junit, std::int64_t exit_code = 0, std::string outcome = "exited") {
+  StepFacts out{.step_name = "unit", .outcome = std::move(outcome), .exit_code = exit_code};
+  out.declared.insert("tests");
+  if (junit.empty()) return out;
+  MemorySource bytes(junit);
+  out.reports.push_back(
+      {.path = "r.xml", .format = "junit", .family = "tests", .report = read_report("junit", bytes)});
+  return out;
+}
+
+Inventory tests_of(const std::vector<StepFacts>& steps) {
+  return on_base("g", {"tests"}, steps).inventories.at("tests");
+}
+
+constexpr const char* kGood = "<testsuite><testcase name='a'/><testcase name='b'/></testsuite>";
+constexpr const char* kRed =
+    "<testsuite><testcase name='a'/><testcase name='b'><failure/></testcase></testsuite>";
+
+TEST(OnBase, ABaseThatRanIsKnownAlsoWhereItsTestsFail) {
+  EXPECT_EQ(tests_of({unit(kGood)}), (Inventory{.names = {"a", "b"}}));
+  EXPECT_EQ(tests_of({unit(kRed, 1)}), (Inventory{.names = {"a", "b"}, .failing = {"b"}}));
+  EXPECT_EQ(tests_of({unit("<testsuite/>")}), Inventory()) << "it says that it has none";
+  EXPECT_TRUE(on_base("g", {"tests"}, {unit(kGood)}).green);
+  EXPECT_FALSE(on_base("g", {"tests"}, {unit(kRed, 1)}).green);
+  EXPECT_TRUE(on_base("g", {"tests"}, {unit(kRed, 1)}).is_usable()) << "the phase is to mend it";
+}
+
+TEST(OnBase, ARunThatFailedIsUnknownWhateverItLeft) {
+  const std::vector<StepFacts> failed = {unit("", 2),  // it does not compile
+                                         unit("", -1, "timed_out"),
+                                         unit(kGood, -1, "timed_out"),  // it hangs
+                                         unit(kGood, -1, "oom_killed"),
+                                         unit(kGood, -1, "signaled"),
+                                         unit(kGood, 139),  // it crashes
+                                         unit("<testsuite>", 1),
+                                         unit("no XML", 1),
+                                         unit("<testsuite tests='3'><testcase name='a'/></testsuite>", 1),
+                                         unit("<testsuite/>", 2)};  // it ended before its first test
+  for (const auto& step : failed) {
+    const auto found = on_base("g", {"tests"}, {step});
+    const auto& inventory = found.inventories.at("tests");
+    EXPECT_EQ(inventory.state, State::kUnknown) << step.outcome << " " << step.exit_code;
+    EXPECT_TRUE(inventory.names.empty());
+    EXPECT_FALSE(inventory.reason.empty());
+    EXPECT_FALSE(found.is_usable());
+    EXPECT_NE(found.stop.find("gate g"), std::string::npos);
+    EXPECT_NE(found.stop.find("baseline: none"), std::string::npos);
+    const GateFacts facts{
+        .gate_id = "g", .required = {"tests"}, .steps = {unit(kGood)}, .base = found.inventories};
+    const auto signal = evaluate(facts).at(0);
+    EXPECT_TRUE(signal.missing) << "nothing passes by what is not known";
+    EXPECT_NE(signal.details.at("problem").get<std::string>().find("baseline: none"), std::string::npos);
+  }
+}
+
+TEST(OnBase, WhatMayBeMoreIsALowerBound) {
+  auto stopped = unit(kRed, 1);
+  stopped.reports.front().report->lower_bound = "the runner stopped early";
+  const auto found = on_base("g", {"tests"}, {stopped});
+  EXPECT_EQ(found.inventories.at("tests").state, State::kLowerBound);
+  EXPECT_TRUE(found.is_usable());
+  EXPECT_EQ(tests_of({unit(kGood, 2)}).state, State::kLowerBound) << "no test failed, and something did";
+  GateFacts facts{.gate_id = "g", .required = {"tests"}, .steps = {unit(kGood)}, .base = found.inventories};
+  EXPECT_TRUE(evaluate(facts).at(0).passed);
+  EXPECT_EQ(evaluate(facts).at(0).details.at("base"), "lower bound: r.xml: the runner stopped early");
+  facts.steps = {unit("<testsuite><testcase name='a'/></testsuite>")};
+  EXPECT_EQ(evaluate(facts).at(0).details.at("gone_names"), "b") << "what it has is held to";
+}
+
+TEST(OnBase, AStepThatCantRunStopsTheRunWithTheRemedy) {
+  const auto stop = [](StepFacts step) { return on_base("t", {"build"}, {std::move(step)}).stop; };
+  StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 127, .program = "no-such-tox"};
+  EXPECT_NE(stop(step).find("gate t, step unit: `no-such-tox` is not in the sandbox"), std::string::npos);
+  step.exit_code = 126;
+  EXPECT_NE(stop(step).find("can't be executed"), std::string::npos);
+  step.program_is_work = true;
+  EXPECT_EQ(stop(step), "") << "the work may bring it";
+  step = {.step_name = "unit", .outcome = "exited", .exit_code = 7, .egress_refused = 2};
+  EXPECT_NE(stop(step).find("egress"), std::string::npos);
+  step.exit_code = 0;
+  EXPECT_EQ(stop(step), "") << "it does without";
+  EXPECT_NE(stop(unit("")).find("wrote no report of tests"), std::string::npos);
+  EXPECT_EQ(stop(unit("", 1)), "") << "it failed before it could write one, and nothing is compared";
+  EXPECT_EQ(stop({.step_name = "unit", .outcome = "exited", .exit_code = 1}), "") << "red on base";
+}
+
+TEST(OnBase, WhatAnEarlierStepDidNotMakeIsNotMissed) {
+  const StepFacts make{.step_name = "make", .outcome = "exited", .exit_code = 2};
+  const StepFacts check{.step_name = "check", .outcome = "exited", .exit_code = 127, .program = "app"};
+  EXPECT_EQ(on_base("g", {"build"}, {make, check}).stop, "");
+  EXPECT_NE(on_base("g", {"build"}, {check, make}).stop, "");
+}
+
+TEST(OnBase, ASandboxThatCouldNotBeMadeSaysNothingOfBase) {
+  const auto found = on_base("g", {"tests"}, {unit("", -1, "setup_failed")});
+  EXPECT_TRUE(found.no_sandbox);
+  EXPECT_EQ(found.stop, "");
+  EXPECT_FALSE(found.is_usable());
+}
+
+TEST(OnBase, IsKeptAsTextAndReadBack) {
+  OnBase found = on_base("g", {"tests", "build"}, {unit(kRed, 1)});
+  found.inventories["trace"] = {.state = State::kLowerBound, .reason = "cut", .names = {"runs /bin/sh"}};
+  const auto read = on_base_of_text(text_of(found));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, found);
+  for (
+      const char* text :
+      {"", "[]", "{}", R"(["a"])", R"({"green":true})", R"({"green":1,"inventories":{}})",
+       R"({"green":true,"inventories":{"tests":["a"]}})",
+       R"({"green":true,"inventories":{"tests":{"state":"empty","reason":"","names":[],"failing":[]}}})",
+       R"({"green":true,"inventories":{"tests":{"state":"known","reason":"","names":["b","a"],"failing":[]}}})"})
+    EXPECT_EQ(on_base_of_text(text).error().kind, ErrorKind::kCorrupt) << text;
+}
+
+GateFacts against_base(const std::string& base, StepFacts now, bool known_failing) {
+  return {.gate_id = "g",
+          .required = {"tests"},
+          .steps = {std::move(now)},
+          .base = on_base("g", {"tests"}, {unit(base, 1)}).inventories,
+          .known_failing = known_failing};
+}
+
+TEST(KnownFailing, TestsThatFailOnBaseMayFailOnAndNoOthers) {
+  const auto passes = [](const std::string& junit, bool known_failing, std::int64_t exit_code = 1) {
+    const auto facts = against_base(kRed, unit(junit, exit_code), known_failing);
+    return gate_passed(facts, evaluate(facts));
+  };
+  EXPECT_FALSE(passes(kRed, false));
+  EXPECT_TRUE(passes(kRed, true));
+  EXPECT_TRUE(passes(kRed, true, 0)) << "a runner that exits with 0 all the same";
+  EXPECT_TRUE(passes(kGood, true, 0));
+  const std::string other =
+      "<testsuite><testcase name='a'><failure/></testcase><testcase name='b'/></testsuite>";
+  const std::string fresh =
+      "<testsuite><testcase name='a'/><testcase name='b'><failure/></testcase><testcase "
+      "name='c'><failure/></testcase></testsuite>";
+  const std::string gone = "<testsuite><testcase name='b'><failure/></testcase></testsuite>";
+  for (const auto& junit : {other, fresh, gone}) EXPECT_FALSE(passes(junit, true)) << junit;
+  EXPECT_FALSE(passes(kGood, true)) << "it failed, and not by a test";
+  EXPECT_FALSE(passes(kRed, true, 137)) << "it was killed";
+  EXPECT_FALSE(passes("", true));
+}
+
+TEST(KnownFailing, WhatFailsOnBaseTooIsNamed) {
+  const auto facts = against_base(kRed,
+                                  unit("<testsuite><testcase name='a'><failure/></testcase><testcase "
+                                       "name='b'><failure/></testcase></testsuite>",
+                                       1),
+                                  false);
+  const auto signals = evaluate(facts);
+  EXPECT_EQ(signals.at(0).details.at("failing_on_base_names"), "b");
+  EXPECT_EQ(signals.at(0).details.at("newly_failing_names"), "a");
+  const auto verdict = decide({.signals = signals, .steps = facts.steps, .open_gates = {"g"}});
+  EXPECT_NE(verdict.reason.find("on base fail, too: b"), std::string::npos);
+  EXPECT_NE(verdict.summary.find("failing_on_base_names: b"), std::string::npos);
+}
+
+TEST(Decide, AGateThatCanJudgeNothingIsForAPerson) {
+  const auto found = on_base("t", {"build"}, {{.step_name = "unit", .outcome = "exited", .exit_code = 127}});
+  const auto verdict =
+      decide({.signals = {base_signal("t", found)}, .stop = found.stop, .open_gates = {"t"}});
+  EXPECT_EQ(verdict.verdict, "escalate");
+  EXPECT_EQ(verdict.failing_signals, std::vector<std::string>{"t.base"});
+  EXPECT_NE(verdict.reason.find("(127)"), std::string::npos);
+}
+
+TEST(Decide, WhatBaseSaysIsNoJudgementOfTheWork) {
+  EXPECT_NE(decide({.signals = {base_signal("t", {.green = true})}}).verdict, "passed");
+}
+
+struct Said {
+  const char* output;
+  const char* name;
+  bool is_path;
+};
+
+TEST(MissingProgram, IsReadFromWhatWhoCouldNotStartItSays) {
+  const Said all[] = {{"sh: 1: no-such-tox: not found\n", "no-such-tox", false},
+                      {"bash: line 1: tox: command not found\n", "tox", false},
+                      {"./check.sh: line 3: tox: command not found\nmake: gone\n", "tox", false},
+                      {"> test\n> jest\n\nsh: 1: jest: not found\n", "jest", false},
+                      {"sh: 1: ./check.sh: not found\n", "./check.sh", true},
+                      {"bash: line 1: ./check.sh: No such file or directory\n", "./check.sh", true},
+                      {"bash: check.sh: No such file or directory\n", "check.sh", true},
+                      {"bash: ./x: cannot execute: required file not found\n", "./x", true},
+                      {"bash: ./x: /no/such: bad interpreter: No such file or directory\n", "/no/such", true},
+                      {"sh: 1: ./x: Permission denied\n", "./x", true},
+                      {"env: \xE2\x80\x98tox\xE2\x80\x99: No such file or directory\n", "tox", false},
+                      {"env: 'tox': No such file or directory\n", "tox", false},
+                      {"timeout: failed to run command 'tox': No such file or directory\r\n", "tox", false},
+                      {"pawl: can't run tox: No such file or directory\n", "tox", false},
+                      {"nothing of use\n", "", false},
+                      {"", "", false}};
+  for (const auto& said : all) {
+    const auto found = missing_program({"sh", "-c", "x"}, said.output);
+    EXPECT_EQ(found.name, said.name) << said.output;
+    EXPECT_EQ(found.is_path, said.is_path) << said.output;
+  }
+  EXPECT_EQ(missing_program({"./check", "-v"}, "").name, "./check");
+  EXPECT_TRUE(missing_program({"./check", "-v"}, "").is_path);
+}
+
+}  // namespace
+}  // namespace pawl::gates
