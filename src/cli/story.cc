@@ -86,6 +86,7 @@ class Reader {
   Result<AttemptStory> attempt(store::AttemptRow row) {
     AttemptStory out;
     PAWL_TRY(auto steps, state_.store->steps_of_attempt(row.run_id, row.attempt_id));
+    std::ranges::stable_sort(steps, {}, &store::StepRow::started_at);  // base first, then the agent
     for (auto& step : steps) {
       PAWL_TRY(Json run, json_or_empty(step.run));
       std::string state = state_of(step, client_);

@@ -113,7 +113,7 @@ class Base(WithRun):
     def test_of_several_episodes_one_runs_on_base(self):
         self.make('{name: unit, run: "test -e made"}', "touch made")
         self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("gates: [check]}]", "gates: [check], best_of: 3}]"))
-        self.pawl("run", "plan.yaml", "--parallel", "3")
+        self.pawl("run", "plan.yaml", "--workers", "3")
         ran = self.ran()
         self.assertEqual(ran[0], "check.unit@base.attempt1.episode1")
         self.assertEqual(sum("@base" in name for name in ran), 1)

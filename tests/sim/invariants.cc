@@ -13,8 +13,6 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::int64_t kMayFailMost = 125;  // docs/plan-format.md: codes above it are the shell's own
-
 void require(bool holds, const std::string& phase, const std::string& what) {
   World::require(holds, phase + ": " + what);
 }

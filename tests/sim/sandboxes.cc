@@ -16,7 +16,7 @@ using sandbox::Outcome;
 
 constexpr std::int64_t kAskEveryMs = 200;
 constexpr const char* kAnotherSpec = "another";
-constexpr std::int64_t kNotFound = 127, kMayFailMost = 125;  // docs/plan-format.md
+constexpr std::int64_t kNotFound = 127;  // docs/plan-format.md
 
 const std::vector<std::string> kDoctorAnswers = {R"({"action":"retry_with_hint","hint":"h","reason":"r"})",
                                                  R"({"action":"replan"})",

@@ -16,6 +16,7 @@
 namespace pawl::sim {
 
 constexpr std::int64_t kTokensOfCallMax = 50, kMicrosOfCallMax = 50;
+constexpr std::int64_t kMayFailMost = 125;  // docs/plan-format.md: codes above it are the shell's own
 
 struct GateStep {
   std::string gate_id, name;
