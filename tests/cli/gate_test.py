@@ -85,12 +85,13 @@ workflow: two
 source: {path: source}
 protect: [{pattern: kept, may_be_absent: true}]
 gates:
-  first: {steps: [{name: unit, run: "true"}]}
+  first: {steps: [{name: unit, run: "true"}], baseline: none}
   check:
     steps:
       - {name: build, run: "cat made-* >built; sleep 0.5"}
       - {name: unit, run: "diff built expected-$(wc -l <built) && sleep 0.5"}
     signals: [build]
+    baseline: none
 tiers:
   - phases:
       - {id: a, goal: g, agent: {run: "echo a >made-a; echo a >expected-1"}, gates: [check]}

@@ -226,6 +226,7 @@ gates:
       2: {unit: {run: echo twice; sleep 9, time_budget_seconds: 1}}
       3: {unit: {run: echo thrice}}
     retry: {timeout_retryable: true}
+    baseline: none
 tiers:
   - phases:
       - {id: p, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}

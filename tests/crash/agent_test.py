@@ -34,7 +34,7 @@ version: 1
 workflow: paid
 source: {{path: source}}
 gates:
-  check: {{steps: [{{name: whole, run: "test -s result.json"}}], signals: [build]}}
+  check: {{steps: [{{name: whole, run: "test -s result.json"}}], signals: [build], baseline: none}}
 tiers:
   - phases:
       - id: work

@@ -27,8 +27,8 @@ workflow: episodes
 source: {{path: source}}
 max_attempts: {attempts}
 gates:
-  first: {{steps: [{{name: exists, run: "test -s work"}}], signals: [build]}}
-  second: {{steps: [{{name: right, run: "grep -q right work"}}], signals: [build]}}
+  first: {{steps: [{{name: exists, run: "test -s work"}}], signals: [build], baseline: none}}
+  second: {{steps: [{{name: right, run: "grep -q right work"}}], signals: [build], baseline: none}}
 tiers:
   - phases:
       - id: {phase}

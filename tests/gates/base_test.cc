@@ -74,7 +74,7 @@ TEST(OnBase, WhatMayBeMoreIsALowerBound) {
   EXPECT_EQ(tests_of({unit(kGood, 2)}).state, State::kLowerBound) << "no test failed, and something did";
   GateFacts facts{.gate_id = "g", .required = {"tests"}, .steps = {unit(kGood)}, .base = found.inventories};
   EXPECT_TRUE(evaluate(facts).at(0).passed);
-  EXPECT_EQ(evaluate(facts).at(0).details.at("base"), "lower bound: r.xml: the runner stopped early");
+  EXPECT_EQ(evaluate(facts).at(0).details.at("base"), "lower bound: the runner stopped early");
   facts.steps = {unit("<testsuite><testcase name='a'/></testsuite>")};
   EXPECT_EQ(evaluate(facts).at(0).details.at("gone_names"), "b") << "what it has is held to";
 }
@@ -173,7 +173,7 @@ TEST(Decide, AGateThatCanJudgeNothingIsForAPerson) {
   const auto verdict =
       decide({.signals = {base_signal("t", found)}, .stop = found.stop, .open_gates = {"t"}});
   EXPECT_EQ(verdict.verdict, "escalate");
-  EXPECT_EQ(verdict.failing_signals, std::vector<std::string>{"t.base"});
+  EXPECT_EQ(verdict.failing_signals, std::vector<std::string>{"t@base.base"});
   EXPECT_NE(verdict.reason.find("(127)"), std::string::npos);
 }
 

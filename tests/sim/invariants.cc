@@ -268,9 +268,7 @@ void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bo
   for (const auto& planned : bounds.gate_steps.at(attempt.phase_id)) {
     require(held_in(attempt, planned, kept, steps), attempt.attempt_id,
             "it passed without step " + planned.name + " of gate " + planned.gate_id);
-    const auto judged = [&](const Json& signal) {
-      return signal.at("gate_id") == planned.gate_id && signal.at("kind") != "base";
-    };
+    const auto judged = [&](const Json& signal) { return signal.at("gate_id") == planned.gate_id; };
     require(std::ranges::any_of(signals, judged), attempt.attempt_id,
             "it passed without a signal of gate " + planned.gate_id);
   }

@@ -73,26 +73,36 @@ std::optional<SimSandboxes::OnBase> SimSandboxes::base_step(const sandbox::Sandb
         steps_, [&](const auto& known) { return known.second.on_base && known.second.run.layer == layer; });
   };
   while (!layers.empty() && of_base(layers.front())) layers.erase(layers.begin());
-  return OnBase{std::move(layers), spec.label.substr(gate, step - 1 - gate),
-                spec.label.substr(step, end - step)};
+  return OnBase{.gate = {std::move(layers), spec.label.substr(gate, step - 1 - gate)},
+                .attempt = run_id_ + spec.label.substr(0, gate) + spec.label.substr(end),
+                .step = spec.label.substr(step, end - step)};
+}
+
+bool SimSandboxes::is_usable(const std::string& phase, const std::string& gate, const Runs& runs) const {
+  bool failed = false;
+  for (const auto& step : gates_.at(phase)) {
+    if (step.gate_id != gate) continue;
+    const auto ran = runs.find(step.name);
+    if (ran == runs.end() || ran->second.outcome == Outcome::kSetupFailed) return false;
+    if (failed) continue;  // what it lacks may be what the one before did not make
+    const bool exited = ran->second.outcome == Outcome::kExited;
+    const auto code = ran->second.exit_code;
+    if (exited && code == kNotFound) return false;
+    failed = !exited || (code != 0 && !(step.may_fail && code <= kMayFailMost));
+  }
+  return true;
 }
 
 // Before an agent is paid, each gate of its phase has run on what the agent starts from, and can judge work.
 void SimSandboxes::check_base(const std::string& phase, const std::vector<std::string>& layers) const {
-  std::string failed;  // the gate of the last step that did not hold
   for (const auto& step : gates_.at(phase)) {
-    const auto ran = ran_on_base_.find({layers, step.gate_id, step.name});
+    const auto ran = ran_on_base_.find({layers, step.gate_id});
     World::require(ran != ran_on_base_.end(),
-                   phase + ": an agent is paid before " + step.gate_id + "." + step.name + " ran on base");
-    const auto& run = ran->second;
-    World::require(run.outcome != Outcome::kSetupFailed,
-                   phase + ": an agent is paid although there was no sandbox for " + step.gate_id);
-    if (failed == step.gate_id) continue;
-    const bool exited = run.outcome == Outcome::kExited;
-    World::require(!exited || run.exit_code != kNotFound,
-                   phase + ": an agent is paid although " + step.gate_id + " can't run on base");
-    if (!exited || (run.exit_code != 0 && !(step.may_fail && run.exit_code <= kMayFailMost)))
-      failed = step.gate_id;
+                   phase + ": an agent is paid before gate " + step.gate_id + " ran on base");
+    World::require(
+        std::ranges::any_of(
+            ran->second, [&](const auto& attempt) { return is_usable(phase, step.gate_id, attempt.second); }),
+        phase + ": an agent is paid although gate " + step.gate_id + " can't run on base");
   }
 }
 
@@ -255,7 +265,7 @@ Result<sandbox::SandboxRun> SimSandboxes::collect(const std::string& sandbox_run
   else if (spooled != spec_hash)
     return fail(ErrorKind::kCorrupt, "of another spec");
   const auto& on_base = found->second.on_base;
-  if (on_base) ran_on_base_[*on_base] = found->second.run;
+  if (on_base) ran_on_base_[on_base->gate][on_base->attempt][on_base->step] = found->second.run;
   return found->second.run;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sandbox/client.h"
@@ -59,8 +59,12 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::string answer_in(const std::string& layer) const;
 
  private:
-  // What a step of a gate came to on base and the layers above it.
-  using OnBase = std::tuple<std::vector<std::string>, std::string, std::string>;  // layers, gate, step
+  // A gate on base and the layers above it, in one attempt; and its step.
+  struct OnBase {
+    std::pair<std::vector<std::string>, std::string> gate;  // layers, gate
+    std::string attempt, step;
+  };
+  using Runs = std::map<std::string, sandbox::SandboxRun>;  // by step
   enum class State { kRunning, kSpooled, kGone };
   struct Step {
     State state = State::kRunning;
@@ -74,6 +78,8 @@ class SimSandboxes final : public sandbox::SandboxClient {
     bool ended = false;      // by itself: its result was there to be had
   };
   std::optional<OnBase> base_step(const sandbox::SandboxSpec& spec) const;
+  // Whether the steps of the gate ran, and say that it can judge work.
+  bool is_usable(const std::string& phase, const std::string& gate, const Runs& runs) const;
   void check_base(const std::string& phase, const std::vector<std::string>& layers) const;
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
   // What the agent does all at once, before anybody can see it: calls of a model, until it may spend no more.
@@ -91,7 +97,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   SimEpisodes& episodes_;
   std::string run_id_;
   GatesOfPhases gates_;
-  std::map<OnBase, sandbox::SandboxRun> ran_on_base_;
+  std::map<std::pair<std::vector<std::string>, std::string>, std::map<std::string, Runs>> ran_on_base_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
   std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // of agents

@@ -95,7 +95,7 @@ Scene draw_scene(Dice& dice) {
              .plan_file = "/sim/plan.yaml",
              .plan_content = "content",
              .source_path = "/sim",
-             .base_id = "base",
+             .base_id = fmt::format("base{}", dice.next()),  // what is known of another's is not of this one
              .backend = "namespace"};
   run.plan_text = out.plan;
   // Else it is a run that an older version made: who claims first makes the rows.

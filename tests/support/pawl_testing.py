@@ -218,10 +218,10 @@ class PawlTest(unittest.TestCase):
 
 def plan(agent="true", gate="true", phases=1, **top):
     """The smallest plan with `phases` phases p1.. in one tier, whose agents need not change anything; `top` adds top-level
-    YAML lines as raw text."""
+    YAML lines as raw text. Its gate does not run on base: those who use it count the steps of agents and gates."""
     lines = ["version: 1", "workflow: test", "source: {path: source}"]
     lines += [f"{key}: {value}" for key, value in top.items()]
-    lines += ["gates:", f"  check: {{steps: [{{name: unit, run: {json.dumps(gate)}}}], signals: [build]}}", "tiers:",
+    lines += ["gates:", f"  check: {{steps: [{{name: unit, run: {json.dumps(gate)}}}], signals: [build], baseline: none}}", "tiers:",
               "  - phases:"]
     for i in range(1, phases + 1):
         lines.append(f"      - {{id: p{i}, may_be_empty: true, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}")

@@ -24,7 +24,7 @@ const Kind& base() {
 
 Signal base_signal(const std::string& gate_id, const OnBase& found) {
   Signal out{.kind = "base",
-             .gate_id = gate_id,
+             .gate_id = gate_id + "@base",  // it is no signal of the gate: that judges the work
              .passed = found.is_usable(),
              .missing = !found.stop.empty(),
              .details = {{"green", found.green}},
