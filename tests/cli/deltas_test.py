@@ -23,7 +23,8 @@ class Deltas(PawlTest):
                    f"      - {{id: p1, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [g]}}\n")
         self.pawl("run", "plans/plan.yaml", "--dir", ".pawl", expect=expect)
         attempt = self.pawl_json("inspect", "last", "--dir", ".pawl")["phases"][0]["attempts"][0]
-        return next(s for s in attempt["signals"] if s["gate_id"] == "g"), attempt
+        of_gate = [s for s in attempt["signals"] if s["gate_id"] == "g"]
+        return next(iter(of_gate or [s for s in attempt["signals"] if s["gate_id"] == "g@base"])), attempt
 
 
 class Analysis(Deltas):
