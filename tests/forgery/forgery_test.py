@@ -33,6 +33,14 @@ BOMB = "<!DOCTYPE b [<!ENTITY a \"aaaaaaaaaa\">" + "".join(
 
 REPORTS = "reports: {junit: [out.xml]}"
 JEST = "reports: {jest: [out.json]}"
+# Base writes a good one: a base without its report would stop the run before the agent.
+JEST_CHECK = {"check.sh": """\
+cat >out.json <<'END'
+{"testResults": [{"name": "/workspace/a.test.js", "status": "passed", "message": "", "assertionResults":
+  [{"ancestorTitles": [], "title": "exists", "fullName": "exists", "status": "passed", "failureMessages": []}]}]}
+END
+sh tests/run.sh
+"""}
 
 
 class Cheat:
@@ -146,10 +154,10 @@ CHEATS = {
     "writes a report of 150 MB": report("(echo '<testsuite>'; yes '<!-- x -->' | head -c 150000000) >out.xml",
                                         "larger than the limit"),
     "nests JSON too deeply": report("(echo '{\"testResults\": ['; yes '[' | head -1000000) >out.json", "nested too deeply",
-                                    reports=JEST),
+                                    reports=JEST, files=JEST_CHECK),
     "writes JSON of one great item": report(
         "(echo '{\"testResults\": [{\"assertionResults\": ['; yes '1,' | head -2000000; echo '1]}]}') >out.json",
-        "more values than the limit", reports=JEST),
+        "more values than the limit", reports=JEST, files=JEST_CHECK),
     "leaves the report to another format": report("echo 'ok 1' >out.xml", "not a good junit report"),
     # The report has a total that its tests do not have.
     "claims failures that no test has": contradicted("junit", JUNIT_BASE, f"<testsuite tests=\"2\" failures=\"1\">{CASES}</testsuite>",
