@@ -349,7 +349,7 @@ print(sum(tried), allowed())
 workflow: net
 source: {path: source}
 gates:
-  check: {steps: [{name: unit, run: "true"}]}
+  check: {steps: [{name: unit, run: "true"}], baseline: none}
 tiers:
   - phases:
       - {id: p, may_be_empty: true, goal: g, agent: {run: "curl -sS http://good.test/hello; getent hosts evil.test || true", network: scoped, egress: ["good.test:80"], trace: true}, gates: [check]}
@@ -382,6 +382,7 @@ gates:
       - {name: offline, run: "test -s fetched && ! curl -sS -m 5 http://good.test/hello && echo by-offline >seen", memory_limit_mib: 256}
       - {name: small, run: "grep by-offline seen; exec /usr/bin/python3 -c '[1] * (40 << 20)'", memory_limit_mib: 64}
     signals: [build]
+    baseline: none
 tiers:
   - phases:
       - {id: p, goal: g, agent: {run: echo >>file}, gates: [check]}
