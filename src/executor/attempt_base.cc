@@ -30,6 +30,7 @@ Json key_of_step(const plan::Step& step) {
 std::string Attempt::base_key(const plan::Gate& gate) const {
   Json steps = Json::array();
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
+  const auto sight = sight_of(gate.name);
   const bool stacked = !planted("base_without_accepted_layers");
   return blake3_hex(canonical({{"form", 2},
                                {"kinds", gate.signals},
@@ -37,6 +38,11 @@ std::string Attempt::base_key(const plan::Gate& gate) const {
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
                                {"plan_content", claim_->run.plan_content},
                                {"env", sandbox::allowed_environment(plan_->env)},
+                               {"sight",
+                                {{"protect", sight.paths.protect},
+                                 {"protect_existing", sight.paths.protect_existing},
+                                 {"only", sight.only},
+                                 {"names", sight.names}}},
                                {"steps", std::move(steps)}}));
 }
 

@@ -87,6 +87,11 @@ std::string label_of(const std::string& phase_id, const PlannedStep& step, std::
   return step.episode == 0 ? label : label + ".episode" + std::to_string(step.episode);
 }
 
+bool minds_refused_entries(const PlannedStep& step) {
+  return step.role != StepRole::kBaseline &&  // nobody judges base
+         step.step->limits.refused_entries == plan::RefusedEntries::kFail;
+}
+
 bool held(const PlannedStep& step, const sandbox::SandboxRun& run) {
   return gates::step_held(sandbox::name(run.outcome), run.exit_code, step.step->may_fail);
 }

@@ -62,6 +62,8 @@ std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 
+// Whether entries that it left and that can't be kept may fail it.
+bool minds_refused_entries(const PlannedStep& step);
 // Whether a gate's step ended as its gate needs it (gates::step_held): a step after it may run.
 bool held(const PlannedStep& step, const sandbox::SandboxRun& run);
 

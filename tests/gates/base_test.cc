@@ -154,6 +154,25 @@ TEST(KnownFailing, TestsThatFailOnBaseMayFailOnAndNoOthers) {
   EXPECT_FALSE(passes("", true));
 }
 
+TEST(KnownFailing, WhatIsNoTestAndFailsOnBaseMayFailOnByItsName) {
+  const auto unloaded = [](const std::string& name) {
+    return "<testsuite><testcase classname='' name='" + name +
+           "'><error message='collection failure'/></testcase><testcase classname='c' name='a'/></testsuite>";
+  };
+  const auto passes = [&](const std::string& junit, bool known_failing) {
+    const auto facts = against_base(unloaded("test_x"), unit(junit, 1), known_failing);
+    return gate_passed(facts, evaluate(facts));
+  };
+  EXPECT_TRUE(passes(unloaded("test_x"), true));
+  EXPECT_FALSE(passes(unloaded("test_x"), false));
+  EXPECT_FALSE(passes(unloaded("test_y"), true)) << "it could be loaded";
+  EXPECT_FALSE(
+      passes("<testsuite><testcase classname='' name='test_x'><error message='collection "
+             "failure'/></testcase></testsuite>",
+             true))
+      << "a test of base is gone";
+}
+
 TEST(KnownFailing, WhatFailsOnBaseTooIsNamed) {
   const auto facts = against_base(kRed,
                                   unit("<testsuite><testcase name='a'><failure/></testcase><testcase "

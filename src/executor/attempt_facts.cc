@@ -1,0 +1,147 @@
+// What the results of an Attempt's steps say, for the gates.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "executor/attempt.h"
+#include "gates/hang.h"
+
+namespace pawl::executor {
+namespace {
+
+// Of a step that held a summary shows the end; of one that failed the errors, which may come early.
+constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
+constexpr std::size_t kReportTextMax = 4 << 20;     // of what is no report, to find errors in
+constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file a class
+constexpr std::uint64_t kTraceBytesMax = 64 << 20;  // more than a trace or a network log has
+
+}  // namespace
+
+// What is ignored is no work, and fails nothing. Those that fail are the first.
+void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
+                          gates::StepFacts& facts) const {
+  facts.refused_entries = run.refused;
+  facts.refused_entries_total = run.refused_total;
+  facts.refused_entries_fail = minds_refused_entries(step) && !run.refused.empty();
+  if (!facts.refused_entries_fail || plan_->ignored == plan::Ignored::kKeep) return;
+  const auto work =
+      world_.objects.refused_work(run.refused, run.refused_total, source_of(claim_->run), base_stack_);
+  if (!work) return;
+  facts.refused_entries_fail = !work->paths.empty() || work->may_be_more;
+  std::ranges::stable_partition(facts.refused_entries, [&](const auto& path) {
+    return std::ranges::find(work->paths, path) != work->paths.end();
+  });
+}
+
+gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
+  gates::StepFacts facts;
+  facts.step_name = step.step->name;
+  facts.is_agent = step.role == StepRole::kAgent;
+  facts.outcome = sandbox::name(run.outcome);
+  facts.exit_code = run.exit_code;
+  facts.reason = run.reason;
+  facts.egress_refused = run.egress_refused;
+  add_refused(step, run, facts);
+  facts.may_fail = step.step->may_fail;
+  facts.declared = evidence_of(*step.step);
+  facts.copy_out = run.copy_out;
+  if (!run.logs.empty()) {
+    // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
+    const bool fails = !gates::step_held(facts);
+    auto log = world_.objects.blob_tail(run.logs, fails ? kFailedOutputBytesMax : kOutputTailBytesMax);
+    if (log) gates::take_output(*log, facts);
+  }
+  if (run.egress_refused > 0) add_refused_hosts(run, facts);
+  facts.reports = reports_of(step, run);
+  facts.time_budget_seconds = step.step->limits.time_budget_seconds;
+  if (run.outcome == sandbox::Outcome::kTimedOut)
+    facts.last_test = last_test_of(step, run, facts.output_tail);
+  if (step.role == StepRole::kBaseline) add_program(step, facts);
+  if (step.step->trace) add_trace(run, facts);
+  return facts;
+}
+
+// A log that gc took leaves the number.
+void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+  auto log = world_.objects.blob_tail(run.network_log, kTraceBytesMax);
+  if (!log) return;
+  MemorySource source(*std::move(log));
+  if (!gates::add_refused_hosts(source, to.refused_hosts)) to.refused_hosts.clear();
+}
+
+// By what it printed, else by what it wrote into its reports, which no reader may take as they are.
+std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
+                                  const std::string& output) const {
+  std::string found = gates::last_test_in(output);
+  for (const auto& declared : step.step->reports) {
+    if (!found.empty() || run.copy_out.empty()) break;
+    const auto files =
+        world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax);
+    if (!files) continue;
+    for (const auto& file : *files)
+      if (found.empty()) found = gates::last_test_in(valid_utf8(read_all(*file.bytes).value_or("")));
+  }
+  return found;
+}
+
+// A step without a trace is one whose trace could not be had, or that gc took.
+void Attempt::add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+  to.trace_log = run.trace;
+  to.network_log = run.network_log;
+  gates::TraceFacts facts;
+  const auto read = [&](const std::string& id, const auto& add) -> Status {
+    PAWL_TRY(auto bytes, world_.objects.blob_tail(id, kTraceBytesMax));
+    MemorySource source(std::move(bytes));
+    return add(source, facts);
+  };
+  Status status =
+      run.trace.empty() ? fail(ErrorKind::kNotFound, "none was made") : read(run.trace, gates::add_trace);
+  if (status && !run.network_log.empty()) status = read(run.network_log, gates::add_network_log);
+  if (status)
+    to.trace = std::move(facts);
+  else
+    to.trace_problem = status.error().message;
+}
+
+std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
+                                                    const sandbox::SandboxRun& run) const {
+  std::vector<gates::ReportFacts> out;
+  if (run.copy_out.empty()) return out;
+  for (const auto& declared : step.step->reports) {
+    const auto add = [&](const std::string& path, Result<gates::Report> report) {
+      out.push_back({.path = path,
+                     .format = declared.format,
+                     .family = std::string(gates::family_of(declared.format)),
+                     .report = std::move(report)});
+    };
+    auto files =
+        world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax + 1);
+    if (!files) {
+      add(declared.patterns.front(), std::unexpected(std::move(files).error()));
+      continue;
+    }
+    if (files->size() > kReportFilesMax)
+      add(declared.patterns.front(),
+          fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
+    for (auto& file : *files) {
+      add(file.path, gates::read_report(declared.format, *file.bytes));
+      if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
+    }
+  }
+  return out;
+}
+
+// A compiler's error, where a report should be.
+std::string Attempt::told_by(const std::string& layer, const std::string& path) const {
+  const auto files = world_.objects.files_of(layer, {path}, gates::kReportBytesMax, 1);
+  if (!files || files->empty()) return "";
+  std::string text;
+  while (text.size() < kReportTextMax) {
+    const auto piece = files->front().bytes->next();
+    if (!piece || piece->empty()) break;
+    text += *piece;
+  }
+  return gates::telling_text(text);
+}
+
+}  // namespace pawl::executor
