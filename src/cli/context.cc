@@ -63,9 +63,9 @@ Result<std::string> find_folder(const StateOptions& options) {
   const auto candidates = below(here);
   if (candidates.size() == 1) return candidates.front();
   if (candidates.empty())
-    return fail(
-        ErrorKind::kNotFound,
-        "no .pawl here or in a parent folder of this repository; go to where the plan's source is, or name it with --dir");
+    return fail(ErrorKind::kNotFound,
+                "no .pawl here or in a parent folder of this repository; go to where the plan's source is, "
+                "or name it with --dir");
   return fail(ErrorKind::kInvalid,
               "several .pawl folders below this one; name one with --dir " + candidates.front());
 }
@@ -97,7 +97,8 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   if (!create) PAWL_OK(check_named_store(options));
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
   // One of an older version that can't be written is read all the same.
-  if (const auto marked = mark_state_folder(state.folder); !marked && is_new) return std::unexpected(marked.error());
+  if (const auto marked = mark_state_folder(state.folder); !marked && is_new)
+    return std::unexpected(marked.error());
   PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
   return state;
 }

@@ -14,10 +14,11 @@ constexpr std::uint64_t kIndexBytesMax = 1 << 30;  // git's, of some million fil
 std::string mark_of(const std::string& folder) { return os::join(folder, "keys/here"); }
 
 std::unexpected<Error> refused(const std::string& path, const std::string& why, const std::string& remedy) {
-  return fail(ErrorKind::kDenied, path + " " + why +
-                                      ": a state folder holds the key that signs and the rows that decide, so "
-                                      "it is not used. " +
-                                      remedy);
+  return fail(ErrorKind::kDenied,
+              path + " " + why +
+                  ": a state folder holds the key that signs and the rows that decide, so "
+                  "it is not used. " +
+                  remedy);
 }
 
 Status check_part(const std::string& path) {

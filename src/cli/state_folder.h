@@ -1,4 +1,5 @@
-// Whether a state folder may be believed: its key signs, its database decides, and gc removes what lies below.
+// Whether a state folder may be believed: its key signs, its database decides, and gc removes what lies
+// below.
 #pragma once
 
 #include <string>
@@ -7,9 +8,9 @@
 
 namespace pawl::cli {
 
-// Before anything in `folder`, which is there, is read. It was made on this machine by this user: git brings no
-// folder that is empty, and each state folder has one (keys/here). One of an older version has none; it gets
-// one when its key is private and git does not track it. kDenied, with what to do: it, or a part that
+// Before anything in `folder`, which is there, is read. It was made on this machine by this user: git brings
+// no folder that is empty, and each state folder has one (keys/here). One of an older version has none; it
+// gets one when its key is private and git does not track it. kDenied, with what to do: it, or a part that
 // matters, has another owner, is writable for others, is a link, or came with a repository.
 Status check_state_folder(const std::string& folder);
 

@@ -92,9 +92,9 @@ struct PathFacts {
   unsigned uid = 0, mode = 0;  // the permission bits
 };
 Result<PathFacts> facts_of(const std::string& path);  // lstat(2): of a symlink, not of what it leads to
-bool exists(const std::string& path);           // lstat(2) succeeds
-bool is_folder(const std::string& path);        // stat(2): follows symlinks
-bool is_regular_file(const std::string& path);  // the same
+bool exists(const std::string& path);                 // lstat(2) succeeds
+bool is_folder(const std::string& path);              // stat(2): follows symlinks
+bool is_regular_file(const std::string& path);        // the same
 // Names (not paths) in a folder, sorted, without . and ..
 Result<std::vector<std::string>> list_folder(const std::string& path);
 // What an ordinary user may still write to the file system that has `path`, a file or folder.

@@ -286,6 +286,7 @@ Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::opti
   }
   memory_.unfinished.erase(key_of(lease.run_id, lease.phase_id));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, judged_again_row(out.attempt, beside), now));
+  PAWL_OK(sign_head(lease.run_id, now));
   PAWL_OK(transaction.commit());
   return out;
 }
