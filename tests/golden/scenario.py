@@ -43,7 +43,7 @@ version: 1
 workflow: together
 source: {path: source, ref: HEAD}
 max_attempts: 1
-gates: {good: {steps: [{name: unit, run: "true"}]}, bad: {steps: [{name: unit, run: "exit 3"}]}}
+gates: {good: {steps: [{name: unit, run: "true"}], baseline: none}, bad: {steps: [{name: unit, run: "exit 3"}]}}
 tiers:
   - parallel: true
     phases:
@@ -85,7 +85,7 @@ VOLATILE = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "<time>"),
     (r'(?<=")\d{4}-\d\d-\d\d(?=":)', "<day>"),  # a key of `cost`
     (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
-    (r'(?<="executor":")[^"/]+/[0-9a-f-]+/\d+/\d+/(?=\d+")', "<process>/"),
+    (r'(?<="executor":")[^"/]+/[0-9a-f-]+/\d+/\d+/\d+(?=")', "<worker>"),
     (r"\b(?!0{64})[0-9a-f]{64}\b", "<hash>"),
     (r'(?<="base_commit":")[0-9a-f]{40}(?=")', "<commit>"),
     (r'(?<="uid":)\d+', "<uid>"),
