@@ -96,6 +96,7 @@ class Base(WithRun):
         self.pawl("run", "plan.yaml", expect=11)
         self.make('{name: unit, run: "PATH=tools:$PATH tool"}', "mkdir tools; echo true >tools/tool; chmod 755 tools/tool",
                   "signals: [build], baseline: none")
+        self.write("plan.yaml", "allow_shadowing: [tools/tool]\n" + (self.root / "plan.yaml").read_text())
         self.pawl("run", "plan.yaml")
         self.assertEqual(self.ran(), ["agent.run.attempt1", "check.unit.attempt1"])
 
