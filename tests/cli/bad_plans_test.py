@@ -24,7 +24,8 @@ tiers:
 """
 
 
-UNGUARDED = "it is judged by exit codes alone, and nothing is protected"
+UNGUARDED = "nothing is protected: work that"
+EXIT_CODES = "it is judged by exit codes alone, and nothing is protected"
 
 
 def change(old, new, count=1):
@@ -183,7 +184,7 @@ class Warnings(PawlTest):
         self.write("plan.yaml", change("{name: unit, run: make test}", step))
         said = self.pawl_json("check", "plan.yaml")
         self.assertTrue(said["ok"], said)
-        return [(w["line"], w["column"], w["message"]) for w in said["warnings"] if UNGUARDED not in w["message"]]
+        return [(w["line"], w["column"], w["message"]) for w in said["warnings"] if "nothing is protected" not in w["message"]]
 
     def test_a_script_that_can_hide_a_failure_is_named_where_it_stands(self):
         for run, words in (("make || cat log", "`|| cat` hides"), ("{ a; b; } || exit 1", "-e is off in what"),
@@ -216,13 +217,18 @@ class Warnings(PawlTest):
             self.assertIn(f"add `{kind}` to `signals`", said[0][2])
             # Left out, they are what the reports give.
             (self.root / "plan.yaml").write_text((self.root / "plan.yaml").read_text().replace("    signals: [build]\n", ""))
-            self.assertEqual(self.pawl_json("check", "plan.yaml")["warnings"], [])
+            left = [w["message"] for w in self.pawl_json("check", "plan.yaml")["warnings"]]
+            self.assertEqual([UNGUARDED in message for message in left], [True] if kind == "tests" else [])
 
-    def test_a_gate_of_exit_codes_alone_is_told_by_check(self):
-        for plan, told in ((GOOD, True), (GOOD + "protect: [\"tests/**\"]\n", False),
-                           (change("make test}", "make test, reports: {junit: [out.xml]}}"), False)):
+    def test_a_gate_whose_tests_nothing_protects_is_told_by_check(self):
+        protected = "protect: [{pattern: \"tests/**\", may_be_absent: true}]"
+        reported = change("make test}", "make test, reports: {junit: [out.xml]}}").replace("signals: [build]", "signals: [tests]")
+        for plan, exit_codes, weakened in (
+                (GOOD, True, True), (GOOD + protected + "\n", False, False), (reported, False, True), (reported + protected + "\n", False, False),
+                (change("signals: [build]", "signals: [build]\n    " + protected), False, False)):
             self.write("plan.yaml", plan)
-            self.assertEqual(UNGUARDED in self.pawl("check", "plan.yaml").stderr, told)
+            said = self.pawl("check", "plan.yaml").stderr
+            self.assertEqual((EXIT_CODES in said, "nothing is protected" in said), (exit_codes, weakened), said)
 
     def test_a_runner_is_answered_with_its_format(self):
         for runner, words in (("pytest", "use junit: pytest --junitxml=out.xml"), ("go", "use gotest: go test -json"),

@@ -200,7 +200,7 @@ source: {{path: ../source{ref}}}
 max_attempts: 1
 {key}: ["{pattern}"]
 gates: {{check: {{steps: [{{name: unit, run: "true"}}]}}}}
-tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check]}}]}}]
+tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may_be_empty: true}}]}}]
 """)
                     with self.subTest(ref=ref, key=key, pattern=pattern):
                         for command in ("check", "run"):
@@ -247,7 +247,7 @@ workflow: sight
 source: {{path: {source}, ref: HEAD}}
 max_attempts: 1
 gates: {{check: {shown}}}
-tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check]}}]}}]
+tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may_be_empty: true}}]}}]
 """)
                 self.pawl("run", f"{place}/plan.yaml")
                 self.pawl("run", f"{place}/plan.yaml", expect=11, env={"PAWL_WALLS_OFF": "plan_folder"})
