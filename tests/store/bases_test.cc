@@ -148,6 +148,17 @@ TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
   EXPECT_EQ(late.error().kind, ErrorKind::kConflict) << "the phase is over";
 }
 
+TEST_F(BasesTest, ARoundThatBeganIsSigned) {
+  const auto run = create({{"a", "b"}}, true);
+  const auto a = claim("1"), b = claim("2");
+  pass(a, step(a), "la");
+  const auto id = step(b);
+  ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
+  store_ = open();  // a crash: nothing of what was checked is known any more
+  step(b, 1'000'001);
+  EXPECT_EQ(phase(run, "b").state, PhaseState::kExecuting);
+}
+
 TEST_F(BasesTest, WhoFailedTogetherStartsFromTheOthersFromThenOn) {
   create({{"a", "b"}}, true);
   const auto a = claim("1"), b = claim("2");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,9 +30,14 @@ class PlainSealer final : public RowSealer {
   bool continues(const LedgerRow& row, std::string_view) const override {
     return row.hash == blake3_hex(row.line);
   }
-  bool may_be_unsigned(const LedgerRow&) const override { return true; }
+  bool may_be_unsigned(const LedgerRow& row) const override {
+    return std::ranges::any_of(kBetweenHeads, [&](const char* type) {
+      return row.line.find(std::string(R"("type":")") + type + '"') != std::string::npos;
+    });
+  }
 
  private:
+  static constexpr auto kBetweenHeads = {"pre_execute", "executed", "resume", "agent", "usage"};
   const std::string key_ = "k";
 };
 
