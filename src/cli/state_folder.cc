@@ -21,15 +21,17 @@ std::unexpected<Error> refused(const std::string& path, const std::string& why, 
                   remedy);
 }
 
-Status check_part(const std::string& path) {
+Status check_part(const std::string& folder, const std::string& path) {
   PAWL_TRY(const auto facts, os::facts_of(path));
   if (facts.is_link)
     return refused(path, "is a symbolic link", "Remove it, or name the folder that it leads to with --dir");
   if (facts.uid != os::user_id())
     return refused(path, "belongs to uid " + std::to_string(facts.uid),
-                   "Use it as its owner, or take it with `chown -R`");
+                   "Use it as its owner, or take it over with `chown -R " + std::to_string(os::user_id()) +
+                       ": '" + folder + "'`");
   if ((facts.mode & kWritableForOthers) != 0)
-    return refused(path, "is writable for others", "If nobody else wrote to it: `chmod -R go-w`");
+    return refused(path, "is writable for others",
+                   "If nobody else wrote to it: `chmod -R go-w '" + folder + "'`");
   return {};
 }
 
@@ -62,9 +64,9 @@ bool is_tracked(const std::string& folder) {
 }  // namespace
 
 Status check_state_folder(const std::string& folder) {
-  PAWL_OK(check_part(folder));
+  PAWL_OK(check_part(folder, folder));
   PAWL_TRY(const auto names, os::list_folder(folder));
-  for (const auto& name : names) PAWL_OK(check_part(os::join(folder, name)));
+  for (const auto& name : names) PAWL_OK(check_part(folder, os::join(folder, name)));
   for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work"})
     PAWL_OK(check_links(os::join(folder, below)));
   if (names.empty() || os::exists(mark_of(folder))) return {};

@@ -9,7 +9,7 @@ from pawl_testing import plan
 
 # Each phase adds a line of its own; p2 says in its own words what it was told of the try before.
 AGENT = 'echo "$PAWL_PHASE_ID by one" >> done; cp "$PAWL_FEEDBACK" told-$PAWL_PHASE_ID 2>/dev/null || true'
-FAILS_ONCE = AGENT + '; [ -s "$PAWL_FEEDBACK" ] || [ $PAWL_PHASE_ID != p2 ] || exit 1'
+FAILS_ONCE = '[ -s "$PAWL_FEEDBACK" ] || [ $PAWL_PHASE_ID != p2 ] || exit 1; ' + AGENT
 
 
 class Fork(WithRun):
@@ -88,7 +88,7 @@ class Fork(WithRun):
         digest = subprocess.run(["b3sum", "--no-names", rules], capture_output=True, text=True, check=True).stdout.strip()
         old = self.made(phases=2, agent=AGENT)
         good = self.with_another_p2()
-        for changed, key in ((good.replace("{id: p1, goal: g", "{id: p1, goal: h"), "goal"),
+        for changed, key in ((good.replace("goal: g", "goal: h", 1), "goal"),
                              (good.replace('run: "true"', 'run: "test ! -e file"'), "gates.check.steps"),
                              (good.replace("gates:\n", "protect: [file]\ngates:\n"), "protect"),
                              (good.replace("gates:\n", f"policy: {{file: rules.yaml, blake3: {digest}}}\ngates:\n"),

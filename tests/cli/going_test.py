@@ -179,7 +179,7 @@ tiers:
       - {id: b, goal: g, agent: {run: "sleep 60 || true; echo b > b"}, gates: [check]}
       - {id: c, goal: g, agent: {run: "[ $PAWL_ATTEMPT = 2 ] || sleep 60 || true; echo c >> file"}, gates: [check]}
   - phases:
-      - {id: after, goal: g, agent: {run: "cat a b && grep a file && grep c file"}, gates: [check]}
+      - {id: after, may_be_empty: true, goal: g, agent: {run: "cat a b && grep a file && grep c file"}, gates: [check]}
 """)
         process = self.start("run", "plan.yaml", "--workers", "3")
         self.wake(steps=3)  # the three agents run at the same time
