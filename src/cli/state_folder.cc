@@ -27,8 +27,7 @@ Status check_part(const std::string& folder, const std::string& path) {
     return refused(path, "is a symbolic link", "Remove it, or name the folder that it leads to with --dir");
   if (facts.uid != os::user_id())
     return refused(path, "belongs to uid " + std::to_string(facts.uid),
-                   "Use it as its owner, or take it over with `chown -R " + std::to_string(os::user_id()) +
-                       ": '" + folder + "'`");
+                   "Use it as its owner, or take it over with `chown -R $(id -u):$(id -g) '" + folder + "'`");
   if ((facts.mode & kWritableForOthers) != 0)
     return refused(path, "is writable for others",
                    "If nobody else wrote to it: `chmod -R go-w '" + folder + "'`");

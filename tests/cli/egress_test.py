@@ -360,7 +360,7 @@ tiers:
         self.assertEqual([tried["host"] for tried in step["network_refused"]], ["evil.test"] * 2, "for IPv4 and IPv6")
         told = {s["kind"]: s["details"].get("egress_refused")
                 for s in self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]}
-        self.assertEqual(told, {"agent": 2, "build": None})
+        self.assertEqual(told, {"agent": 2, "empty": None, "build": None})
         self.assertIn("network: evil.test:0: refused", self.pawl("inspect", "last", expect=0).stdout)
         network = self.pawl("logs", "last", "p", "--network", expect=0).stdout
         self.assertIn('"host":"good.test"', network)
