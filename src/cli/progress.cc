@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/context.h"
 #include "cli/say.h"
+#include "gates/gates.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"

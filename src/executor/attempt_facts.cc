@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "executor/attempt.h"
+#include "executor/start_run.h"
 #include "gates/hang.h"
 
 namespace pawl::executor {

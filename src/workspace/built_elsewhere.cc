@@ -21,7 +21,7 @@ constexpr std::uint64_t kTextBytesMax = 4 << 20;
 struct Mark {
   std::string_view mark, text;
 };
-constexpr std::array kMarks = {
+constexpr std::array kTraces = {
     Mark{"pyvenv.cfg", "pyvenv.cfg"},         Mark{"pyvenv.cfg", "bin/activate"},
     Mark{"CMakeCache.txt", "CMakeCache.txt"}, Mark{"config.status", "config.status"},
     Mark{"build.ninja", "build.ninja"},       Mark{"meson-info", "meson-info/intro-buildsystem_files.json"}};
@@ -49,7 +49,7 @@ class Walk {
 
  private:
   bool is_marked(const std::string& full) const {
-    return std::ranges::any_of(kMarks, [&](const Mark& one) {
+    return std::ranges::any_of(kTraces, [&](const Mark& one) {
       if (!os::exists(os::join(full, std::string(one.mark)))) return false;
       const auto text = os::read_file(os::join(full, std::string(one.text)), kTextBytesMax);
       return text && text->find(source_ + "/") != std::string::npos;

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/xml.h"
