@@ -235,7 +235,7 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
   for (const auto& step : steps) {
     if (!step.declared.contains(family)) continue;
     if (step.outcome != "exited") return step.step_name + " " + step.outcome;
-    const auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
+    auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
     if (step.exit_code >= kShellCodesFrom) return ended;
     if (std::ranges::none_of(step.reports, [&](const auto& file) { return file.family == family; }))
       return ended + " and wrote no report";
