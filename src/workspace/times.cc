@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 
 #include "os/file.h"
 #include "os/walls.h"

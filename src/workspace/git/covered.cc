@@ -108,12 +108,11 @@ std::optional<std::string> place_of(const std::string& path, const std::string& 
     return true;
   };
   std::string_view rest = target;
-  if (rest.starts_with(kInside))
-    rest.remove_prefix(kInside.size());
-  else if (rest.starts_with('/'))
-    return std::nullopt;
-  else if (const auto slash = path.rfind('/'); slash != std::string::npos && !walk(path.substr(0, slash)))
-    return std::nullopt;
+  const auto slash = path.rfind('/');
+  const bool is_inside = rest.starts_with(kInside);
+  if (is_inside) rest.remove_prefix(kInside.size());
+  if (!is_inside && rest.starts_with('/')) return std::nullopt;
+  if (!is_inside && slash != std::string::npos && !walk(path.substr(0, slash))) return std::nullopt;
   if (!walk(rest)) return std::nullopt;
   std::string out;
   for (const auto& part : parts) out += (out.empty() ? "" : "/") + part;
