@@ -355,8 +355,7 @@ class Store {
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) = 0;
 
-  // After Finished::behind: judged_on() has all that is accepted. Rows: [executed], [resume], judged_again.
-  // Signed.
+  // After Finished::behind: judged_on() has all that is accepted. Row: judged_again, signed.
   virtual Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
                                           const std::optional<ResumeDecision>& resume, WallTime now) = 0;
 
