@@ -57,7 +57,7 @@ Result<std::string> find_folder(const StateOptions& options) {
   for (std::string folder = here;; folder = os::folder_of(folder)) {
     const std::string candidate = os::join(folder, kFolderName);
     if (os::is_folder(candidate)) return candidate;
-    // What lies above a repository is of somebody else's work.
+    // The search ends at the repository: folders above it may be written by other people.
     if (folder == "/" || os::exists(os::join(folder, ".git"))) break;
   }
   const auto candidates = below(here);

@@ -193,7 +193,7 @@ void Narrator::stays_owed(const Error& error) {
 
 namespace {
 
-// What a signal says of an attempt that passed and changed nothing; "" of others.
+// Tells that an attempt passed and changed nothing. Returns "" for every other attempt.
 std::string without_change(const store::AttemptEnd& end) {
   const auto signals = parse_json(end.signals);
   if (!signals) return "";

@@ -43,7 +43,7 @@ struct Shown {
   bool over = false;
 };
 
-// What only a person moves.
+// Says behind a run of the list that it goes on only when a person does something.
 std::string waits_in_list(store::Store& store, const store::RunRow& run) {
   if (run.state == store::RunState::kFailed) return "  (waits for a person)";
   return spent_budget(store, run) ? "  (its budget is spent)" : "";
