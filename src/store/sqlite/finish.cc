@@ -59,7 +59,7 @@ Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
     if (found) layer = query.text(0);
   }
   PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
-  auto& known = trusted_[phase.run_id];
+  auto& known = trusted_.at(phase.run_id);
   known.own_sealed[phase.phase_id] = head;
   known.own_accepted[phase.phase_id] = std::move(layer);
   return {};

@@ -46,7 +46,8 @@ Result<Transaction> SqliteStore::begin(std::string_view verb) {
 
 void SqliteStore::look_at_epoch() {
   // What a shared transaction wrote and has not signed yet is known from here only.
-  const bool forgets = memory_.is_large() && heads_to_sign_.empty();
+  const bool is_large = memory_.is_large() || trusted_.size() > kTrustedRunsMax;
+  const bool forgets = is_large && heads_to_sign_.empty();
   if (memory_.epoch == connection_->epoch() && !forgets) return;
   memory_ = Memory{.epoch = connection_->epoch()};
   if (forgets) trusted_.clear();  // it ends where memory_.ends went on from

@@ -10,8 +10,6 @@
 namespace pawl::store::sqlite {
 namespace {
 
-constexpr std::size_t kTrustedRunsMax = 1024;  // more than one process works on at a time
-
 std::unexpected<Error> forged(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the ledger of run " + run_id + " is not what was signed: " + what +
                                       ". Nothing was written; see `pawl verify " + run_id +
@@ -35,7 +33,6 @@ std::optional<std::map<std::string, ChainHead>> ends_in(const std::string& body,
 }  // namespace
 
 void SqliteStore::trust_new_run(const std::string& run_id) {
-  if (trusted_.size() >= kTrustedRunsMax) trusted_.clear();
   trusted_[run_id] = {.epoch = memory_.epoch};
   memory_.ends[key_of(run_id, "")] = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
 }
@@ -44,7 +41,6 @@ Result<const Trusted*> SqliteStore::trust(const std::string& run_id) {
   if (const auto known = trusted_.find(run_id);
       known != trusted_.end() && known->second.epoch == memory_.epoch)
     return &known->second;
-  if (trusted_.size() >= kTrustedRunsMax) trusted_.clear();
   auto& known = trusted_[run_id];
   auto checked = check_again(run_id, known);
   if (!checked) {
@@ -194,8 +190,7 @@ Status SqliteStore::check_layers(const std::string& run_id) {
 
 void SqliteStore::trust_signed(const std::string& run_id, const Head& head,
                                const std::vector<ChainHead>& ends) {
-  auto& known = trusted_[run_id];
-  known.epoch = memory_.epoch;
+  auto& known = trusted_.at(run_id);  // whoever signs has written, and was checked before
   known.head = head;
   known.listed.clear();
   for (const auto& end : ends) known.listed[end.chain] = end;

@@ -13,6 +13,8 @@
 
 namespace pawl::store::sqlite {
 
+constexpr std::size_t kTrustedRunsMax = 1024;  // more than one process works on at a time
+
 struct Trusted {
   std::int64_t epoch = -1;                  // of the connection, when it was checked last
   Head head;                                // its signature was checked, or made here
