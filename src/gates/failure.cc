@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/planted.h"
+#include "gates/reading/words.h"
 
 namespace pawl::gates {
 namespace {
@@ -30,16 +31,6 @@ std::size_t span(std::string_view text, std::size_t from, bool (*belongs)(char))
   std::size_t end = from;
   while (end < text.size() && belongs(text[end])) ++end;
   return end - from;
-}
-
-// ESC [ ... letter.
-std::size_t escape_at(std::string_view text, std::size_t at) {
-  if (text[at] != '\x1b') return 0;
-  std::size_t end = at + 1;
-  if (end < text.size() && text[end] == '[') {
-    for (++end; end < text.size() && (text[end] < 0x40 || text[end] > 0x7e);) ++end;
-  }
-  return std::min(end + 1, text.size()) - at;
 }
 
 // An absolute path that is not one of the workspace: where a runner keeps its temporary files.
@@ -108,7 +99,7 @@ std::size_t number_at(std::string_view text, std::size_t at) {
 std::string normalised_line(std::string_view line) {
   std::string out;
   for (std::size_t at = 0; at < line.size();) {
-    if (const auto escape = escape_at(line, at); escape > 0) {
+    if (const auto escape = escape_bytes(line.substr(at)); escape > 0) {
       at += escape;
     } else if (const auto path = foreign_path_at(line, at); path > 0) {
       out += "<path>";

@@ -451,6 +451,26 @@ TEST(Readers, NamesDoNotMoveWithLinesFoldersAndAddresses) {
   EXPECT_EQ(told_by("tap", "ok 1 waits (a 5 ms timer)\n1..1\n"), "+waits (a 5 ms timer)");
 }
 
+TEST(Words, EscapeSequencesAreLeftOutAndHideNoText) {
+  const std::pair<const char*, const char*> kTexts[] = {
+      {"\x1b[2J\x1b[1;31mred\x1b[0m", "red"},
+      {"\x1b[?25lhidden cursor\x1b[?25h", "hidden cursor"},
+      {"\x1b]0;title\x07text", "text"},
+      {"\x1b]8;;http://a.test\x1b\\link\x1b]8;;\x1b\\", "link"},
+      {"\x1b(Bset\x1b"
+       "cclear",
+       "setclear"},
+      {"\x1b[31\nFAILED a", "\nFAILED a"},
+      {"\x1b]0;no end\nFAILED a", "\nFAILED a"},
+      {"\x1b]0;cut\x1b[31mFAILED a", "FAILED a"},
+      {"\x1b[\xc3\xa9", "\xc3\xa9"},
+      {"\x1b\x1b[1mtwice", "twice"},
+      {"end\x1b", "end"},
+      {"end\x1b[", "end"},
+      {"end\x1b]", "end"}};
+  for (const auto& [text, plain] : kTexts) EXPECT_EQ(without_escapes(text), plain) << plain;
+}
+
 TEST(Words, TheLinesThatTellAreFoundAmongThoseThatPassed) {
   std::string log = "building\nmain.c:3:5: error: expected ';'\n    3 | int a\n      |      ^\n";
   for (int i = 0; i < 300; ++i) log += "ok " + std::to_string(i) + " - works with error: in its name\n";
