@@ -46,7 +46,7 @@ CASES = '<testsuite name="s"><testcase classname="c" name="one" wrong=""/><testc
 
 # What differs between any two runs: when, who, which ids, how long.
 VOLATILE = {"seq", "at", "prev_hash", "hash", "sandbox_run_id", "started_at", "ended_at", "executor", "duration_ms",
-            "run_id", "sandbox_spec_hash", "head", "rows", "execution", "phases", "created_at", "summary"}
+            "run_id", "sandbox_spec_hash", "head", "rows", "execution", "phases", "created_at", "summary", "cost"}
 
 
 def essence(chains):
@@ -74,6 +74,8 @@ class Enumerated(PawlTest):
         self.write(f"{name}/agent.sh", AGENT)
         self.write(f"{name}/doctor.json", '{"action": "replan", "reason": "wrong way"}')
         self.write(f"{name}/replan.json", '{"goal": "mend"}')
+        for path in (folder, *folder.rglob("*")):
+            os.utime(path, (0, 0))  # times are part of what a base and a plan's folder are named after
         return folder
 
     def finish(self, name, env):
