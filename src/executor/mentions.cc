@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <optional>
+#include <unordered_set>
 
 #include "base/glob.h"
 #include "os/file.h"
@@ -13,7 +16,7 @@ namespace pawl::executor {
 namespace {
 
 constexpr std::string_view kPlan = "/plan";
-constexpr std::size_t kFilesMax = 10'000, kWordsMax = 20'000, kWordBytes = 200;
+constexpr std::size_t kFilesMax = 20'000, kWordsMax = 20'000, kWordBytes = 200;
 constexpr std::uint64_t kTextBytesMax = 1 << 20;  // of a script; a larger file is data
 constexpr std::string_view kNameEnds = " \t\r\n'\"`;|&<>(),=:[]{}!";
 
@@ -37,6 +40,14 @@ std::size_t variable_size(std::string_view text) {
   return std::max<std::size_t>(size, 2);
 }
 
+// One spelling of a relative path, so that no file is found twice; none for what leads out of the folder.
+std::optional<std::string> plain(const std::string& path) {
+  auto out = std::filesystem::path(path).lexically_normal().string();
+  while (out.ends_with('/')) out.pop_back();
+  if (out.empty() || out == "." || out == ".." || out.starts_with('/') || out.starts_with("../")) return {};
+  return out;
+}
+
 class Search {
  public:
   explicit Search(const std::string& folder) : folder_(folder) {}
@@ -56,28 +67,37 @@ class Search {
     }
   }
 
+  struct Unread {
+    std::string path;
+    bool words = true;  // else only /plan/...: what is beside it came with its folder
+  };
+
   std::set<std::string> found;
-  std::vector<std::string> unread;  // of `found`
+  std::vector<Unread> unread;  // of `found`
+  bool too_many = false;
 
  private:
-  static bool is_plain(const std::string& path) {
-    return !path.empty() && ("/" + path + "/").find("/../") == std::string::npos;
-  }
-
-  void add_file(const std::string& path) {
-    if (found.size() < kFilesMax && found.insert(path).second) unread.push_back(path);
+  void add_file(const std::string& path, bool words = true) {
+    if (found.contains(path)) return;
+    if (found.size() >= kFilesMax) {
+      too_many = true;
+      return;
+    }
+    found.insert(path);
+    unread.push_back({path, words});
   }
 
   // $0's folder and the like come before a slash.
   void add_word(std::string word, const std::string& beside) {
     if (word.starts_with('$')) word.erase(0, variable_size(word));
     while (word.starts_with('/') || word.starts_with("./")) word.erase(0, word.front() == '/' ? 1 : 2);
-    if (!is_plain(word) || word == ".") return;
-    for (const auto& place : {word, beside.empty() ? word : os::join(beside, word)}) {
+    for (const auto& from : {word, os::join(beside, word)}) {
+      const auto place = word.empty() ? std::nullopt : plain(from);
+      if (!place || !looked_.insert(*place).second) continue;
       for (const auto* end : kScriptEnds)
-        if (is_file(place + end)) add_file(place + end);
+        if (is_file(*place + end)) add_file(*place + end);
       for (const auto* start : kPackageStarts)
-        if (is_file(os::join(place, start))) walk(place, place);
+        if (is_file(os::join(*place, start))) add_matching(*place, *place + "/**", true, true);
     }
   }
 
@@ -86,37 +106,39 @@ class Search {
     return lstat(os::join(folder_, path).c_str(), &status) == 0 && S_ISREG(status.st_mode);
   }
 
-  void add_pattern(const std::string& pattern) {
-    if (!is_plain(pattern)) return;
-    const auto wild = pattern.find_first_of("*?");
-    const std::string fixed =
-        wild == std::string::npos ? pattern : pattern.substr(0, pattern.rfind('/', wild) + 1);
-    if (wild != std::string::npos && pattern.find('/', wild) == std::string::npos && fixed.empty())
-      return add_matching("", pattern, false);
-    walk(fixed.ends_with('/') ? fixed.substr(0, fixed.size() - 1) : fixed, pattern);
+  void add_pattern(const std::string& said) {
+    const auto pattern = plain(said);
+    if (!pattern) return;
+    const auto wild = pattern->find_first_of("*?");
+    if (wild == std::string::npos) return add_named(*pattern);
+    const auto slash = pattern->rfind('/', wild);
+    if (slash != std::string::npos) return add_matching(pattern->substr(0, slash), *pattern, true, false);
+    if (pattern->find('/', wild) == std::string::npos) add_matching("", *pattern, false, false);
   }
 
-  // Only in one folder: a pattern without a folder is no reason to walk through somebody's home.
-  void add_matching(const std::string& below, const std::string& pattern, bool deep) {
+  // Not `deep`: only in one folder, since a pattern without a folder is no reason to walk through a home.
+  void add_matching(const std::string& below, const std::string& pattern, bool deep, bool words) {
     const auto names = os::list_folder(below.empty() ? folder_ : os::join(folder_, below));
     if (!names) return;
     for (const auto& name : *names) {
       const std::string path = below.empty() ? name : below + "/" + name;
       struct stat status {};
-      if (found.size() >= kFilesMax || lstat(os::join(folder_, path).c_str(), &status) != 0) continue;
-      if (S_ISDIR(status.st_mode) && deep) add_matching(path, pattern, deep);
-      if (!S_ISDIR(status.st_mode) && glob_covers(pattern, path)) add_file(path);
+      if (too_many || lstat(os::join(folder_, path).c_str(), &status) != 0) continue;
+      if (S_ISDIR(status.st_mode) && deep) add_matching(path, pattern, deep, words);
+      if (!S_ISDIR(status.st_mode) && glob_covers(pattern, path)) add_file(path, words);
     }
   }
 
-  void walk(const std::string& fixed, const std::string& pattern) {
+  void add_named(const std::string& path) {
     struct stat status {};
-    if (lstat(os::join(folder_, fixed).c_str(), &status) != 0) return;
-    if (!S_ISDIR(status.st_mode)) return add_file(fixed);
-    add_matching(fixed, pattern.find_first_of("*?") == std::string::npos ? fixed + "/**" : pattern, true);
+    if (lstat(os::join(folder_, path).c_str(), &status) != 0) return;
+    if (!S_ISDIR(status.st_mode)) return add_file(path);
+    add_matching(path, path + "/**", true, false);
   }
 
   const std::string& folder_;
+  std::unordered_set<std::string>
+      looked_;  // what words may name: large packages say the same again and again
 };
 
 }  // namespace
@@ -142,18 +164,22 @@ std::vector<std::string> patterns_in(std::string_view text) {
   return out;
 }
 
-std::set<std::string> mentioned(const std::string& folder, const std::vector<std::string>& texts,
-                                bool also_inside) {
+Result<std::set<std::string>> mentioned(const std::string& folder, const std::vector<std::string>& texts,
+                                        bool also_inside) {
   Search search(folder);
   for (const auto& text : texts) search.look(text, "", text.find(kPlan) != std::string::npos);
-  while (also_inside && !search.unread.empty()) {
-    const std::string path = search.unread.back();
+  while (also_inside && !search.unread.empty() && !search.too_many) {
+    const auto next = search.unread.back();
     search.unread.pop_back();
-    const auto text = os::read_file(os::join(folder, path), kTextBytesMax);
-    const auto slash = path.rfind('/');
+    const auto text = os::read_file(os::join(folder, next.path), kTextBytesMax);
+    const auto slash = next.path.rfind('/');
     if (text && text->find('\0') == std::string::npos)
-      search.look(*text, slash == std::string::npos ? "" : path.substr(0, slash), true);
+      search.look(*text, slash == std::string::npos ? "" : next.path.substr(0, slash), next.words);
   }
+  if (search.too_many)
+    return fail(ErrorKind::kExhausted, folder + ": the plan's commands name more than " +
+                                           std::to_string(kFilesMax) +
+                                           " files of it: name those that steps need with `files`");
   return std::move(search.found);
 }
 

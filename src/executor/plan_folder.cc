@@ -130,20 +130,24 @@ class Listing {
 };
 
 // What gates name and agents do not, and all that `gate_files` says.
-std::vector<std::string> files_of_gates(const RunInput& input, const std::string& folder, const Texts& texts,
-                                        const std::vector<std::string>& files) {
-  const auto named_by_agents = mentioned(folder, texts.of_agents, false);
+Result<std::vector<std::string>> files_of_gates(const RunInput& input, const std::string& folder,
+                                                const Texts& texts, const std::vector<std::string>& files) {
+  PAWL_TRY(const auto named_by_agents, mentioned(folder, texts.of_agents, false));
   std::set<std::string> out{input.plan_file.substr(input.plan_file.rfind('/') + 1)};
-  if (input.plan.files.empty()) out.merge(mentioned(folder, texts.of_gates, false));
+  if (input.plan.files.empty()) {
+    PAWL_TRY(auto named, mentioned(folder, texts.of_gates, false));
+    out.merge(named);
+  }
   for (const auto& file : named_by_agents) out.erase(file);
   if (input.plan.files.empty()) {
-    auto within = mentioned(folder, texts.of_gates, true);
-    for (const auto& file : mentioned(folder, texts.of_agents, true)) within.erase(file);
+    PAWL_TRY(auto within, mentioned(folder, texts.of_gates, true));
+    PAWL_TRY(const auto of_agents, mentioned(folder, texts.of_agents, true));
+    for (const auto& file : of_agents) within.erase(file);
     out.merge(within);
   }
   for (const auto& file : files)
     if (any_covers(input.plan.gate_files, file)) out.insert(file);
-  return {out.begin(), out.end()};
+  return std::vector<std::string>(out.begin(), out.end());
 }
 
 std::vector<std::string> absolute(const std::string& folder, const std::vector<std::string>& paths) {
@@ -165,7 +169,7 @@ Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, c
     std::vector<std::string> all = texts.of_agents;
     add_words(texts.of_gates, all);
     add_words(texts.of_hooks, all);
-    auto named = mentioned(folder, all, true);
+    PAWL_TRY(auto named, mentioned(folder, all, true));
     named.insert(input.plan_file.substr(input.plan_file.rfind('/') + 1));
     for (const auto& path : named) {
       const bool is_of_source = source != folder && is_at_or_below(os::join(folder, path), source);
@@ -182,7 +186,7 @@ Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, c
         return !any_covers(plan.files, path) && !any_covers(plan.gate_files, path);
       });
   }
-  out.of_gates = files_of_gates(input, folder, texts, out.shown);
+  PAWL_TRY(out.of_gates, files_of_gates(input, folder, texts, out.shown));
   return out;
 }
 

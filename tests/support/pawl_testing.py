@@ -185,7 +185,8 @@ class PawlTest(unittest.TestCase):
             if condition():
                 return
             time.sleep(min(0.01 + waited / 20, 0.05))  # looking takes a processor from what is waited for
-        self.fail(f"not within {seconds} s: {what}")
+        logs = [log.read_text(errors="replace")[-2000:] for log in sorted(self.root.glob("started-*.log"))[-3:]]
+        self.fail("\n".join([f"not within {seconds} s: {what}", *logs]))
 
     def assert_nothing_left(self):
         deadline = time.monotonic() + 30
