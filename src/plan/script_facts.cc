@@ -1,6 +1,7 @@
 #include "plan/script_facts.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "plan/script_words.h"
 
@@ -14,11 +15,20 @@ bool only_assigns(const ScriptNode& node) {
   return std::ranges::all_of(node.words, [](const auto& word) { return is_assignment(word.text); });
 }
 
-// Of `$x`, `"$x"`, `${x}`.
+// The x of `$x`, `"$x"`, `${x}`, and of `${x:-0}`, which is x when it is set; else "".
 std::string variable_of(std::string_view word) {
-  std::string out = plain(word);
-  std::erase_if(out, [](char c) { return c == '$' || c == '{' || c == '}'; });
-  return out.size() == plain(word).size() ? "" : out;
+  const std::string text = plain(word);
+  std::string_view rest = text;
+  if (!rest.starts_with('$')) return "";
+  rest.remove_prefix(1);
+  const bool braced = rest.starts_with('{');
+  if (braced) rest.remove_prefix(1);
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto* end = std::ranges::find_if_not(rest, is_name);
+  const std::string_view behind(end, rest.end());
+  const bool whole =
+      braced ? behind == "}" || behind.starts_with(":-") || behind.starts_with("-") : behind.empty();
+  return whole ? std::string(rest.begin(), end) : "";
 }
 
 End end_of_exit(const PlainWords& command, bool first, End end) {
