@@ -70,7 +70,8 @@ Json json_of(const Inventory& inventory) {
   return {{"state", kStates.at(static_cast<std::size_t>(inventory.state))},
           {"reason", inventory.reason},
           {"names", inventory.names},
-          {"failing", inventory.failing}};
+          {"failing", inventory.failing},
+          {"unloaded", inventory.unloaded}};
 }
 
 bool read_names(const Json& json, std::vector<std::string>& to) {
@@ -89,7 +90,8 @@ bool read_inventory(const Json& json, Inventory& to) {
   to.state = static_cast<Inventory::State>(state - kStates.begin());
   to.reason = json.at("reason").get<std::string>();
   return read_names(json.value("names", Json()), to.names) &&
-         read_names(json.value("failing", Json()), to.failing);
+         read_names(json.value("failing", Json()), to.failing) &&
+         read_names(json.value("unloaded", Json::array()), to.unloaded);  // an earlier version kept none
 }
 
 bool read_on_base(const Json& json, OnBase& to) {

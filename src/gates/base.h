@@ -25,6 +25,8 @@ struct Inventory {
   std::string reason;                // of another state than kKnown: one line
   std::vector<std::string> names;    // sorted; none of kUnknown
   std::vector<std::string> failing;  // tests that fail on base, sorted
+  // Files, packages and classes that base could not load, sorted: nobody knows which tests they have.
+  std::vector<std::string> unloaded;
 
   bool operator==(const Inventory&) const = default;
 };

@@ -145,6 +145,7 @@ struct AttemptFacts {
   std::string stop;                     // OnBase::stop of a gate: no agent was paid
   std::vector<std::string> open_gates;  // gates of the phase that have not passed: with one, nothing passes
   std::string model;                    // that worked on it
+  std::set<std::string, std::less<>> failing_on_base;  // tests, by name, of the phase's gates
   // Failures of this revision's attempts (Verdict::failure), newest first; "" where none is known.
   std::vector<std::string> earlier_failures;
   std::optional<std::int64_t>

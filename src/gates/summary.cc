@@ -33,6 +33,7 @@ std::string describe(const Signal& signal, bool tests_follow) {
 
 struct Failing {
   std::string name, message;
+  bool on_base = false;  // it fails there, too
 };
 
 std::string_view what_failed(NoTest::What what) {
@@ -48,17 +49,23 @@ std::string_view what_failed(NoTest::What what) {
   return "";
 }
 
-std::vector<Failing> failing_of(const std::vector<StepFacts>& steps) {
+// Those that base does not have come first: the agent broke them.
+std::vector<Failing> failing_of(const AttemptFacts& facts) {
   std::vector<Failing> out;
-  for (const auto& step : steps)
+  const auto add = [&](const std::string& name, std::string_view what, const std::string& message) {
+    const bool on_base = facts.failing_on_base.contains(name);
+    out.push_back({name + std::string(what) + (on_base ? " (fails on base, too)" : ""), message, on_base});
+  };
+  for (const auto& step : facts.steps)
     for (const auto& file : step.reports) {
       if (!file.report) continue;
       // What could not be loaded may be why others failed.
       for (const auto& other : file.report->no_tests)
-        if (other.failed) out.push_back({other.name + std::string(what_failed(other.what)), other.message});
+        if (other.failed) add(other.name, what_failed(other.what), other.message);
       for (const auto& test : file.report->tests)
-        if (test.status == TestStatus::kFailed) out.push_back({test.name, test.message});
+        if (test.status == TestStatus::kFailed) add(test.name, "", test.message);
     }
+  std::ranges::stable_partition(out, [](const auto& one) { return !one.on_base; });
   return out;
 }
 
@@ -83,7 +90,9 @@ std::string list_of(const std::vector<Failing>& failing) {
   if (failing.empty()) return "";
   const std::size_t count = std::min(failing.size(), kTestsShown);
   const std::size_t each = std::clamp(kTestBytesMax / count, kMessageLeast, kMessageMost);
-  std::string out = fmt::format("failing tests, {} in all:\n", failing.size());
+  const auto before = std::ranges::count(failing, true, &Failing::on_base);
+  std::string out = fmt::format("failing tests, {} in all{}:\n", failing.size(),
+                                before == 0 ? "" : fmt::format(", {} of them on base, too", before));
   std::size_t shown = 0;
   for (const auto& test : failing) {
     if (shown == kTestsShown) break;
@@ -147,7 +156,7 @@ std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room
 }  // namespace
 
 std::string summary_of(const AttemptFacts& facts) {
-  const auto failing = failing_of(facts.steps);
+  const auto failing = failing_of(facts);
   std::string out;
   for (const auto& signal : facts.signals)
     if (!signal.passed) out += describe(signal, !failing.empty());

@@ -79,6 +79,31 @@ TEST(OnBase, WhatMayBeMoreIsALowerBound) {
   EXPECT_EQ(evaluate(facts).at(0).details.at("gone_names"), "b") << "what it has is held to";
 }
 
+TEST(OnBase, AFileThatCouldNotBeLoadedMustNotGo) {
+  const auto junit = [](const std::string& cases) { return unit("<testsuite>" + cases + "</testsuite>"); };
+  const std::string good = "<testcase classname='tests.test_a' name='a'/>",
+                    unloaded =
+                        "<testcase classname='' name='tests.test_b'><error message='collection "
+                        "failure'/></testcase>";
+  auto red = junit(good + unloaded);
+  red.exit_code = 2;
+  const auto base = on_base("g", {"tests"}, {red}).inventories;
+  EXPECT_EQ(base.at("tests").unloaded, std::vector<std::string>{"tests.test_b"});
+  const auto signal = [&](const std::string& cases) {
+    return evaluate({.gate_id = "g", .required = {"tests"}, .steps = {junit(cases)}, .base = base}).at(0);
+  };
+  EXPECT_TRUE(signal(good + "<testcase classname='tests.test_b' name='b'/>").passed);
+  EXPECT_TRUE(signal(good + "<testcase classname='tests.test_b.Group' name='b'/>").passed);
+  for (const std::string others : {"", "<testcase classname='tests.test_bc' name='b'/>",
+                                   "<testcase classname='other' name='test_b'/>"}) {
+    const auto lost = signal(good + others);
+    EXPECT_FALSE(lost.passed) << others;
+    EXPECT_EQ(lost.details.at("unloaded_gone_names"), "tests.test_b");
+    EXPECT_NE(lost.details.at("problem").get<std::string>().find("could not load tests.test_b"),
+              std::string::npos);
+  }
+}
+
 TEST(OnBase, AStepThatCantRunStopsTheRunWithTheRemedy) {
   const auto stop = [](StepFacts step) { return on_base("t", {"build"}, {std::move(step)}).stop; };
   StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 127, .program = "no-such-tox"};

@@ -37,6 +37,19 @@ std::string said_of(StepFacts failed, Json details = Json::object()) {
 
 bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
+TEST(Summary, NewlyBrokenTestsComeBeforeThoseThatFailOnBase) {
+  StepFacts unit = ended("unit", 1);
+  give(unit, "tap", "not ok 1 old\nnot ok 2 broken\nok 3 fine\n1..3\n");
+  const auto summary =
+      decide({.signals = {{.kind = "tests", .gate_id = "g", .details = Json::object()}},
+              .steps = {{.step_name = "run", .outcome = "exited", .exit_code = 0}, std::move(unit)},
+              .failing_on_base = {"old", "gone"}})
+          .summary;
+  EXPECT_TRUE(says(
+      summary, "failing tests, 2 in all, 1 of them on base, too:\n  broken\n  old (fails on base, too)\n"))
+      << summary;
+}
+
 TEST(Summary, FailingTestsHaveTheirMessagesInEveryFormat) {
   const std::pair<const char*, const char*> kReports[] = {
       {"junit", "<testsuite><testcase name='sum'><failure message='got 6, want 5'/></testcase></testsuite>"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "gates/common.h"
@@ -12,17 +13,37 @@ namespace pawl::gates::signals {
 namespace {
 
 struct Losses {
-  std::vector<std::string> gone, newly_skipped;
+  std::vector<std::string> gone, newly_skipped, unloaded_gone;
 };
 
-Losses compare(const std::vector<std::string>& inventory, const Tests& tests) {
+// Whether `name` is `whole` or has it as a part: "tests.test_a" in "tests.test_a::adds", not in
+// "tests.test_ab::adds".
+bool has_part(std::string_view name, std::string_view whole) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (auto at = name.find(whole); at != name.npos; at = name.find(whole, at + 1)) {
+    const auto end = at + whole.size();
+    if ((at == 0 || !is_word(name[at - 1])) && (end == name.size() || !is_word(name[end]))) return true;
+  }
+  return false;
+}
+
+// A file that base could not load is still there: it is told again, or a test of it is.
+bool is_there(const std::string& unloaded, const Report& report) {
+  const auto is_of = [&](const auto& one) { return has_part(one.name, unloaded); };
+  return std::ranges::any_of(report.tests, is_of) || std::ranges::any_of(report.no_tests, is_of);
+}
+
+Losses compare(const Inventory& base, const Report& report) {
   std::set<std::string_view> ran, skipped;
-  for (const auto& test : tests) (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
+  for (const auto& test : report.tests)
+    (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
   Losses out;
-  for (const auto& name : inventory) {
+  for (const auto& name : base.names) {
     if (ran.contains(name)) continue;
     (skipped.contains(name) ? out.newly_skipped : out.gone).push_back(name);
   }
+  std::ranges::copy_if(base.unloaded, std::back_inserter(out.unloaded_gone),
+                       [&](const auto& name) { return !is_there(name, report); });
   return out;
 }
 
@@ -37,6 +58,10 @@ std::string meaning_of(const Losses& losses) {
   if (!losses.newly_skipped.empty())
     out += fmt::format("{}{} tests that base runs are skipped: {}. A skipped test counts as lost; let it run",
                        out.empty() ? "" : ". ", losses.newly_skipped.size(), shown(losses.newly_skipped));
+  if (!losses.unloaded_gone.empty())
+    out += fmt::format(
+        "{}Base could not load {}, and now no test of it is told. Mend it under its name, or ask a person",
+        out.empty() ? "" : ". ", shown(losses.unloaded_gone));
   return out;
 }
 
@@ -65,17 +90,18 @@ std::vector<std::string> tell_broken(const std::vector<std::string>& failing, co
   return broken;
 }
 
-void compare_with_base(const Tests& tests, const std::vector<std::string>& inventory, Signal& signal) {
-  const auto name = [&](const char* key, const std::vector<std::string>& names) { tell(key, names, signal); };
-  const Losses losses = compare(inventory, tests);
-  name("gone", losses.gone);
-  name("newly_skipped", losses.newly_skipped);
+void compare_with_base(const Report& report, const Inventory& base, Signal& signal) {
+  const Losses losses = compare(base, report);
+  tell("gone", losses.gone, signal);
+  tell("newly_skipped", losses.newly_skipped, signal);
+  tell("unloaded_gone", losses.unloaded_gone, signal);
   std::vector<std::string> names;
-  for (const auto& test : tests)
+  for (const auto& test : report.tests)
     if (test.status != TestStatus::kSkipped) names.push_back(test.name);
-  name("new", beyond(names, inventory));
-  if (!losses.gone.empty() || !losses.newly_skipped.empty()) signal.passed = false;
-  add_problem(signal, meaning_of(losses));
+  tell("new", beyond(names, base.names), signal);
+  const std::string meaning = meaning_of(losses);
+  if (!meaning.empty()) signal.passed = false;
+  add_problem(signal, meaning);
 }
 
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
@@ -93,7 +119,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
       signal.details["problem"] = reports.problem;
     else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
              reports.all.lower_bound.empty())
-      compare_with_base(reports.all.tests, base->names, signal);
+      compare_with_base(reports.all, *base, signal);
     return signal;
   }
   if (reports.declared && lacks_reports(reports, signal)) return signal;
@@ -110,7 +136,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   }
   if (base == nullptr) return signal;
   const bool passed_so_far = signal.passed;
-  if (tell_inventory(*base, signal)) compare_with_base(reports.all.tests, base->names, signal);
+  if (tell_inventory(*base, signal)) compare_with_base(reports.all, *base, signal);
   if (!passed_so_far) signal.missing = false;  // it fails whatever base has
   return signal;
 }
@@ -127,7 +153,10 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   for (const auto& test : reports.all.tests)
     if (test.status != TestStatus::kSkipped) out.names.push_back(test.name);
   out.failing = failing_of(reports.all);
+  for (const auto& other : reports.all.no_tests)
+    if (other.failed && other.what == NoTest::What::kLoaded) out.unloaded.push_back(other.name);
   std::ranges::sort(out.names);
+  std::ranges::sort(out.unloaded);
   std::ranges::sort(out.failing);
   if (!reports.all.lower_bound.empty()) {
     out.state = Inventory::State::kLowerBound;
@@ -164,6 +193,8 @@ const Kind& tests() {
                             {"gone_names", kText},
                             {"newly_skipped", kInteger},
                             {"newly_skipped_names", kText},
+                            {"unloaded_gone", kInteger},
+                            {"unloaded_gone_names", kText},
                             {"new", kInteger},
                             {"new_names", kText},
                             {"base", kText}}),
