@@ -25,6 +25,8 @@ class Docs(PawlTest):
             self.assertIn(line, (ROOT / "README.md").read_text())
         for command in ("inspect", "diff", "verify", "status"):
             self.pawl(command, "last", cwd="hello")
+        self.write("hello/agent.sh", "echo true >test.sh\n")
+        self.assertIn("protect.policy", self.pawl("run", "plan.yaml", cwd="hello", expect=11).stdout)
 
     def test_the_list_of_calls_is_the_one_that_is_compiled(self):
         documented = {}
