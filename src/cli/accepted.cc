@@ -20,7 +20,12 @@ Status check_evidence(const State& state, const store::RunRow& run) {
   std::vector<std::string> ids;
   for (const auto& layer : layers)
     if (!layer.layer_id.empty()) ids.push_back(layer.layer_id);
-  auto whole = state.workspaces->check_content(run.base_id, ids);
+  return check_content_of(state, run, ids);
+}
+
+Status check_content_of(const State& state, const store::RunRow& run,
+                        const std::vector<std::string>& layers) {
+  auto whole = state.workspaces->check_content(run.base_id, layers);
   if (whole || whole.error().kind != ErrorKind::kCorrupt) return whole;
   whole.error().kind = ErrorKind::kForged;
   return whole;
@@ -103,7 +108,8 @@ Json missing_json(const std::vector<store::PhaseRow>& phases) {
   return out;
 }
 
-Status check_judged(store::Store& store, const std::string& run_id) {
+Status check_judged(store::Store& store, const store::RunRow& run, const ledger::Files& files) {
+  const std::string& run_id = run.run_id;
   PAWL_TRY(const auto layers, store.accepted_layers(run_id));
   if (layers.empty()) return {};
   const auto& last = layers.back();
@@ -120,7 +126,11 @@ Status check_judged(store::Store& store, const std::string& run_id) {
                     "again",
                     last.phase_id, layer.phase_id));
   }
-  return {};
+  const std::string stack = ledger::stack_of(files, last.phase_id, attempts.back().attempt_id);
+  if (stack.empty() || stack == store::stack_hash(run.base_id, base)) return {};
+  return fail(ErrorKind::kForged, "the gates of " + attempts.back().attempt_id +
+                                      " saw another stack of layers than the database names; restore the "
+                                      "state folder from a backup");
 }
 
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

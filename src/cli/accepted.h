@@ -15,6 +15,9 @@ namespace pawl::cli {
 // base and accepted layers are on disk, byte for byte. kForged: it is not so.
 Status check_evidence(const State& state, const store::RunRow& run);
 
+// The same of the base and of these layers alone.
+Status check_content_of(const State& state, const store::RunRow& run, const std::vector<std::string>& layers);
+
 // In the order of acceptance.
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
@@ -28,8 +31,9 @@ void tell_missing(const std::vector<store::PhaseRow>& phases);
 Json missing_json(const std::vector<store::PhaseRow>& phases);
 
 // kInvalid: the last accepted work was never judged on top of the rest, as an older version accepted those of
-// phases that had run at once. What a person approved is judged by him.
-Status check_judged(store::Store& store, const std::string& run_id);
+// phases that had run at once. What a person approved is judged by him. kForged: its row names another stack.
+// REQUIRES: `files` are the run's, and verify.
+Status check_judged(store::Store& store, const store::RunRow& run, const ledger::Files& files);
 
 // The attempt whose work `pawl approve` takes: the newest that is over. kInvalid: there is none, or what its
 // agent did was lost.

@@ -56,6 +56,7 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
     if (auto there = state.workspaces->manifest(work.what.layer); !there)
       return std::unexpected(std::move(there).error().in("the work of " + newest.attempt_id +
                                                          " is gone; `pawl retry` the phase"));
+    PAWL_OK(check_content_of(state, run, {work.what.layer}));
   }
   PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
   if (work.what.layer.empty()) return work;
@@ -85,6 +86,7 @@ Status approve(const ApproveOptions& options) {
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto hold, state.workspaces->hold());
   PAWL_TRY(const auto work, newest_work(state, *objects, run, options.phase));
+  PAWL_OK(check_evidence(state, run));
   const auto overlaps = [&](const std::string& a, const std::string& b) {
     return may_overlap(*objects, a, b);
   };

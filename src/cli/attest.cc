@@ -58,12 +58,12 @@ Result<Made> attest(const State& state, const std::string& run_id) {
   if (run.state == store::RunState::kExecuting)
     return fail(ErrorKind::kInvalid, "run " + run_id + " is not over; finish it with `pawl resume " + run_id +
                                          "`, then attest it");
-  PAWL_OK(check_judged(*state.store, run_id));
   PAWL_TRY(const auto head, state.store->head(run_id));
   const std::string& key = state.sealer->public_key();
   PAWL_TRY(const auto checked, ledger::check_run(*state.store, run_id, {.public_key = key}));
   if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
   const auto& files = checked.files;
+  PAWL_OK(check_judged(*state.store, run, files));
   PAWL_TRY(const auto work, work_of(state, run));
   PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
   // Rows and work were read one after the other; whatever opens a run again signs its head.

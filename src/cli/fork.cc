@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/say.h"
@@ -51,6 +52,9 @@ Status go_on_elsewhere(const ForkOptions& options) {
   if (!options.plan.empty()) {
     PAWL_TRY(input.plan, other_plan(options.plan, options.state.json));
   }
+  PAWL_TRY(const auto from, state.store->run(from_run));
+  PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, from));
+  PAWL_OK(check_evidence(state, from));
   os::SystemClock clock;
   os::SystemRandom random;
   PAWL_TRY(const auto run_id, executor::fork_run(*state.store, *state.workspaces, clock, random, input));
@@ -59,15 +63,15 @@ Status go_on_elsewhere(const ForkOptions& options) {
   std::vector<std::string> shared;
   for (const auto& phase : phases)
     if (is_terminal(phase.state)) shared.push_back(phase.phase_id);
-  const auto& from = input.fork.from;
+  const auto& point = input.fork.from;
   if (options.state.json) {
     print_json({{"run_id", run_id},
-                {"from", {{"run_id", from.run_id}, {"phase_id", from.phase_id}, {"attempt", from.attempt}}},
+                {"from", {{"run_id", from_run}, {"phase_id", point.phase_id}, {"attempt", point.attempt}}},
                 {"shared", shared}});
     return {};
   }
-  say("run {} goes on from {} at attempt {} of {}\nshared: {}\nNext: pawl resume {}\n", run_id, from.run_id,
-      from.attempt, from.phase_id,
+  say("run {} goes on from {} at attempt {} of {}\nshared: {}\nNext: pawl resume {}\n", run_id, from_run,
+      point.attempt, point.phase_id,
       shared.empty() ? "nothing but the base" : fmt::format("{}", fmt::join(shared, ", ")), run_id);
   return {};
 }
@@ -92,8 +96,8 @@ void add_fork(const Command& program) {
   command.on_run([=] {
     const auto status = go_on_elsewhere(*options);
     if (status) return static_cast<int>(kDone);
-    report(status.error());
-    return static_cast<int>(status.error().kind == ErrorKind::kInvalid ? kUsage : kGeneral);
+    const int code = report(status.error());
+    return status.error().kind == ErrorKind::kInvalid ? static_cast<int>(kUsage) : code;
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "executor/context.h"
@@ -88,6 +89,7 @@ Status check_there(const State& state, const executor::GateAgain& what) {
   if (!layer.empty() && !state.workspaces->manifest(layer))
     return fail(ErrorKind::kNotFound, "the work of " + what.attempt.attempt_id +
                                           " is gone: `pawl gc` takes it from runs that ended");
+  if (!layer.empty()) PAWL_OK(check_content_of(state, what.run, {layer}));
   return {};
 }
 
@@ -195,6 +197,7 @@ Result<bool> gate(const GateOptions& options) {
   executor::Planned plan;
   PAWL_TRY(const auto hold, state.workspaces->hold());
   PAWL_TRY(const auto what, what_is_asked(state, options, run, plan));
+  PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
   PAWL_OK(backend->usable());
   PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend, {run.source_path}));

@@ -11,30 +11,68 @@ namespace {
 struct VerifyOptions {
   StateOptions state;
   std::string what, attestation, anchor, key;
+  bool all = false;
 };
 
+Result<ledger::Report> verify(const State& state, const store::RunRow& run, ledger::Trust trust) {
+  trust.live = run.state == store::RunState::kExecuting;
+  if (trust.public_key.empty()) trust.public_key = state.sealer->public_key();
+  return ledger::verify_run(*state.store, run.run_id, trust);
+}
+
 Result<ledger::Report> verify(const VerifyOptions& options) {
-  ledger::Trust trust{.public_key = options.key, .anchor = options.anchor};
+  const ledger::Trust trust{.public_key = options.key, .anchor = options.anchor};
   if (os::is_folder(options.what)) return ledger::verify_directory(options.what, trust);
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.what));
   PAWL_TRY(const auto run, state.store->run(run_id));
-  trust.live = run.state == store::RunState::kExecuting;
-  if (trust.public_key.empty()) {
-    trust.public_key = state.sealer->public_key();
-  }
-  return ledger::verify_run(*state.store, run_id, trust);
+  return verify(state, run, trust);
+}
+
+void print(const std::vector<ledger::Problem>& problems) {
+  for (const auto& problem : problems)
+    say("{}:{}: {}: {}\n", problem.file, problem.row, problem.kind, problem.detail);
 }
 
 void print(const ledger::Report& report, const VerifyOptions& options) {
-  for (const auto& problem : report.problems)
-    say("{}:{}: {}: {}\n", problem.file, problem.row, problem.kind, problem.detail);
+  print(report.problems);
   say("{}: {} rows, head {}\n", report.ok ? "verified" : "NOT verified", report.rows, report.head);
   if (report.is_signed)
     say("signed by {}{}\n", report.public_key, options.key.empty() ? "" : ", the key you trust");
   if (report.ok && !options.anchor.empty()) say("the anchor is in it\n");
   if (report.unsigned_rows > 0)
     say("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
+}
+
+// Every run of the folder, and whether one is gone. Returns whether all of it is whole.
+Result<bool> verify_all(const VerifyOptions& options) {
+  constexpr std::size_t kRunsMax = 1'000'000;
+  PAWL_TRY(const State state, open_state(options.state));
+  PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
+  Json out = Json::array();
+  std::size_t bad = 0;
+  for (const auto& run : runs) {
+    PAWL_TRY(const auto report, verify(state, run, {.public_key = options.key}));
+    bad += report.ok ? 0 : 1;
+    Json row = to_json(report);
+    row["run_id"] = run.run_id;
+    if (options.state.json) out.push_back(std::move(row));
+    if (options.state.json) continue;
+    say("run {}: ", run.run_id);
+    print(report, options);
+  }
+  PAWL_TRY(const auto missing, ledger::missing_runs(*state.store));
+  const bool ok = bad == 0 && missing.empty();
+  if (options.state.json) {
+    Json gone = Json::array();
+    for (const auto& problem : missing)
+      gone.push_back({{"run_id", problem.file}, {"kind", problem.kind}, {"detail", problem.detail}});
+    print_json({{"ok", ok}, {"runs", std::move(out)}, {"missing", std::move(gone)}});
+    return ok;
+  }
+  for (const auto& problem : missing) say("run {}: {}: {}\n", problem.file, problem.kind, problem.detail);
+  say("{} of {} runs verified, {} missing or exchanged\n", runs.size() - bad, runs.size(), missing.size());
+  return ok;
 }
 
 // The run that an attestation is about, when there is a database to look into. Nothing is made: a folder may
@@ -109,6 +147,7 @@ void add_verify(const Command& program) {
   const Command command = program.add("verify", "Prove that a run's ledger is whole and unchanged");
   auto options = std::make_shared<VerifyOptions>();
   command.option("RUN|DIR", options->what, "A run, or a folder that `pawl export` wrote");
+  command.flag("--all", options->all, "Every run of the state folder, and whether one was taken away");
   command.option("--attestation", options->attestation, "Instead, a file that `pawl attest` wrote");
   command.option("--anchor", options->anchor,
                  "A ledger head that you kept elsewhere (a Pawl-Ledger-Head trailer)");
@@ -117,15 +156,22 @@ void add_verify(const Command& program) {
   for (const auto* name : {"--anchor", "--key"}) command.hash(name);
   command.not_together("--attestation", "RUN|DIR");
   command.not_together("--attestation", "--anchor");
+  for (const auto* name : {"RUN|DIR", "--attestation", "--anchor"}) command.not_together("--all", name);
   add_state_options(command, options->state);
   command.footer(
       "Exit code 13 when something was changed, is missing, reordered, truncated, forged or extra.\n\n"
       "Example:\n  pawl verify last --anchor \"$(git log -1 "
       "--format='%(trailers:key=Pawl-Ledger-Head,valueonly)' pawl/<run>)\"\n"
+      "  pawl verify --all\n"
       "  pawl verify --attestation run.intoto.json --key \"$(cat ledger.pub)\"");
   command.on_run([=] {
     if (!options->attestation.empty()) return run_attestation(*options);
-    if (options->what.empty()) return usage("verify what? A run, a folder, or --attestation FILE");
+    if (options->all) {
+      const auto whole = verify_all(*options);
+      if (!whole) return report(whole.error());
+      return *whole ? kDone : kLedgerCorrupted;
+    }
+    if (options->what.empty()) return usage("verify what? A run, a folder, --all, or --attestation FILE");
     const auto found = verify(*options);
     if (!found) return report(found.error());
     if (options->state.json) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/json_members.h"
 #include "base/planted.h"
 #include "executor/attempt.h"
@@ -288,6 +289,13 @@ std::string Attempt::not_before(const store::AttemptEnd& end) const {
   return rfc3339(world_.clock.wall().plus_ms(wait_ms));
 }
 
+std::string Attempt::inventories_hash() const {
+  if (on_base_.empty()) return "";
+  Json by_gate = Json::object();
+  for (const auto& [gate_id, found] : on_base_) by_gate[gate_id] = gates::text_of(found);
+  return blake3_hex(canonical(by_gate));
+}
+
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
   PAWL_OK(after_agent());
@@ -303,6 +311,7 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
   end.summary = verdict.summary;
   end.reason = verdict.reason;
   end.build = PAWL_VERSION;
+  end.inventories = inventories_hash();
   for (const auto& advice : {now.doctor, now.replan})
     if (advice) end.advice.push_back(*advice);
   if (verdict.verdict == "passed") {

@@ -1,6 +1,8 @@
 // Statements as they are made of rows.
 #include "ledger/attestation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -151,7 +153,7 @@ class Statement {
                   {"attempts_used", integer_in(*seal, "attempts_used")},
                   {"attempts_total", integer_in(*seal, "attempts_total")},
                   {"rows", integer_in(*seal, "rows")}};
-    PAWL_TRY(phase["accepted_by"], accepted_by(phase, is_shared));
+    PAWL_TRY(phase["accepted_by"], accepted_by(phase, *seal, is_shared));
     if (const Json* attempt = newest_attempt(phase_id)) phase["attempt"] = attempt_json(*attempt);
     Json out = resource(name, kHeadDigest, text_in(*seal, "head"));
     out["annotations"]["pawl_phase"] = std::move(phase);
@@ -164,7 +166,7 @@ class Statement {
   }
 
   // Who took the work of a phase: "gates", "operator", "other_run"; "" when nobody did.
-  Result<std::string> accepted_by(const Json& phase, bool is_shared) const {
+  Result<std::string> accepted_by(const Json& phase, const Json& seal, bool is_shared) const {
     const std::string phase_id = text_in(phase, "phase_id");
     const auto layer = std::ranges::find(work_.layers, phase_id, &store::LayerRow::phase_id);
     const bool is_complete = text_in(phase, "state") == "COMPLETE";
@@ -173,19 +175,25 @@ class Statement {
     if (is_shared) return "other_run";
     const Json* attempt = newest_attempt(phase_id);
     if (attempt == nullptr || text_in(*attempt, "verdict") != "passed") return "operator";
-    if (layer->layer_id != layer_of(phase_id, *attempt)) return contradicted("the work of phase " + phase_id);
+    const std::string accepted =
+        seal.contains("layer") ? text_in(seal, "layer") : layer_of(phase_id, *attempt);
+    if (layer->layer_id != accepted) return contradicted("the work of phase " + phase_id);
     return "gates";
   }
 
-  // The work of the agent of an attempt: what it left, without what the source ignores.
+  // Of a seal of an older version, which does not name it. The work of the agent of an attempt: what it left,
+  // without what the source ignores; of several episodes what the kept one left.
   std::string layer_of(const std::string& phase_id, const Json& attempt) const {
     for (const auto& signal : attempt.value("signals", Json::array()))
       if (text_in(signal, "kind") == "ignored" && text_in(signal, "gate_id") == "diff")
         return text_in(signal.value("details", Json::object()), "work");
+    std::string end;
+    for (const auto& episode : attempt.value("episodes", Json::array()))
+      if (episode.contains("kept_by")) end = fmt::format(".episode{}", integer_in(episode, "episode"));
     const Json* agent = newest(phases_.at(phase_id), [&](const Json& row) {
       return text_in(row, "type") == "executed" &&
              text_in(row, "attempt_id") == text_in(attempt, "attempt_id") &&
-             text_in(row, "label").starts_with(phase_id + ".agent.");
+             text_in(row, "label").starts_with(phase_id + ".agent.") && text_in(row, "label").ends_with(end);
     });
     return agent == nullptr ? "" : text_in(*agent, "layer");
   }

@@ -73,12 +73,18 @@ struct Checked {
   Report report;
 };
 Result<Checked> check_run(store::Store& store, const std::string& run_id, const Trust& trust);
+// Which stack the gates of an attempt saw (store::stack_hash), as its row says; "" when it does not say it.
+std::string stack_of(const Files& files, const std::string& phase_id, const std::string& attempt_id);
 // kForged: that a run does not verify, with the first of the report's problems.
 std::unexpected<Error> not_whole(const std::string& run_id, const Report& report);
 
 // Of an exported directory, and of a run in the database.
 Result<Report> verify_directory(const std::string& folder, const Trust& trust);
 Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust);
+
+// Runs that others name in their first row, and that are not in the database or begin with another row: as
+// problems whose file is the run. A run that was the newest one when it was taken away leaves no trace.
+Result<std::vector<Problem>> missing_runs(store::Store& store);
 
 // Writes the run's files into `folder`: run.jsonl, phases/<phase_id>/attempts.jsonl, cost/sandbox.jsonl,
 // cost/agent.jsonl (when there is one), head.json and ledger.pub, byte for byte what the database holds.

@@ -1,6 +1,7 @@
 #include "ledger/tables.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/hash.h"
 #include "ledger/rows.h"
@@ -10,14 +11,21 @@ namespace {
 
 constexpr const char* kDatabase = "pawl.db";
 
+Result<Rows> rows_of_phase(const Files& files, const std::string& phase_id) {
+  const auto chain = std::ranges::find(files.phases, phase_id, &std::pair<std::string, std::string>::first);
+  return chain == files.phases.end() ? Result<Rows>(Rows()) : rows_of(chain->second);
+}
+
 class Comparison {
  public:
-  Comparison(const Rows& rows, const Tables& tables) : rows_(rows), tables_(tables) {}
+  Comparison(const Rows& rows, const Files& files, const Tables& tables)
+      : rows_(rows), files_(files), tables_(tables) {}
 
   std::vector<Problem> run() {
     check_start();
     check_state();
     for (const auto& phase : tables_.phases) check_phase(phase);
+    for (const auto& phase : tables_.phases) check_attempts(phase);
     return std::move(problems_);
   }
 
@@ -67,7 +75,52 @@ class Comparison {
       contradicted("the work of phase " + phase.phase_id);
   }
 
+  // Each attempt that ended, as its row says.
+  void check_attempts(const store::PhaseRow& phase) {
+    const auto rows = rows_of_phase(files_, phase.phase_id);
+    if (!rows) return contradicted("the chain of phase " + phase.phase_id);
+    std::map<std::string, const Json*> ends, results;
+    for (const auto& row : *rows) {
+      if (text_in(row, "type") == "attempt") ends[text_in(row, "attempt_id")] = &row;
+      if (text_in(row, "type") == "executed") results[text_in(row, "sandbox_run_id")] = &row;
+    }
+    check_results(phase.phase_id, results);
+    const auto known = tables_.attempts.find(phase.phase_id);
+    const auto none = std::vector<store::AttemptRow>();
+    const auto& attempts = known == tables_.attempts.end() ? none : known->second;
+    if (std::ranges::count(attempts, true, &store::AttemptRow::finished) < std::ssize(ends))
+      contradicted("the number of attempts of phase " + phase.phase_id);
+    for (const auto& attempt : attempts) {
+      const auto end = ends.find(attempt.attempt_id);
+      if ((end != ends.end()) != attempt.finished || (attempt.finished && !says(*end->second, attempt)))
+        contradicted("attempt " + attempt.attempt_id);
+    }
+  }
+
+  // What steps did, as inspect and the report show it.
+  void check_results(const std::string& phase_id, const std::map<std::string, const Json*>& rows) {
+    const auto known = tables_.results.find(phase_id);
+    if (known == tables_.results.end()) return;
+    for (const auto& [sandbox_run_id, result] : known->second) {
+      const auto row = rows.find(sandbox_run_id);
+      const bool same =
+          row != rows.end() && (!row->second->contains("run") || text_in(*row->second, "run") == result);
+      if (!same) contradicted("the result of " + sandbox_run_id + " of phase " + phase_id);
+    }
+  }
+
+  static bool says(const Json& row, const store::AttemptRow& attempt) {
+    const auto same = [&](const char* key, const std::string& value) { return text_in(row, key) == value; };
+    const auto signals = row.find("signals");
+    const bool is_same_work = !row.contains("layer") || same("layer", attempt.agent_layer);
+    return is_same_work && same("verdict", attempt.verdict) && same("model", attempt.model) &&
+           same("summary", attempt.summary) && same("failure", attempt.failure) &&
+           same("started_at", attempt.started_at) && same("ended_at", attempt.ended_at) &&
+           signals != row.end() && canonical(*signals) == (attempt.signals.empty() ? "[]" : attempt.signals);
+  }
+
   const Rows& rows_;
+  const Files& files_;
   const Tables& tables_;
   std::vector<Problem> problems_;
 };
@@ -80,6 +133,14 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   PAWL_TRY(out.plan_text, store.plan_text(run_id));
   PAWL_TRY(out.phases, store.phases(run_id));
   PAWL_TRY(out.layers, store.accepted_layers(run_id));
+  for (const auto& phase : out.phases)
+    if (phase.attempts_total > 0) {
+      PAWL_TRY(out.attempts[phase.phase_id], store.attempts(run_id, phase.phase_id));
+      PAWL_TRY(const auto steps, store.steps(run_id, phase.phase_id));
+      for (const auto& step : steps)
+        if (step.state == store::StepState::kDone)
+          out.results[phase.phase_id].emplace_back(step.sandbox_run_id, blake3_hex(step.run));
+    }
   PAWL_TRY(auto common, store.planned_common(run_id));
   if (common.empty()) return out;  // nobody has made rows of the plan since an older version made the run
   out.planned[""] = std::move(common);
@@ -89,11 +150,46 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   return out;
 }
 
+std::string stack_of(const Files& files, const std::string& phase_id, const std::string& attempt_id) {
+  const auto rows = rows_of_phase(files, phase_id);
+  if (!rows) return "";
+  for (const auto& row : *rows)
+    if (text_in(row, "type") == "attempt" && text_in(row, "attempt_id") == attempt_id)
+      return text_in(row, "stack");
+  return "";
+}
+
+Result<std::vector<Problem>> missing_runs(store::Store& store) {
+  std::map<std::string, std::string> first_rows;    // run, hash
+  std::vector<std::pair<std::string, Json>> named;  // by which run, what
+  PAWL_TRY(const auto runs, store.runs(std::numeric_limits<std::int32_t>::max()));
+  for (const auto& run : runs) {
+    PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1));
+    if (rows.empty()) continue;  // that run does not verify
+    first_rows[run.run_id] = rows.front().hash;
+    const auto row = parse_json(rows.front().line);
+    if (row && row->contains("before")) named.emplace_back(run.run_id, row->at("before"));
+  }
+  std::vector<Problem> out;
+  for (const auto& [by, before] : named) {
+    const std::string run_id = text_in(before, "run_id");
+    const auto found = first_rows.find(run_id);
+    if (found != first_rows.end() && found->second == text_in(before, "hash")) continue;
+    const bool gone = found == first_rows.end();
+    out.push_back(
+        {.kind = gone ? "missing" : "changed",
+         .file = printable(run_id),
+         .row = gone ? 0 : 1,
+         .detail = "run " + by + (gone ? " started after it" : " started after another first row")});
+  }
+  return out;
+}
+
 std::vector<Problem> contradictions(const Files& files, const Tables& tables) {
   const auto rows = rows_of(files.run);
   if (!rows || rows->empty())
     return {{.kind = "missing", .file = "run.jsonl", .row = 1, .detail = "the run has no rows"}};
-  return Comparison(*rows, tables).run();
+  return Comparison(*rows, files, tables).run();
 }
 
 }  // namespace pawl::ledger

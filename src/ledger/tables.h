@@ -17,6 +17,10 @@ struct Tables {
   std::map<std::string, std::string> planned;  // rows of the plan by phase; "" what is of none
   std::vector<store::PhaseRow> phases;
   std::vector<store::LayerRow> layers;  // accepted
+  // By phase, of those that have any: attempts; and of steps that ended their sandbox_run_id and the BLAKE3
+  // of their result.
+  std::map<std::string, std::vector<store::AttemptRow>> attempts;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> results;
 };
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);
 

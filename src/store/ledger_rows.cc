@@ -14,7 +14,7 @@ JsonMembers row_of(std::string_view type) {
 
 }  // namespace
 
-JsonMembers run_started_row(const NewRun& run) {
+JsonMembers run_started_row(const NewRun& run, const RunBefore& before) {
   std::vector<std::string> phases;
   JsonMembers planned;
   planned.text("", blake3_hex(run.plan.common));
@@ -31,6 +31,8 @@ JsonMembers run_started_row(const NewRun& run) {
                  .text("backend", run.run.backend)
                  .texts("phases", phases);
   if (!run.plan.phases.empty()) row.json("planned", planned.object());
+  if (!before.run_id.empty())
+    row.json("before", JsonMembers().text("run_id", before.run_id).text("hash", before.hash).object());
   return row;
 }
 
@@ -64,10 +66,18 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
       .number("exit_code", end.exit_code)
       .number("duration_ms", end.duration_ms)
       .text("layer", end.layer)
+      .text("run", blake3_hex(end.run))
       .text("cost", blake3_hex(end.cost_row));
 }
 
-JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes) {
+std::string stack_hash(const std::string& base_id, const std::vector<std::string>& layers) {
+  Json all = Json::array({base_id});
+  for (const auto& layer : layers) all.push_back(layer);
+  return blake3_hex(canonical(all));
+}
+
+JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes,
+                        const JudgedBy& by) {
   auto row = row_of("attempt")
                  .text("attempt_id", attempt.attempt_id)
                  .number("revision", attempt.revision)
@@ -79,7 +89,10 @@ JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>
                  .text("started_at", attempt.started_at)
                  .text("ended_at", attempt.ended_at)
                  .text("executor", attempt.executor)
-                 .text("build", attempt.build);
+                 .text("build", attempt.build)
+                 .text("layer", attempt.agent_layer);
+  if (!by.stack.empty()) row.text("stack", by.stack);
+  if (!by.inventories.empty()) row.text("inventories", by.inventories);
   if (!attempt.failure.empty()) row.text("failure", attempt.failure);
   if (!episodes.empty()) row.json("episodes", json_text(episodes));
   return row;

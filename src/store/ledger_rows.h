@@ -9,13 +9,22 @@
 
 namespace pawl::store {
 
-JsonMembers run_started_row(const NewRun& run);
+// The first row of the folder's newest run, which a new one names; "" when there is none.
+struct RunBefore {
+  std::string run_id, hash;
+};
+JsonMembers run_started_row(const NewRun& run, const RunBefore& before);
 // `head`: of the other run's chain. `shared`: the phases that are taken over.
 JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& shared);
 JsonMembers pre_execute_row(const StepRow& step);
 JsonMembers executed_row(const StepRow& step, const StepEnd& end);
 // `episodes`: none of an attempt that is one try.
-JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes);
+// Beside the attempt itself: what it was judged by. "" is not in the row.
+struct JudgedBy {
+  std::string stack, inventories;
+};
+JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes,
+                        const JudgedBy& by = {});
 std::string json_text(const std::vector<EpisodeRow>& episodes);  // as JSON
 // `beside`: the phases whose work it is judged on top of for the first time.
 JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::string>& beside);

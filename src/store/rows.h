@@ -90,6 +90,9 @@ struct AttemptRow {
 
 // The attempt with the base that its gates see: on which it is judged, in its newest round.
 AttemptRow judged_on(AttemptRow attempt);
+// BLAKE3 of the canonical JSON array of the base's id and of the accepted layers that the gates saw, in the
+// order of Store::base_layers().
+std::string stack_hash(const std::string& base_id, const std::vector<std::string>& layers);
 
 enum class StepState { kOpen, kDone, kLost };
 std::string_view name(StepState state);  // open, done, lost

@@ -265,9 +265,9 @@ struct AttemptEnd {
   std::string accepted_layer;  // of a passed attempt: what becomes part of the run ("" when nothing changed)
   // Nothing overlaps it that was accepted up to this merge_seq: the caller has looked (store/overlap.h).
   std::int64_t looked_up_to = 0;
-  std::string build;  // Pawl's version
-  // When the next attempt may start; "" at once. By the wall clock: one that was set back to before the
-  // attempt ends the wait.
+  std::string build;        // Pawl's version
+  std::string inventories;  // BLAKE3 of what base has, by gate, as far as it was compared; "" when it was not
+  // When the next attempt may start; "" at once. By the wall clock: one set back before the attempt ends it.
   std::string not_before;
   std::vector<Advice> advice;
   Action action = Action::kNone;     // of a failed attempt only
@@ -458,7 +458,7 @@ class Store {
   virtual Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) = 0;
 
   // --- what is known by content
-  // Of a gate on base, as text the store does not look into.
+  // The text about a gate on base; the store does not look into it. Nothing: nobody put it with this key.
   virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
   virtual Status put_inventory(const std::string& key, const std::string& text) = 0;
 };

@@ -25,6 +25,49 @@ class Operators(WithRun):
         self.assertEqual(self.pawl_json("status", "last")["phases"][0]["outcome"], "escalate")
         self.assertIn("no phase nobody", self.pawl("approve", "last", "nobody", expect=1).stderr)
 
+    def test_what_the_database_alone_says_is_not_taken(self):
+        """Whoever writes the database, and has no key, names the work of another attempt, or changes it on disk."""
+        self.make_simple(agent="echo $PAWL_ATTEMPT >made", gate="false", max_attempts=2)
+        self.pawl("run", "plan.yaml", expect=11)
+        verbs = [("approve", "last", "p1"), ("gate", "last", "p1", "check"), ("fork", "last", "--from", "p1:2")]
+        with self.changed_in_database("UPDATE attempts SET agent_layer = (SELECT agent_layer FROM attempts WHERE attempt_id = 'p1.1')"):
+            for verb in verbs:
+                self.assertIn("attempt p1.2 is not what the rows say", self.pawl(*verb, expect=13).stderr)
+            self.assertFalse(self.pawl_json("verify", "last", expect=13)["ok"])
+            self.assertIn("NOT verified", self.pawl("report", "last", "-o", "-").stdout)
+        with self.changed_in_database("UPDATE steps SET run = replace(run, '\"exit_code\":1', '\"exit_code\":0') WHERE label LIKE '%check%attempt2'"):
+            said = self.pawl_json("verify", "last", expect=13)["problems"]
+            self.assertEqual([problem["file"] for problem in said], ["pawl.db"])
+        layer, = [path for path in self.root.glob("source/.pawl/objects/layers/*/tree/made") if path.read_text() == "2\n"]
+        layer.chmod(0o644)
+        layer.write_text("3\n")
+        for verb in verbs[:2]:
+            self.assertIn("was changed", self.pawl(*verb, expect=13).stderr)
+        layer.write_text("2\n")
+        self.assertEqual(self.pawl_json("status", "last")["phases"][0]["state"], "FAILED")
+        self.pawl("gate", "last", "p1", "check", expect=None)
+        self.pawl("approve", "last", "p1")
+        self.assertIn("+2", self.pawl("diff", "last").stdout)
+
+    def test_a_run_that_was_taken_away_is_found(self):
+        self.make_simple(gate="true")
+        for _ in range(3):
+            self.pawl("run", "plan.yaml")
+        newest, middle, oldest = (run["run_id"] for run in self.pawl_json("status")["runs"])
+        found = self.pawl_json("verify", "--all")
+        self.assertEqual((found["ok"], [run["run_id"] for run in found["runs"]], found["missing"]), (True, [newest, middle, oldest], []))
+        self.assertIn("3 of 3 runs verified", self.pawl("verify", "--all").stdout)
+        tables = ("ledger", "attempts", "steps", "phases", "tiers", "plans", "heads", "runs")
+        with self.changed_in_database(*(f"DELETE FROM {table} WHERE run_id = '{middle}'" for table in tables)):
+            self.pawl("verify", newest)
+            self.assertEqual(self.pawl_json("verify", "--all", expect=13)["missing"],
+                             [{"run_id": middle, "kind": "missing", "detail": f"run {newest} started after it"}])
+        with self.changed_in_database(f"UPDATE ledger SET line = replace(line, 'r', 's') WHERE run_id = '{middle}' AND chain = '' AND seq = 1"):
+            said = self.pawl("verify", "--all", expect=13).stdout
+            self.assertIn("NOT verified", said)
+            self.assertIn("2 of 3 runs verified, 0 missing or exchanged", said)
+        self.pawl("verify", "--all", "last", expect=2)
+
     def test_more_attempts_for_a_run_that_is_over_are_refused(self):
         self.make_simple(gate="exit 1", max_attempts=1)
         self.pawl("run", "plan.yaml", expect=11)

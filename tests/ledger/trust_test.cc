@@ -291,6 +291,23 @@ TEST_F(Trust, AcceptedWorkThatWasExchangedIsNotBuiltOn) {
   }
 }
 
+TEST_F(Trust, WhatBaseHasNeedsThisFoldersSignature) {
+  ASSERT_TRUE(store_->put_inventory("k", "a\nb"));
+  ASSERT_TRUE(store_->put_inventory("l", "c"));
+  EXPECT_EQ(store_->inventory("k").value(), "a\nb");
+  for (const std::string change :
+       {"UPDATE inventories SET names = replace(names, 'a', 'x') WHERE key = 'k'",
+        "UPDATE inventories SET names = 'a' WHERE key = 'k'",
+        "UPDATE inventories SET names = '' WHERE key = 'k'",
+        "UPDATE inventories SET names = (SELECT names FROM inventories WHERE key = 'l') WHERE key = 'k'",
+        "UPDATE inventories SET names = names || 'x' WHERE key = 'k'"}) {
+    sql(change);
+    EXPECT_EQ(store_->inventory("k").value(), std::nullopt) << change;
+    ASSERT_TRUE(store_->put_inventory("k", "a\nb")) << "base was judged again";
+    EXPECT_EQ(store_->inventory("k").value(), "a\nb");
+  }
+}
+
 TEST_F(Trust, AForkSharesNothingThatWasExchanged) {
   attempt("passed", "L");
   attempt("passed", "M");

@@ -1,5 +1,9 @@
 """Plans that tests of the commands share: an agent that fails a gate and mends it, and the smallest ones."""
 
+import contextlib
+import shutil
+import sqlite3
+
 from pawl_testing import PawlTest, plan
 
 MEND = """\
@@ -36,6 +40,23 @@ echo '</testcase></testsuite>' >> out.xml
 
 
 class WithRun(PawlTest):
+    @contextlib.contextmanager
+    def changed_in_database(self, *statements):
+        """What one can do who writes the database and has no key; taken back at the end."""
+        database, kept = self.root / "source/.pawl/pawl.db", self.root / "kept.db"
+        with sqlite3.connect(database) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.close()
+        shutil.copy(database, kept)
+        with sqlite3.connect(database) as db:
+            for statement in statements:
+                self.assertGreater(db.execute(statement).rowcount, 0, statement)
+        db.close()
+        yield
+        for name in ("pawl.db-wal", "pawl.db-shm"):
+            (database.parent / name).unlink(missing_ok=True)
+        shutil.copy(kept, database)
+
     def make_mend(self, agent=AGENT, text=MEND):
         self.write("source/answer", "old\n")
         self.write("source/tests/run.sh", RUN_TESTS)

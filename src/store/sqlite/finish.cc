@@ -129,6 +129,13 @@ Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer
   return query.bind(phase.run_id).bind(merge_seq).bind(phase.phase_id).bind(layer).run();
 }
 
+Status SqliteStore::append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now) {
+  PAWL_TRY(const auto run_row, run(attempt.run_id));
+  PAWL_TRY(const auto layers, base_layers(judged_on(attempt)));
+  const JudgedBy by{.stack = stack_hash(run_row.base_id, layers), .inventories = end.inventories};
+  return append_row(attempt.run_id, attempt.phase_id, attempt_row(attempt, end.episodes, by), now);
+}
+
 Status SqliteStore::record_tries(const AttemptRow& attempt, const AttemptEnd& end) {
   for (const auto& row : end.episodes) {
     PAWL_TRY(auto query, connection_->query("insert_episode"));
@@ -234,9 +241,9 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   attempt.build = end.build;
   PAWL_OK(finish_attempt(attempt));
   PAWL_OK(record_tries(attempt, end));
+  attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);
   if (planted("finish_in_two_transactions")) PAWL_OK(connection_->run_script("COMMIT; BEGIN IMMEDIATE"));
-  if (!planted("attempt_without_its_row"))
-    PAWL_OK(append_row(lease.run_id, lease.phase_id, attempt_row(attempt, end.episodes), now));
+  if (!planted("attempt_without_its_row")) PAWL_OK(append_attempt(attempt, end, now));
 
   if (planted("reserved_after_the_run")) phase_row.attempts_used += 1;
   phase_row.state = transition.state;

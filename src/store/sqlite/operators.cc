@@ -9,6 +9,12 @@ namespace pawl::store::sqlite {
 Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   const RunRow& row = run_input.run;
   PAWL_TRY(auto transaction, begin("create_run"));
+  RunBefore before;
+  {
+    PAWL_TRY(auto query, connection_->query("newest_run_start"));
+    PAWL_TRY(const bool found, query.next());
+    if (found) before = {.run_id = query.text(0), .hash = query.text(1)};
+  }
   {
     PAWL_TRY(auto query, connection_->query("insert_run"));
     query.bind(row.run_id).bind(row.workflow_id).bind(row.plan_file).bind(row.plan_content);
@@ -32,7 +38,7 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   PAWL_OK(insert_plan(run_input));
   PAWL_OK(create_budget(run_input));
   trust_new_run(row.run_id);
-  PAWL_OK(append_row(row.run_id, "", run_started_row(run_input), now));
+  PAWL_OK(append_row(row.run_id, "", run_started_row(run_input, before), now));
   if (run_input.fork) PAWL_OK(share_history(run_input, now));
   PAWL_OK(sign_head(row.run_id, now));
   return transaction.commit();

@@ -333,19 +333,35 @@ Result<std::vector<std::string>> SqliteStore::usage_rows(const std::string& run_
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
 }
 
+namespace {
+
+// It can't be taken for a head, which is a JSON object.
+std::string inventory_body(const std::string& key, const std::string& text) {
+  return "inventory " + key + "\n" + text;
+}
+
+}  // namespace
+
 Result<std::optional<std::string>> SqliteStore::inventory(const std::string& key) {
   PAWL_TRY(auto query, connection_->query("select_inventory"));
   query.bind(key);
   PAWL_TRY(const bool row, query.next());
   if (!row) return std::optional<std::string>();
-  return query.text(0);
+  const std::string stored = query.text(0);
+  const auto end = stored.rfind('\n');
+  if (end == std::string::npos) return std::optional<std::string>();
+  const std::string text = stored.substr(0, end);
+  const bool ours = sealer_->has_signed({.body = inventory_body(key, text),
+                                         .public_key = sealer_->public_key(),
+                                         .signature = stored.substr(end + 1)});
+  return ours ? std::optional(text) : std::optional<std::string>();
 }
 
-Status SqliteStore::put_inventory(const std::string& key, const std::string& names) {
+Status SqliteStore::put_inventory(const std::string& key, const std::string& text) {
   PAWL_TRY(auto transaction, begin("put_inventory"));
   {
     PAWL_TRY(auto query, connection_->query("upsert_inventory"));
-    PAWL_OK(query.bind(key).bind(names).run());
+    PAWL_OK(query.bind(key).bind(text + "\n" + sealer_->sign(inventory_body(key, text)).signature).run());
   }
   return transaction.commit();
 }

@@ -88,7 +88,7 @@ class SqliteStore : public Store {
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override;
   Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override;
   Result<std::optional<std::string>> inventory(const std::string& key) override;
-  Status put_inventory(const std::string& key, const std::string& names) override;
+  Status put_inventory(const std::string& key, const std::string& text) override;
 
   // The heads of runs that verbs changed in the shared transaction that is open now.
   Status sign_heads();
@@ -102,6 +102,7 @@ class SqliteStore : public Store {
   // The same, first of all that `transaction` does: a refusal is all that it commits then.
   Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
   Result<AttemptRow> unfinished_attempt(const Lease& lease);
+  Status append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Result<std::string> unfinished_attempt_id(const Lease& lease);
   Status insert_step(const StepRow& row);
   Status write_phase(const PhaseRow& phase);

@@ -1,6 +1,9 @@
 -- name: select_run
 SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs WHERE run_id = ?1;
+-- name: newest_run_start
+SELECT run_id, hash FROM ledger
+WHERE run_id = (SELECT MAX(run_id) FROM runs) AND chain = '' AND seq = 1;
 -- name: newest_runs
 SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs ORDER BY run_id DESC LIMIT ?1;
