@@ -20,7 +20,7 @@ class Docs(PawlTest):
         shutil.copytree(ROOT / "examples/hello", self.root / "hello")
         self.assertIn(shown, (self.root / "hello/plan.yaml").read_text())
         out = self.pawl("run", "plan.yaml", cwd="hello").stdout
-        for line in ("fix attempt 1 of 5", "failed_retryable: tests.build", "passed; fix is COMPLETE", "attempts 2/5"):
+        for line in ("fix attempt 1 of 5", "gate tests is red on base", "failed_retryable: tests.build", "passed; fix is COMPLETE", "attempts 2/5"):
             self.assertIn(line, out)
             self.assertIn(line, (ROOT / "README.md").read_text())
         for command in ("inspect", "diff", "verify", "status"):
