@@ -18,19 +18,18 @@ struct Prefix {
   int bits;
 };
 
-constexpr Prefix kSpecial4[] = {{"0.0.0.0", 8},       {"10.0.0.0", 8},
-                                {"100.64.0.0", 10},   {"127.0.0.0", 8},
-                                {"169.254.0.0", 16},  {"172.16.0.0", 12},
-                                {"192.0.0.0", 24},    {"192.0.2.0", 24},
-                                {"192.168.0.0", 16},  {"198.18.0.0", 15},
-                                {"198.51.100.0", 24}, {"203.0.113.0", 24},
-                                {"224.0.0.0", 4},     {"240.0.0.0", 4},
-                                {"168.63.129.16", 32}};  // Azure's WireServer: a public number that leads to
-                                                         // the host of each machine
-// Those that carry an IPv4 address in them (NAT64, 6to4, Teredo) are refused as a whole.
-constexpr Prefix kSpecial6[] = {{"::", 96},     {"64:ff9b::", 96},  {"64:ff9b:1::", 48}, {"100::", 64},
-                                {"2001::", 23}, {"2001:db8::", 32}, {"2002::", 16},      {"5f00::", 16},
-                                {"fc00::", 7},  {"fe80::", 10},     {"fec0::", 10},      {"ff00::", 8}};
+// IANA's registry of special-purpose IPv4 addresses (RFC 6890), but for those that it calls globally
+// reachable; multicast; and Azure's WireServer, a public number that leads to the host of each machine.
+constexpr Prefix kSpecial4[] = {
+    {"0.0.0.0", 8},      {"10.0.0.0", 8},     {"100.64.0.0", 10}, {"127.0.0.0", 8},
+    {"169.254.0.0", 16}, {"172.16.0.0", 12},  {"192.0.0.0", 24},  {"192.0.2.0", 24},
+    {"192.88.99.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"198.51.100.0", 24},
+    {"203.0.113.0", 24}, {"224.0.0.0", 4},    {"240.0.0.0", 4},   {"168.63.129.16", 32}};
+// All that IANA has given to the public internet. Around it lie loopback, local and multicast addresses, and
+// those that carry an IPv4 address: mapped, translated (::ffff:0:0:0/96), NAT64.
+constexpr Prefix kPublic6 = {"2000::", 3};
+// Within it: Teredo, ORCHID and other protocols' own; documentation; 6to4, which carries an IPv4 address.
+constexpr Prefix kSpecial6[] = {{"2001::", 23}, {"2001:db8::", 32}, {"2002::", 16}, {"3fff::", 20}};
 
 bool has_prefix(const std::uint8_t* bytes, const std::uint8_t* prefix, int bits) {
   const int whole = bits / 8, rest = bits % 8;
@@ -39,7 +38,7 @@ bool has_prefix(const std::uint8_t* bytes, const std::uint8_t* prefix, int bits)
 }
 
 Result<Endpoint> parse_entry(const std::string& entry) {
-  const auto bad = [&](const char* why) {
+  const auto bad = [&](const std::string& why) {
     return fail(ErrorKind::kInvalid, "egress: \"" + entry.substr(0, 80) + "\": " + why);
   };
   const auto colon = entry.rfind(':');
@@ -65,6 +64,11 @@ Result<Endpoint> parse_entry(const std::string& entry) {
   if (out.name.empty()) return bad("expected a name, *.name, or an address");
   if (out.below && out.name.find('.') == std::string::npos)
     return bad("a whole top-level domain can't be allowed");
+  if (is_local_name(out.name)) {
+    const auto port = std::to_string(out.port);
+    return bad("inside, this name leads to the sandbox itself; for a server of this host write \"127.0.0.1:" +
+               port + "\" or \"[::1]:" + port + "\"");
+  }
   return out;
 }
 
@@ -93,15 +97,24 @@ std::string to_text(const Address& address) {
 }
 
 bool is_special(const Address& address) {
-  const auto among = [&](const auto& prefixes, int family, const std::uint8_t* bytes) {
-    return std::ranges::any_of(prefixes, [&](const Prefix& prefix) {
-      std::array<std::uint8_t, 16> wanted{};
-      inet_pton(family, prefix.text, wanted.data());
-      return has_prefix(bytes, wanted.data(), prefix.bits);
-    });
+  const auto is_in = [&](const Prefix& prefix) {
+    std::array<std::uint8_t, 16> wanted{};
+    const bool v4 = address.is_v4();
+    inet_pton(v4 ? AF_INET : AF_INET6, prefix.text, wanted.data());
+    return has_prefix(address.bytes.data() + (v4 ? kMapped.size() : 0), wanted.data(), prefix.bits);
   };
-  if (address.is_v4()) return among(kSpecial4, AF_INET, address.bytes.data() + kMapped.size());
-  return among(kSpecial6, AF_INET6, address.bytes.data());
+  if (address.is_v4()) return std::ranges::any_of(kSpecial4, is_in);
+  return !is_in(kPublic6) || std::ranges::any_of(kSpecial6, is_in);
+}
+
+bool is_loopback(const Address& address) {
+  static constexpr std::array<std::uint8_t, 16> kLoopback6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address.is_v4() ? address.v4() >> 24 == 127 : address.bytes == kLoopback6;
+}
+
+bool is_local_name(std::string_view name) {
+  return name == "localhost" || name.ends_with(".localhost") || name == "localhost.localdomain" ||
+         name == "ip6-localhost" || name == "ip6-loopback";
 }
 
 Result<Allowlist> Allowlist::parse(const std::vector<std::string>& entries) {

@@ -4,6 +4,8 @@
 //   *.name:port          any name below it, not the name itself
 //   192.0.2.7:port, [2001:db8::1]:port   an address, by number: also allows names to lead there when it is
 //   private
+//
+// localhost is not an entry: inside, it is the sandbox itself.
 #pragma once
 
 #include <array>
@@ -26,9 +28,13 @@ struct Address {
 bool parse_address(std::string_view text, Address& out);
 std::string to_text(const Address& address);
 // Private, loopback, link-local (where clouds keep their metadata), Azure's WireServer, shared, multicast,
-// reserved, or a wrapping of such a one (IANA's special-purpose registries, RFC 6890): nothing that a name of
-// the internet leads to.
+// reserved, documentation, or an IPv6 address that carries an IPv4 one (IANA's special-purpose registries,
+// RFC 6890): nothing that a name of the internet leads to.
 bool is_special(const Address& address);
+bool is_loopback(const Address& address);
+// localhost and its other names (RFC 6761, 6.3): programs know what they lead to, and ask no resolver.
+// REQUIRES: as host_name() gives it.
+bool is_local_name(std::string_view name);
 
 struct Endpoint {
   std::string name;    // lower case; empty when it is an address

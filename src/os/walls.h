@@ -26,6 +26,7 @@ struct Walls {
   bool caches = true;       // bytecode and caches of tools are not taken
   bool times = true;        // of what an agent left are not the agent's
   bool plan_folder = true;  // /plan has what it may have, and agents see less of it than gates
+  bool opening = true;      // the first bytes of a connection must name the host that was allowed
   // The namespaces, each by itself. Without `pid` what a step leaves lives on.
   bool pid = true, net = true, ipc = true, uts = true;
   bool user = true;                  // as root: a user outside that owns nothing, not root
@@ -54,6 +55,7 @@ inline Walls walls() {
           .caches = up("caches"),
           .times = up("times"),
           .plan_folder = up("plan_folder"),
+          .opening = up("opening"),
           .pid = up("pid"),
           .net = up("net"),
           .ipc = up("ipc"),

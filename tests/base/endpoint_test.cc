@@ -40,6 +40,18 @@ TEST(Endpoint, BadEntriesAreNamed) {
   }
 }
 
+TEST(Endpoint, NamesOfTheSandboxItselfAreNoPlaceOutside) {
+  for (const char* local : {"localhost:8080", "LocalHost.:8080", "db.localhost:8080", "*.app.localhost:8080",
+                            "localhost.localdomain:8080", "ip6-localhost:8080", "ip6-loopback:8080"}) {
+    const auto list = Allowlist::parse({local});
+    ASSERT_FALSE(list) << local;
+    for (const char* instead : {"\"127.0.0.1:8080\"", "\"[::1]:8080\""})
+      EXPECT_NE(list.error().message.find(instead), std::string::npos) << list.error().message;
+  }
+  for (const char* other : {"127.0.0.1:8080", "[::1]:8080", "notlocalhost:80", "localhost.example.org:80"})
+    EXPECT_TRUE(Allowlist::parse({other})) << other;
+}
+
 TEST(Endpoint, AddressesThatNoPublicNameLeadsTo) {
   for (const char* special : {"0.0.0.0",
                               "10.1.2.3",
@@ -65,10 +77,26 @@ TEST(Endpoint, AddressesThatNoPublicNameLeadsTo) {
                               "ff02::1",
                               "64:ff9b::7f00:1",
                               "2002:7f00:1::",
-                              "2001::1"})
+                              "2001::1",
+                              "192.88.99.1",
+                              "192.0.0.192",
+                              "3fff::1",
+                              "3fff:fff:ffff::1",
+                              "::ffff:0:127.0.0.1",
+                              "::ffff:0:10.0.0.1",
+                              "64:ff9b:1:7f00:1::",
+                              "100::1",
+                              "100:0:0:1::1",
+                              "1fff::1",
+                              "2001:1ff::1",
+                              "2001:db8::1",
+                              "4000::1",
+                              "5f00::1",
+                              "fec0::1"})
     EXPECT_TRUE(is_special(address(special))) << special;
   for (const char* open : {"1.1.1.1", "93.184.215.14", "172.32.0.1", "168.63.129.17", "100.128.0.1",
-                           "198.20.0.1", "2606:2800::1", "2a00::1"})
+                           "198.20.0.1", "192.88.98.1", "192.88.100.1", "192.31.196.1", "2606:2800::1",
+                           "2a00::1", "2001:200::1", "2001:4860:4860::8888", "3fff:1000::1", "3ffe::1"})
     EXPECT_FALSE(is_special(address(open))) << open;
 }
 

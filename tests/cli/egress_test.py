@@ -208,6 +208,67 @@ class Egress(PawlTest):
         self.assertIn('the Host header names "other.test"', done.stderr)
         self.assertIn('the request\'s target names "other.test"', done.stderr)
 
+    def hello(self, name):
+        """The first flight of a client, whole: one record."""
+        reads, writes = ssl.MemoryBIO(), ssl.MemoryBIO()
+        try:
+            ssl._create_unverified_context().wrap_bio(reads, writes, server_hostname=name).do_handshake()
+        except ssl.SSLWantReadError:
+            return writes.read()
+
+    def what_arrives(self, sent, host, *egress, walls_off=""):
+        """What a server that reads whatever comes gets of these bytes; None: the connection was refused."""
+        arrived = []
+        listener = socket.create_server(("0.0.0.0", 8443))
+        listener.settimeout(0.1)
+        script = ("import socket; s = socket.create_connection(('%s', 8443)); s.settimeout(20); s.sendall(bytes.fromhex('%s')); print(s.recv(9))"
+                  % (host, sent.hex()))
+        stop = threading.Event()
+
+        def take():
+            while not stop.is_set():
+                try:
+                    peer, _ = listener.accept()
+                except TimeoutError:
+                    continue
+                peer.settimeout(20)
+                got = b""
+                while len(got) < len(sent) and (more := peer.recv(1 << 16)):
+                    got += more
+                arrived.append(got)
+                peer.sendall(b"seen")
+                peer.close()
+        thread = threading.Thread(target=take)
+        thread.start()
+        try:
+            options = [word for entry in egress for word in ("--egress", entry)]
+            self.pawl("sandbox", "exec", "--network", "scoped", *options, "--", "/usr/bin/python3", "-c", script, expect=None,
+                      env={"PAWL_WALLS_OFF": walls_off})
+        finally:
+            stop.set()
+            thread.join()
+            listener.close()
+        return arrived[0] if arrived and arrived[0] else None
+
+    def test_no_record_hides_a_hello(self):
+        hello = self.hello("evil.test")
+        record = lambda kind, content, version=0x0303: bytes([kind]) + version.to_bytes(2, "big") + len(content).to_bytes(2, "big") + content
+        alert, change = record(21, b"\x01\x5a"), record(20, b"\x01")
+        in_bytes = b"".join(record(22, bytes([each]), 0x0301) for each in hello[5:])
+        ssl2 = bytes.fromhex("802e0103030015000000100000") + bytes(35)
+        for name, sent in {"a hello": hello, "an alert": alert + hello, "alerts": alert * 4 + hello, "an alert of no version": record(21, b"\x01\x5a", 1) + hello,
+                           "a change of ciphers": change + hello, "an empty record": record(22, b"") + hello, "empty data": record(23, b"") + hello,
+                           "a heartbeat": record(24, b"x") + hello, "records of one byte": in_bytes,
+                           "an alert between parts": record(22, hello[5:20], 0x0301) + alert + record(22, hello[20:], 0x0301),
+                           "SSL 2.0": ssl2, "a hello without a name": self.hello(None)}.items():
+            for host, entry in (("good.test", "good.test:8443"), (PUBLIC, f"{PUBLIC}:8443")):
+                if host == PUBLIC and name in ("SSL 2.0", "a hello without a name"):
+                    continue  # it leads to the number that was allowed, and names no other place
+                with self.subTest(name, host=host):
+                    self.assertIsNone(self.what_arrives(sent, host, entry))
+                    self.assertEqual(self.what_arrives(sent, host, entry, walls_off="opening"), sent)
+        self.assertEqual(self.what_arrives(self.hello("good.test"), "good.test", "good.test:8443")[:1], b"\x16")
+
     def test_connections_have_a_rate(self):
         # 128 in one go, and 100 more for each second. However slow the machine: it goes on until it has tried many more than that.
         self.write("source/many.py", """
@@ -253,6 +314,26 @@ print(sum(tried), allowed())
                               (f"{curl} -H 'Host: other.test' http://[::1]:8080/hello", "[::1]:8080")):
             with self.subTest(script, entry=entry):
                 self.assertNotEqual(self.inside(script, entry).returncode, 0)
+
+    def test_a_server_of_this_host_by_its_number(self):
+        curl = "curl -sS -m 5 -g"
+        self.serve(Server6(("::1", 8080), lambda *a, **k: Handler(*a, directory=str(self.web), **k)), None)
+        done = self.inside(f"{curl} http://127.0.0.1/hello; {curl} http://localhost/hello; {curl} http://[::1]:8080/hello; "
+                           f"{curl} -H 'Host: localhost:8080' http://[::1]:8080/hello", "127.0.0.1:80", "[::1]:8080", expect=0)
+        self.assertEqual(done.stdout, "hello\n" * 4)
+        for host in ("other.test", "[::2]", "127.0.0.2", "x..y", "localhost.other.test"):
+            with self.subTest(host):
+                done = self.inside(f"{curl} -H 'Host: {host}' http://127.0.0.1/hello", "127.0.0.1:80")
+                self.assertIn("refused: the Host header names", done.stderr)
+                self.assertNotIn("hello", done.stdout)
+        for entry in ("localhost:80", "LOCALHOST:80", "api.localhost:80"):
+            self.assertIn('write "127.0.0.1:80" or "[::1]:80"', self.inside("true", entry, expect=2).stderr)
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", "version: 1\nworkflow: net\nsource: {path: source}\ngates:\n  check: {steps: [{name: unit, run: 'true'}]}\n"
+                   "tiers: [{phases: [{id: p, goal: g, agent: {run: 'true', network: scoped, egress: ['localhost:8080']}, gates: [check]}]}]\n")
+        told = self.pawl("check", "plan.yaml", expect=2).stderr
+        self.assertIn('plan.yaml:6:', told)
+        self.assertIn('write "127.0.0.1:8080" or "[::1]:8080"', told)
 
     def test_names_below_a_star(self):
         done = self.inside("curl -sS --cacert /ca https://a.wild.test/hello https://b.wild.test/hello", "*.wild.test:443",

@@ -7,6 +7,8 @@
 namespace pawl::sandbox::egress {
 namespace {
 
+using namespace std::string_literals;  // a NUL within
+
 std::string number(std::uint32_t value, int size) {
   std::string out;
   for (int shift = (size - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
@@ -69,6 +71,56 @@ TEST(Wire, TheNameInATlsHello) {
   EXPECT_EQ(read_opening(split).host, "example.org");
 }
 
+std::string record(std::uint32_t type, const std::string& content, std::uint32_t version = 0x0303) {
+  return number(type, 1) + number(version, 2) + counted(content, 2);
+}
+
+TEST(Wire, NoTlsRecordHidesTheHelloBehindIt) {
+  const std::string alert = record(21, "\1\x5A");
+  for (const std::string& first :
+       {alert, alert + alert, record(21, "\1\x5A", 0x0300), record(21, "\1\x5A", 0x0001),
+        record(21, "\1\x5A", 0x0F00), record(21, ""), record(21, "\1"), record(20, "\1"), record(20, ""),
+        record(23, ""), record(23, "x"), record(24, "x"), record(25, "x"), record(26, ""), record(22, ""),
+        record(22, "", 0x0001), record(22, "\4"s + number(0, 3)), record(22, "\0"s + number(0, 3))}) {
+    EXPECT_EQ(read_opening(first + hello("good.test")).kind, Opening::kBad)
+        << ::testing::PrintToString(first);
+    EXPECT_EQ(read_opening(first.substr(0, 1)).kind, Opening::kMore) << ::testing::PrintToString(first);
+  }
+  // Between the parts of a hello, too.
+  const std::string whole = hello("good.test").substr(5);
+  for (const std::string& between : {alert, record(20, "\1"), record(22, ""), record(23, "")})
+    EXPECT_EQ(read_opening(record(22, whole.substr(0, 9)) + between + record(22, whole.substr(9))).kind,
+              Opening::kBad);
+}
+
+TEST(Wire, AHelloOfSsl2NamesNoHost) {
+  const std::string ssl2 = number(0x802E, 2) + number(1, 1) + number(0x0303, 2) + std::string(43, 'x');
+  EXPECT_EQ(read_opening(ssl2).kind, Opening::kTls);
+  EXPECT_EQ(read_opening(ssl2).host, "");
+  for (std::size_t size = 1; size < 3; ++size)
+    EXPECT_EQ(read_opening(ssl2.substr(0, size)).kind, Opening::kMore);
+  EXPECT_EQ(read_opening("\x80\1\0\1"s).kind, Opening::kOther) << "a call of Thrift";
+  EXPECT_EQ(read_opening("\xC3\xA9t\xC3\xA9"s).kind, Opening::kOther) << "words";
+}
+
+TEST(Wire, AHelloThatServersReadInTwoWaysIsBad) {
+  const auto with_names = [](const std::string& names) {
+    const std::string body = number(0x0303, 2) + std::string(32, 'r') + counted("", 1) +
+                             counted(number(0x1301, 2), 2) + counted(std::string(1, '\0'), 1) +
+                             counted(names, 2);
+    return record(22, number(1, 1) + counted(body, 3), 0x0301);
+  };
+  const auto named = [](const std::string& name) { return number(0, 1) + counted(name, 2); };
+  const auto list = [](const std::string& entries) { return number(0, 2) + counted(counted(entries, 2), 2); };
+  EXPECT_EQ(read_opening(with_names(list(named("good.test")))).host, "good.test");
+  for (const std::string& names :
+       {list(named("good.test")) + list(named("evil.test")), list(named("good.test") + named("evil.test")),
+        list(number(7, 1) + counted("x", 2) + named("evil.test")), list(named("evil.test\0good.test"s)),
+        list(named("evil.test:443")), list(named(" evil.test")), list(""), number(0, 2) + counted("", 2),
+        number(0, 2) + counted(counted(named("good.test"), 2) + named("evil.test"), 2)})
+    EXPECT_EQ(read_opening(with_names(names)).kind, Opening::kBad) << ::testing::PrintToString(names);
+}
+
 TEST(Wire, TheHostOfARequest) {
   EXPECT_EQ(read_opening("GET / HTTP/1.1\r\nhOst:  a.example.org:8080 \r\nX: y\r\n\r\n").host,
             "a.example.org");
@@ -103,8 +155,6 @@ TEST(Wire, ARequestByAnotherSpelling) {
        {std::string("\r\n"), std::string("PROP"), std::string("GET\r"), std::string("x y")})
     EXPECT_EQ(read_opening(more).kind, Opening::kMore) << more;
 }
-
-using namespace std::string_literals;  // a NUL within
 
 TEST(Wire, WhatServersReadInTwoWaysIsBad) {
   for (const std::string& text :

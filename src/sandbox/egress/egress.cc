@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "os/clock.h"
+#include "os/walls.h"
 #include "sandbox/egress/peek.h"
 #include "sandbox/egress/relay.h"
 #include "sandbox/egress/resolver.h"
@@ -29,6 +30,7 @@ constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
 constexpr std::string_view kTooManyBytes = "refused: more bytes than a step may move";
+constexpr std::size_t kSaidBytesMax = 200;  // of what is no name, in a line
 constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kWriteMs = 30'000;
 
 sockaddr_storage to_sockaddr(const net::Address& address, std::uint16_t port, socklen_t& size) {
@@ -73,6 +75,17 @@ bool write_all(int fd, std::string_view bytes, int stop) {
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
   return true;
+}
+
+// As the host of an Attempt is spelled. What is neither a name nor an address stays what it is: it is not
+// allowed.
+std::string spelled(const std::string& said) {
+  if (auto name = net::host_name(said); !name.empty()) return name;
+  net::Address address;
+  const bool is_bracketed = said.starts_with('[') && said.ends_with(']');
+  if (is_bracketed && net::parse_address(std::string_view(said).substr(1, said.size() - 2), address))
+    return net::to_text(address);
+  return printable(said.substr(0, kSaidBytesMax));
 }
 
 MonoTime in_ms(std::int64_t ms) { return {os::SystemClock().mono().micros + ms * 1000}; }
@@ -282,7 +295,7 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
       return true;
   } else {
     attempt.port = 0;
-    attempt.host = printable(request.target.substr(0, 200));
+    attempt.host = printable(request.target.substr(0, kSaidBytesMax));
   }
   attempt.verdict = "refused: not on the allowlist";
   write_all(inner, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
@@ -332,10 +345,12 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
 // Why what was said does not lead where it was allowed to; empty when it does.
 std::string Egress::objection(const Attempt& attempt, const OpeningResult& opening) const {
   const auto leads_elsewhere = [&](const std::string& said) {
-    return said != attempt.host &&
-           !(attempt.by_number && (said.empty() || allowlist_.allows(said, attempt.port)));
+    if (said == attempt.host) return false;
+    if (!attempt.by_number) return true;
+    const bool is_this_host = net::is_loopback(attempt.address) && net::is_local_name(said);
+    return !said.empty() && !is_this_host && !allowlist_.allows(said, attempt.port);
   };
-  const std::string host = net::host_name(opening.host), target = net::host_name(opening.target);
+  const std::string host = spelled(opening.host), target = spelled(opening.target);
   switch (opening.kind) {
     case Opening::kTls:
       return leads_elsewhere(host) ? "refused: the TLS hello names \"" + host + "\"" : "";
@@ -354,6 +369,7 @@ std::string Egress::objection(const Attempt& attempt, const OpeningResult& openi
 // server that speaks first is not kept waiting: then there is no name to check.
 bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
   using Why = Peek::Why;
+  if (!os::walls().opening) return true;
   Peek peek(inner, stop_read_.get());
   // A quiet connection may stay quiet; one that began has to come to the point.
   const Why first = peek.more({}, outer);

@@ -11,7 +11,12 @@ constexpr std::size_t kDnsHeaderBytes = 12;
 constexpr std::uint16_t kClassInternet = 1;
 constexpr std::uint32_t kTtlSeconds = 60;
 constexpr std::uint8_t kTlsHandshake = 22, kClientHello = 1;  // RFC 8446, 5.1 and 4
-constexpr std::uint16_t kServerName = 0;                      // RFC 6066, 3
+// The types of records that IANA has assigned, from change_cipher_spec to ACK.
+constexpr std::uint8_t kFirstRecordType = 20, kTlsAlert = 21, kLastRecordType = 26;
+constexpr std::uint8_t kTlsMajor = 3, kMajorMax = 0xF;
+constexpr std::uint16_t kAlertBytes = 2;
+constexpr std::uint8_t kSsl2LengthBit = 0x80;  // RFC 5246, E.2
+constexpr std::uint16_t kServerName = 0;       // RFC 6066, 3
 constexpr std::size_t kTlsRecordBytesMax = (1 << 14) + 256;
 
 // Reads big-endian numbers and counted fields; one step beyond the end makes everything after it fail.
@@ -45,15 +50,15 @@ void put(std::string& out, std::uint32_t value, int size) {
   for (int shift = (size - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
 }
 
+// The one name of a server_name extension. Empty: several, none, or no host name; servers do not agree on
+// such.
 std::string server_name(std::string_view extension) {
   Reader list(extension);
   Reader entries(list.counted(2));
-  while (entries.ok() && entries.left() > 0) {
-    const auto type = entries.number(1);
-    const auto name = entries.counted(2);
-    if (entries.ok() && type == 0) return net::host_name(name);
-  }
-  return {};
+  const auto type = entries.number(1);
+  const auto name = entries.counted(2);
+  const bool is_one = list.ok() && list.left() == 0 && entries.ok() && entries.left() == 0;
+  return is_one && type == 0 ? net::host_name(name) : std::string();
 }
 
 // A ClientHello may come in several records.
@@ -65,7 +70,7 @@ OpeningResult read_tls(std::string_view bytes) {
     const auto type = records.number(1);
     const auto version = records.number(2);
     const auto size = records.number(2);
-    if (type != kTlsHandshake || version >> 8 != 3 || size == 0 || size > kTlsRecordBytesMax)
+    if (type != kTlsHandshake || version >> 8 != kTlsMajor || size == 0 || size > kTlsRecordBytesMax)
       return {Opening::kBad, {}};
     if (records.left() < size) {
       hello += records.take(records.left());
@@ -96,10 +101,40 @@ OpeningResult read_tls(std::string_view bytes) {
   while (extensions.ok() && extensions.left() > 0) {
     const auto extension = extensions.number(2);
     const auto content = extensions.counted(2);
-    if (extensions.ok() && extension == kServerName) name = server_name(content);
+    if (!extensions.ok() || extension != kServerName) continue;
+    if (!name.empty()) return {Opening::kBad, {}};
+    name = server_name(content);
+    if (name.empty()) return {Opening::kBad, {}};
   }
   if (!body.ok() || !extensions.ok()) return {Opening::kBad, {}};
   return {Opening::kTls, name};
+}
+
+// A client's first record has its hello. Servers of Go, OpenSSL and BoringSSL drop alerts before it, so a
+// hello behind one would name a host that nobody has looked at. Go does so for alerts of versions that never
+// were.
+OpeningResult read_record(std::string_view bytes) {
+  Reader head(bytes);
+  const auto type = head.number(1);
+  if (type == kTlsHandshake) return read_tls(bytes);
+  const auto major = head.number(1);
+  if (!head.ok()) return {Opening::kMore, {}};
+  if (major == kTlsMajor) return {Opening::kBad, {}};
+  if (type != kTlsAlert || major > kMajorMax) return {Opening::kOther, {}};
+  head.take(1);
+  const auto size = head.number(2);
+  if (!head.ok()) return {Opening::kMore, {}};
+  return {size == kAlertBytes ? Opening::kBad : Opening::kOther, {}};
+}
+
+// A hello in the frame of SSL 2.0, which OpenSSL and BoringSSL read to this day. It can name no host.
+std::optional<OpeningResult> read_ssl2(std::string_view bytes) {
+  Reader head(bytes);
+  if ((head.number(1) & kSsl2LengthBit) == 0) return std::nullopt;
+  head.take(1);
+  const auto type = head.number(1);
+  if (!head.ok()) return OpeningResult{};
+  return type == kClientHello ? std::optional(OpeningResult{Opening::kTls, {}}) : std::nullopt;
 }
 
 bool equal_letters(char a, char b) { return (a | 0x20) == (b | 0x20); }
@@ -251,8 +286,10 @@ std::string answer(const Question& question, bool exists, std::optional<std::uin
 
 OpeningResult read_opening(std::string_view bytes) {
   if (bytes.empty()) return {};
-  OpeningResult out =
-      static_cast<std::uint8_t>(bytes.front()) == kTlsHandshake ? read_tls(bytes) : read_text(bytes);
+  const auto first = static_cast<std::uint8_t>(bytes.front());
+  const bool is_record = first >= kFirstRecordType && first <= kLastRecordType;
+  const auto ssl2 = read_ssl2(bytes);
+  OpeningResult out = ssl2 ? *ssl2 : is_record ? read_record(bytes) : read_text(bytes);
   if (out.kind == Opening::kMore && bytes.size() >= kOpeningBytesMax) out.kind = Opening::kBad;
   return out;
 }

@@ -24,10 +24,10 @@ std::string answer(const Question& question, bool exists, std::optional<std::uin
 enum class Opening {
   kMore,   // too little to tell
   kOther,  // neither TLS nor HTTP
-  kTls,    // host: the server name, empty when it names none (RFC 6066, 3)
+  kTls,    // host: the server name, empty when it names none (RFC 6066, 3), as a hello of SSL 2.0 does
   kHttp,   // host: of the Host header, empty without one; target: the one in the request's line, if any
   kHttp2,  // without TLS, from the first byte (RFC 9113, 3.3): its names are compressed
-  kBad,    // begins like one of them and breaks its rules
+  kBad,    // begins like one of them and breaks its rules: a TLS record before the hello does, too
 };
 struct OpeningResult {
   Opening kind = Opening::kMore;
