@@ -19,6 +19,7 @@ struct Walls {
   bool init = true;         // not to be traced by what it started
   bool supervisor = true;   // not to be looked into by who has its user
   bool limits = true;       // the rlimits that no option sets: core dumps, open files
+  bool quotas = true;       // a part only of what the kernel counts by user
   bool copy_out = true;     // what a sandbox left is looked at before it is kept
   bool beneath = true;      // and read by ways that lead nowhere but below its root
   bool environment = true;  // variables pass by name
@@ -48,6 +49,7 @@ inline Walls walls() {
           .init = up("init"),
           .supervisor = up("supervisor"),
           .limits = up("limits"),
+          .quotas = up("quotas"),
           .copy_out = up("copy_out"),
           .beneath = up("beneath"),
           .environment = up("environment"),

@@ -1,20 +1,22 @@
 // Hostile programs, one a name (programs.py says why each must not work): `attacks NAME [ARGUMENT]`. Exit
 // code 0: it got through; 1: it was stopped, and errno is told. Each does no harm where it works: it reads,
 // asks, or writes below a folder of the test.
+#include "hostile/attacks.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fanotify.h>
 #include <linux/keyctl.h>
+#include <linux/memfd.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/fanotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -36,9 +38,12 @@
 #include <string>
 #include <vector>
 
+using pawl::hostile::Attack;
+using pawl::hostile::attacks_on_limits;
+
 namespace {
 
-using Attack = std::function<bool(const std::string&)>;
+constexpr int kHugeSizeShift = 26;  // linux/shm.h, which redefines what sys/shm.h has
 
 bool unless(int stopped_by, long result) { return result >= 0 || errno != stopped_by; }
 bool unless_denied(long result) { return result >= 0 || (errno != EPERM && errno != ENOSYS); }
@@ -67,6 +72,14 @@ bool connects_unix(const std::string& path, bool abstract) {
   std::memcpy(address.sun_path + (abstract ? 1 : 0), path.data(), path.size());
   return connects(reinterpret_cast<const sockaddr*>(&address),
                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1));
+}
+
+// FAMILY,TYPE,PROTOCOL, as numbers.
+long open_socket(const std::string& kind, unsigned long high_bits) {
+  int all[3] = {};
+  std::sscanf(kind.c_str(), "%d,%d,%d", &all[0], &all[1], &all[2]);
+  const auto word = [&](int i) { return high_bits | static_cast<unsigned>(all[i]); };
+  return syscall(SYS_socket, word(0), word(1), word(2));
 }
 
 int own_terminal() {
@@ -112,32 +125,8 @@ long int80_getpid() {
 #endif
 }
 
-bool forks(int count) {
-  std::vector<pid_t> children;
-  for (int i = 0; i < count; ++i) {
-    const pid_t child = fork();
-    if (child < 0) break;
-    if (child == 0) {
-      pause();
-      _exit(0);
-    }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) kill(child, SIGKILL);
-  return static_cast<int>(children.size()) == count;
-}
-
-// Then stays: the watcher looks a few times a second.
-bool fills(int fd, std::size_t mib) {
-  const std::string block(1 << 20, 'x');
-  for (std::size_t i = 0; i < mib; ++i)
-    if (write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size())) return false;
-  sleep(1);
-  return true;
-}
-
-const std::map<std::string, Attack>& attacks() {
-  static const std::map<std::string, Attack> all = {
+std::map<std::string, Attack> others() {
+  return {
       // --- calls
       {"userns_unshare", [](auto&) { return unshare(CLONE_NEWUSER) == 0; }},
       {"userns_clone",
@@ -247,6 +236,28 @@ const std::map<std::string, Attack>& attacks() {
       {"key_socket_high_bits",
        [](auto&) {
          return unless(EAFNOSUPPORT, syscall(SYS_socket, 0x100000000UL | AF_PACKET, SOCK_RAW, 0));
+       }},
+      {"socket", [](auto& kind) { return unless(EPERM, open_socket(kind, 0)); }},
+      {"socket_high_bits", [](auto& kind) { return unless(EPERM, open_socket(kind, 1UL << 32)); }},
+      {"socket_pair",
+       [](auto& kind) {
+         int all[3] = {}, ends[2];
+         std::sscanf(kind.c_str(), "%d,%d,%d", &all[0], &all[1], &all[2]);
+         return unless(EPERM, socketpair(all[0], all[1], all[2], ends));
+       }},
+      {"huge_pages",
+       [](auto&) {
+         void* const got =
+             mmap(nullptr, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+         return got != MAP_FAILED || errno != EPERM;
+       }},
+      {"huge_pages_of_a_file",
+       [](auto&) { return unless(EPERM, syscall(SYS_memfd_create, "pawl", MFD_HUGETLB | MFD_HUGE_1GB)); }},
+      {"huge_pages_high_bits",
+       [](auto&) { return unless(EPERM, syscall(SYS_memfd_create, "pawl", 1UL << 32 | MFD_HUGETLB)); }},
+      {"huge_pages_shared",
+       [](auto&) {  // of a size that there is not: the kernel looks at that before it asks for rights
+         return unless(EPERM, shmget(IPC_PRIVATE, 4096, SHM_HUGETLB | 63 << kHugeSizeShift | 0600));
        }},
       {"file_handle",
        [](auto&) {
@@ -360,92 +371,15 @@ const std::map<std::string, Attack>& attacks() {
          gethostname(own, sizeof own - 1);
          return name == own;
        }},
-      // --- limits
-      {"fork_bomb", [](auto&) { return forks(300); }},
-      {"zombie_storm",
-       [](auto&) {  // nobody waits for them
-         int made = 0;
-         for (pid_t child = 0; made < 300 && (child = fork()) >= 0; ++made)
-           if (child == 0) _exit(0);
-         return made == 300;
-       }},
-      {"thread_bomb",
-       [](auto&) {
-         int made = 0;
-         for (pthread_t thread{}; made < 300; ++made)
-           if (pthread_create(
-                   &thread, nullptr, [](void*) -> void* { return pause(), nullptr; }, nullptr) != 0)
-             break;
-         return made == 300;
-       }},
-      {"memory_bomb",
-       [](auto&) {
-         for (int i = 0; i < 256; ++i) {
-           void* block = malloc(1 << 20);
-           if (block == nullptr) return false;
-           std::memset(block, i + 1, 1 << 20);
-         }
-         usleep(200'000);
-         return true;
-       }},
-      {"disk_fill", [](auto& path) { return fills(open(path.c_str(), O_WRONLY | O_CREAT, 0600), 64); }},
-      {"nameless_fill",
-       [](auto& folder) {
-         const std::string path = folder + "/x";
-         const std::string block(4 << 20, 'x');
-         for (int i = 0; i < 16; ++i) {  // each stays open
-           const int fd = open(path.c_str(), O_CREAT | O_WRONLY, 0600);
-           if (fd < 0 || unlink(path.c_str()) != 0 ||
-               write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size()))
-             return false;
-         }
-         sleep(1);
-         return true;
-       }},
-      {"unreadable_fill",
-       [](auto& folder) {
-         const std::string below = folder + "/unreadable";
-         if (mkdir(below.c_str(), 0700) != 0) return false;
-         const int fd = open((below + "/x").c_str(), O_WRONLY | O_CREAT, 0600);
-         return chmod(below.c_str(), 0) == 0 && fills(fd, 64);
-       }},
-      {"inode_fill",
-       [](auto& folder) {
-         for (int i = 0; i < 6000; ++i)
-           if (mknod((folder + "/" + std::to_string(i)).c_str(), S_IFREG | 0600, 0) != 0) return false;
-         sleep(1);
-         return true;
-       }},
-      {"output_flood",
-       [](auto&) {
-         const std::string block(1 << 16, 'x');
-         for (int i = 0; i < 128; ++i)
-           if (write(1, block.data(), block.size()) <= 0) return false;
-         return true;
-       }},
-      {"outlive_the_budget",
-       [](auto&) {
-         signal(SIGTERM, SIG_IGN);
-         sleep(4);
-         return true;
-       }},
-      {"many_files",
-       [](auto&) {
-         rlimit limit{};
-         getrlimit(RLIMIT_NOFILE, &limit);
-         limit.rlim_cur = limit.rlim_max;
-         setrlimit(RLIMIT_NOFILE, &limit);
-         int opened = 0;
-         while (opened < 18'000 && open("/dev/null", O_RDONLY) >= 0) ++opened;
-         return opened == 18'000;
-       }},
-      {"core_dump",
-       [](auto&) {
-         rlimit limit{};
-         getrlimit(RLIMIT_CORE, &limit);
-         return limit.rlim_max > 0;
-       }},
   };
+}
+
+const std::map<std::string, Attack>& attacks() {
+  static const std::map<std::string, Attack> all = [] {
+    auto out = attacks_on_limits();
+    out.merge(others());
+    return out;
+  }();
   return all;
 }
 

@@ -4,6 +4,10 @@ A name is that of a program in attacks.cc, or of a script that is here. hostile_
 """
 
 import os
+import resource
+
+# More than the part that a sandbox gets, whatever the machine has.
+HALF_OF_THE_SIGNALS = str(min(resource.getrlimit(resource.RLIMIT_SIGPENDING)[0] % (1 << 63) // 2, 20000))
 
 SECCOMP, LANDLOCK, MASKS, SESSION = "seccomp", "landlock", "masks", "session"
 
@@ -38,6 +42,30 @@ CALLS = [
     ("packet_socketpair", "", SECCOMP, "the same code of the kernel by another call"),
     ("vsock_socket", "", SECCOMP, "reaches the hypervisor, past every network namespace"),
     ("key_socket_high_bits", "", SECCOMP, "the family, too, is 32 bits"),
+    ("socket", "16,3,6", SECCOMP, "netlink of IPsec, a large part of the kernel"),
+    ("socket", "16,2,12", SECCOMP, "netlink of packet filters, with a history of holes"),
+    ("socket", "16,3,16", SECCOMP, "generic netlink loads whatever family is asked for"),
+    ("socket", "16,3,15", SECCOMP, "the machine's devices, as they come and go"),
+    ("socket", "16,3,4", SECCOMP, "netlink of socket statistics, a module a family"),
+    ("socket", "16,3,9", SECCOMP, "the machine's audit"),
+    ("socket", "16,3,21", SECCOMP, "the kernel's ciphers"),
+    ("socket", "2,1,132", SECCOMP, "SCTP is a module that is loaded for whoever asks"),
+    ("socket", "10,5,132", SECCOMP, "SCTP by packets, over IPv6"),
+    ("socket", "2,6,33", SECCOMP, "DCCP, too"),
+    ("socket", "2,1,262", SECCOMP, "MPTCP, too"),
+    ("socket", "10,1,262", SECCOMP, "and over IPv6"),
+    ("socket", "2,1,256", SECCOMP, "SMC, too"),
+    ("socket", "2,2,136", SECCOMP, "UDP-Lite, which nobody uses"),
+    ("socket", "2,2,115", SECCOMP, "tunnels"),
+    ("socket", "2,524289,132", SECCOMP, "flags beside the type change nothing"),
+    ("socket", "2,1,65542", SECCOMP, "the low bits of a protocol are not the protocol"),
+    ("socket_high_bits", "2,1,132", SECCOMP, "nor are bits that the kernel does not look at"),
+    ("socket_pair", "2,1,132", SECCOMP, "a pair makes both before it says that there is none"),
+    ("socket_pair", "16,3,12", SECCOMP, "of netlink, too"),
+    ("huge_pages", "", SECCOMP, "the host's pool of huge pages is no memory that a cgroup counts"),
+    ("huge_pages_of_a_file", "", SECCOMP, "nor by a file"),
+    ("huge_pages_high_bits", "", SECCOMP, "nor by bits beside the flag"),
+    ("huge_pages_shared", "", SECCOMP, "nor by System V"),
     ("file_handle", "", SECCOMP, "the first half of opening files by number, past every path"),
     ("fanotify", "", SECCOMP, "watches files of others"),
     ("clock_settime", "", SECCOMP, "the machine's clock"),
@@ -58,6 +86,15 @@ CALLS = [
     ("list", "/proc/irq", MASKS, "the hardware"),
     ("list", "/proc/bus", MASKS, "the hardware"),
     ("core_dump", "", "limits", "a core is large, and has what was in memory"),
+    ("inotify_instances", "", "quotas", "editors and desktops of the same user have none left"),
+    ("timers", HALF_OF_THE_SIGNALS, "quotas", "nor timers"),
+    ("queued_signals", HALF_OF_THE_SIGNALS, "quotas", "nor signals with a value, which timers are counted with"),
+    ("read", "/proc/diskstats", MASKS, "what others do with the disks"),
+    ("read", "/proc/partitions", MASKS, "which disks there are"),
+    ("read", "/proc/swaps", MASKS, "and what is on them"),
+    ("read", "/proc/iomem", MASKS, "the hardware"),
+    ("read", "/proc/config.gz", MASKS, "how the kernel was built, holes and all"),
+    ("read", "/proc/key-users", MASKS, "which users there are, and how many keys they have"),
     ("many_files", "", "limits", "the machine's table of open files is shared"),
     ("fork_bomb", "", {"--pids": 1000}, "processes are few"),
     ("zombie_storm", "", {"--pids": 1000}, "so are those that have ended, while nobody waits for them"),
@@ -151,6 +188,7 @@ ALONE = {
     "long_names": "the same with few folders",
     "swap_folders": "what was looked at is not what is read, nor what is removed",
     "link_in_place_of_a_folder": "and what is read last is not followed",
+    "message_queues": "what all queues of a user may hold is little",
     "library_path": "a library that the environment names is loaded into every program",
 }
 

@@ -91,6 +91,14 @@ bool make_read_only_below(const char* target, const os::Walls& walls) {
          mount_setattr(AT_FDCWD, target, 0, &undo, sizeof undo) == 0;
 }
 
+// The namespace is that of who writes, whichever /proc it is. What the kernel does not count has no file.
+bool set_quota(const MountOp& op) {
+  const int fd = open(op.target.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT;
+  const bool ok = write(fd, op.text.data(), op.text.size()) == static_cast<ssize_t>(op.text.size());
+  return close(fd) == 0 && ok;
+}
+
 bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls) {
   const char* target = op.target.c_str();
   switch (op.kind) {
@@ -117,6 +125,8 @@ bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls
     case Kind::kDevpts:
       return mount("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620") ==
              0;
+    case Kind::kQuota:
+      return !walls.quotas || set_quota(op);
     case Kind::kMask:
       return !walls.masks || mask(target);
     case Kind::kCover:

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -22,6 +23,7 @@
 #include "sandbox/namespace/filter.h"
 #include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/landlock.h"
+#include "sandbox/namespace/quotas.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -130,6 +132,7 @@ class Command {
       set_limit(RLIMIT_CORE, 0);
       set_limit(RLIMIT_NOFILE, kOpenFilesMax);
     }
+    if (job_.walls.quotas) set_quotas();
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib + kFileMibAbove) << 20);
     if (!by_rlimits) return;
@@ -137,6 +140,14 @@ class Command {
     // of a sanitizer for one. The watcher looks at what is used. Of this user in this user namespace only
     // (since Linux 5.14). The init is one.
     set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);
+  }
+
+  void set_quotas() const {
+    for (const auto& [resource, part, most] : kProcessQuotas) {
+      rlimit now{};
+      getrlimit(resource, &now);
+      set_limit(resource, std::min(now.rlim_cur / part, most));
+    }
   }
 
   void drop_capabilities() const {

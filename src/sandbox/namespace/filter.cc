@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <span>
 
 #include "embedded/seccomp_filter.h"
@@ -40,10 +42,12 @@ std::string denied_call_name(int number) {
   return std::to_string(number);
 }
 
-int denied_call_error(int number) {
-  for (const auto& call : filter::kDenied)
-    if (call.number == number) return call.error;
-  return EPERM;
+int denied_call_error(const seccomp_data& asked) {
+  const auto* call = std::ranges::find(filter::kDenied, asked.nr, &filter::DeniedCall::number);
+  if (call == std::end(filter::kDenied)) return EPERM;
+  // The kernel looks at 32 bits of a family.
+  const bool is_known = std::ranges::count(filter::kFamilies, static_cast<unsigned>(asked.args[0])) > 0;
+  return call->error == EAFNOSUPPORT && is_known ? EPERM : call->error;
 }
 
 }  // namespace pawl::sandbox

@@ -1,6 +1,8 @@
 // The seccomp filters of a sandbox: src/sandbox/namespace/filter/syscalls.txt, compiled when Pawl is built.
 #pragma once
 
+#include <linux/seccomp.h>
+
 #include <string>
 
 namespace pawl::sandbox {
@@ -15,6 +17,6 @@ int install_asking_filter(Asks asks);
 // The name of a call that is denied, always or by its arguments, else its number.
 std::string denied_call_name(int number);
 // What such a call fails with, whether a trace is made or not.
-int denied_call_error(int number);
+int denied_call_error(const seccomp_data& asked);
 
 }  // namespace pawl::sandbox

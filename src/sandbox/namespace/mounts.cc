@@ -18,13 +18,16 @@ constexpr std::array kHostBase = {
 
 // What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks,
 // and how the host was started and what interrupts it, which runc shows.
-constexpr std::array kMasked = {"cmdline",     "softirqs",   "acpi",          "asound",     "bus",
-                                "fs",          "interrupts", "irq",           "kallsyms",   "kcore",
-                                "keys",        "kmsg",       "kpagecount",    "kpageflags", "latency_stats",
-                                "sched_debug", "scsi",       "sysrq-trigger", "timer_list", "timer_stats"};
+constexpr std::array kMasked = {
+    "cmdline", "softirqs", "acpi", "asound", "bus", "fs", "interrupts", "irq", "kallsyms", "kcore", "keys",
+    "kmsg", "kpagecount", "kpageflags", "latency_stats", "sched_debug", "scsi", "sysrq-trigger", "timer_list",
+    "timer_stats",
+    // How the kernel was built and started, its modules, the host's disks and what others do with them.
+    "bootconfig", "config.gz", "diskstats", "driver", "iomem", "ioports", "key-users", "locks", "mdstat",
+    "modules", "mtrr", "partitions", "swaps"};
 
-constexpr std::size_t kUsualOps = 96;  // to move them again and again takes longer than to make them
-constexpr std::int64_t kOwnMib = 1;    // what the root's own files take is not the program's
+constexpr std::size_t kUsualOps = 120;  // to move them again and again takes longer than to make them
+constexpr std::int64_t kOwnMib = 1;     // what the root's own files take is not the program's
 
 class Builder {
  public:
@@ -167,6 +170,15 @@ std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) 
   return out;
 }
 
+std::vector<std::string> covered_of_workspace(const std::vector<std::string>& paths,
+                                              const std::vector<std::string>& lower) {
+  std::vector<std::string> out;
+  for (const auto& path : paths)
+    for (const auto& tree : lower)
+      if (path.starts_with(tree + "/")) out.push_back("/workspace" + path.substr(tree.size()));
+  return out;
+}
+
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
                       const OfHost& of_host, bool copied) {
   MountPlan plan;
@@ -199,10 +211,13 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
   for (const auto& path : of_host.covered) to.add(Kind::kCover, Builder::root(path));
   plan_workspace(to, folders, copied);
+  for (const auto& path : of_host.in_lower) to.add(Kind::kCover, Builder::root(path));
   plan_etc(to, of_host.etc, spec.network == Network::kScoped);
   for (const auto& cgroup : of_host.cgroups) plan_cgroup(to, cgroup);
   for (std::size_t i = 0; i < spec.copy_in.size(); ++i)
     plan_copy_in(to, spec.copy_in[i], copied_in[i], "in" + std::to_string(i) + "-");
+  for (const auto& quota : of_host.quotas)
+    to.add(Kind::kQuota, Builder::root("/proc/sys/user/" + quota.file), std::to_string(quota.most));
   to.add(Kind::kReadOnly, Builder::root("/proc/sys"));
   to.add(Kind::kReadOnly, kNewRoot);
   for (const auto& cgroup : of_host.cgroups)
@@ -235,6 +250,8 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "proc " + op.target;
     case Kind::kDevpts:
       return "devpts " + op.target;
+    case Kind::kQuota:
+      return "quota " + op.target + " " + op.text;
     case Kind::kMask:
       return "mask " + op.target;
     case Kind::kCover:

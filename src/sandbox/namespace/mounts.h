@@ -8,6 +8,7 @@
 
 #include "sandbox/backend.h"
 #include "sandbox/namespace/cgroup.h"
+#include "sandbox/namespace/quotas.h"
 
 namespace pawl::sandbox {
 
@@ -29,6 +30,7 @@ struct MountOp {
     kOverlay,       // options
     kProc,
     kDevpts,
+    kQuota,          // text: a number, for a file of /proc/sys/user
     kMask,           // hides a file or folder of /proc with nothing, when it is there
     kCover,          // hides a folder of the host's base with an empty one, whoever it belongs to
     kReadOnly,       // the mount at target, without those below it
@@ -71,15 +73,21 @@ std::string large_files_of(const Folders& folders);
 
 // What else it shows of the host, or does not.
 struct OfHost {
-  std::vector<std::string> covered;  // as covered_of_host() gives it
-  std::vector<CgroupView> cgroups;   // the sandbox's own
-  std::string etc;                   // as etc_view() gives it
+  std::vector<std::string> covered;   // as covered_of_host() gives it
+  std::vector<std::string> in_lower;  // as covered_of_workspace() gives it
+  std::vector<CgroupView> cgroups;    // the sandbox's own
+  std::string etc;                    // as etc_view() gives it
+  std::vector<NamespaceQuota> quotas = {};
 };
 MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std::vector<CopiedIn>& copied_in,
                       const OfHost& of_host, bool copied);
 
 // Of these paths of the host those that the host's base would show, without links.
 std::vector<std::string> covered_of_host(const std::vector<std::string>& paths);
+
+// Those that lie below a tree of the workspace, as paths inside.
+std::vector<std::string> covered_of_workspace(const std::vector<std::string>& paths,
+                                              const std::vector<std::string>& lower);
 
 std::string to_text(const MountOp& op, const MountPlan& plan);  // one line, for tests and error messages
 

@@ -336,7 +336,11 @@ class NamespaceBackend final : public Backend {
     Cgroup cgroup(
         cgroup_home(), execution.run.run_id,
         {.memory_mib = spec.memory_limit_mib, .pids = spec.pids_limit, .cpu_millis = spec.cpu_limit_millis});
-    const OfHost of_host{.covered = covered_of_host(hidden), .cgroups = cgroup.views(), .etc = etc.path};
+    const OfHost of_host{.covered = covered_of_host(hidden),
+                         .in_lower = covered_of_workspace(folders.hidden, folders.lower),
+                         .cgroups = cgroup.views(),
+                         .etc = etc.path,
+                         .quotas = namespace_quotas()};
     const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::walls());
     std::optional<egress::Egress> egress;
     if (spec.network == Network::kScoped) {

@@ -189,7 +189,7 @@ void Tracer::handle_one() {
   } else {
     line["event"] = "denied";
     line["call"] = denied_call_name(asked.data.nr);
-    answer.error = -denied_call_error(asked.data.nr);
+    answer.error = -denied_call_error(asked.data);
   }
   // The caller may have died meanwhile and its pid be another's: then what was read is not its.
   const bool still_there = ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;

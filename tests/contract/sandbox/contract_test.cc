@@ -379,6 +379,9 @@ TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {
   const auto run = box.sh(
       "env --token=abc /bin/echo hi; echo x > /dev/tcp 2>/dev/null; unshare -m true; mount -t tmpfs t /tmp; "
       "python3 -c \"import socket; socket.socket(40)\" 2>&1 | grep -q 'Errno 97' && echo no family; "
+      "python3 -c \"import socket; socket.socket(16, 3, 12)\" 2>&1 | grep -q 'Errno 1]' && echo no protocol; "
+      "python3 -c \"import mmap; mmap.mmap(-1, 2 << 20, 0x40022)\" 2>&1 | grep -q 'Errno 1]' && echo no huge "
+      "page; "
       "python3 -c \"import socket; s = socket.socket(); s.connect_ex(('127.0.0.1', 9))\"; true");
   ASSERT_TRUE(succeeded(run)) << run.reason << box.err;
   EXPECT_NE(box.trace.find(R"("argv":["sh","-c")"), std::string::npos);
@@ -386,6 +389,8 @@ TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {
   EXPECT_NE(box.trace.find(R"("call":"unshare","event":"denied")"), std::string::npos) << "by argument";
   EXPECT_NE(box.trace.find(R"("call":"socket","event":"denied")"), std::string::npos) << "by argument";
   EXPECT_NE(box.out.find("no family\n"), std::string::npos) << "the error is the filter's: EAFNOSUPPORT";
+  EXPECT_NE(box.out.find("no protocol\nno huge page\n"), std::string::npos) << "and EPERM";
+  EXPECT_NE(box.trace.find(R"("call":"mmap","event":"denied")"), std::string::npos) << "by argument";
   EXPECT_NE(box.trace.find(R"("address":"127.0.0.1")"), std::string::npos);
   EXPECT_NE(box.trace.find("--token=[redacted]"), std::string::npos);
   EXPECT_EQ(box.trace.find("--token=abc\""), std::string::npos);

@@ -2,8 +2,10 @@
 // is full or only reserved.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,61 @@ assert os.read(master, 4) == b"asks"
 os.write(master, b"yes\n")
 print(os.waitpid(child, 0)[1]))"));
   EXPECT_EQ(box.out, "0\n") << box.err;
+}
+
+TEST_P(Machine, HasTheSocketsThatProgramsUse) {
+  SandboxBox box(GetParam());
+  box.sh(python(R"(
+import socket
+for family, kind, protocol in ((socket.AF_INET, socket.SOCK_STREAM, 0), (socket.AF_INET, socket.SOCK_STREAM, 6), (socket.AF_INET6, socket.SOCK_STREAM, 6),
+                               (socket.AF_INET, socket.SOCK_DGRAM, 0), (socket.AF_INET6, socket.SOCK_DGRAM, 17), (socket.AF_NETLINK, socket.SOCK_RAW, 0),
+                               (socket.AF_NETLINK, socket.SOCK_DGRAM, 0), (socket.AF_UNIX, socket.SOCK_SEQPACKET, 0)):
+  socket.socket(family, kind | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK, protocol).close()
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET: socket.socketpair(socket.AF_UNIX, kind)
+print(socket.getaddrinfo("localhost", 80)[0][4][1], socket.if_nameindex())
+server = socket.create_server(("127.0.0.1", 0)); print(socket.create_connection(server.getsockname()).getpeername()[0]))"));
+  EXPECT_EQ(box.out, "80 [(1, 'lo')]\n127.0.0.1\n") << box.err;
+}
+
+TEST_P(Machine, StartsRuntimesThatLookAtTheKernel) {
+  SandboxBox box(GetParam());
+  // A runtime that the host lacks says what one that it has would say.
+  box.sh(R"(
+cd /tmp
+if command -v java >/dev/null; then echo 'class A { public static void main(String[] a) throws Exception { var s = new java.net.ServerSocket(0);
+  new java.net.Socket("localhost", s.getLocalPort()).close(); System.out.println("java " + java.net.NetworkInterface.getByName("lo").isUp()); } }' >A.java
+  java -XX:+UseLargePages A.java 2>&1 | grep '^java'; else echo java true; fi
+if command -v node >/dev/null; then node -e 'const s = require("net").createServer(c => c.end("x")).listen(0, "localhost", () =>
+  require("net").connect(s.address().port, "localhost").on("data", d => { console.log("node", Object.keys(require("os").networkInterfaces())[0]); s.close(); }))'
+else echo node lo; fi)");
+  EXPECT_EQ(box.out, "java true\nnode lo\n") << box.err;
+}
+
+// What one step takes of these, all else that the user runs does not have.
+TEST_P(Machine, HasAPartOnlyOfWhatTheKernelCountsByUser) {
+  SandboxBox box(GetParam());
+  const auto number = [](const std::string& path) {
+    const auto text = os::read_file(path, 64);
+    return text ? std::stoll(*text) : 0;
+  };
+  std::string expected;
+  for (const std::string of : {"instances", "watches"}) {
+    const auto own = number("/proc/sys/user/max_inotify_" + of);
+    const auto machine = number("/proc/sys/fs/inotify/max_user_" + of);
+    expected += std::to_string(std::min(own, machine) / 8) + "\n";
+  }
+  box.sh("cat /proc/sys/user/max_inotify_instances /proc/sys/user/max_inotify_watches");
+  EXPECT_EQ(box.out, expected) << box.err;
+  box.sh("(echo 100000 >/proc/sys/user/max_inotify_instances) 2>/dev/null || echo stays");
+  EXPECT_EQ(box.out, "stays\n") << "the step can't take it back";
+  rlimit signals{}, queues{};
+  getrlimit(RLIMIT_SIGPENDING, &signals);
+  getrlimit(RLIMIT_MSGQUEUE, &queues);
+  box.sh(python(
+      "import resource as r; print(*r.getrlimit(r.RLIMIT_SIGPENDING), *r.getrlimit(r.RLIMIT_MSGQUEUE))"));
+  const auto pending = std::to_string(std::min<rlim_t>(signals.rlim_cur / 8, 4096));
+  const auto bytes = std::to_string(std::min<rlim_t>(queues.rlim_cur / 4, 200 << 10));
+  EXPECT_EQ(box.out, pending + " " + pending + " " + bytes + " " + bytes + "\n") << box.err;
 }
 
 // fakeroot(1), tar(1) and many tests expect it; the kernel says EINVAL to an id that it doesn't know here.

@@ -9,8 +9,12 @@
 // and the kernel translates and measures it anew for each sandbox.
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -37,6 +41,39 @@ constexpr std::uint32_t kNewNamespaces = 0x7E020000, kNewTime = 0x80;
 // ioctl_tty(2): both put characters into a terminal's input, which a shell outside then runs.
 constexpr std::uint32_t kTerminalPushers[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */};
 constexpr std::uint32_t kFamilies[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+
+// What socket(2) may make, beside each kind of AF_UNIX. All else (SCTP, MPTCP, SMC, the netlink of packet
+// filters) is code of the kernel that no build needs, and much of it a module that is loaded for whoever
+// asks.
+struct SocketKind {
+  std::uint32_t family, type, protocol;
+};
+constexpr SocketKind kSockets[] = {
+    {AF_INET, SOCK_STREAM, 0},
+    {AF_INET, SOCK_STREAM, IPPROTO_TCP},
+    {AF_INET, SOCK_DGRAM, 0},
+    {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+    {AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+    {AF_INET6, SOCK_STREAM, 0},
+    {AF_INET6, SOCK_STREAM, IPPROTO_TCP},
+    {AF_INET6, SOCK_DGRAM, 0},
+    {AF_INET6, SOCK_DGRAM, IPPROTO_UDP},
+    {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6},
+    {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE},
+    {AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE},
+};
+constexpr const char* kSocketCalls[] = {"socket", "socketpair"};
+constexpr std::uint32_t kSocketTypeMask = 0xF;  // linux/net.h; above it are SOCK_NONBLOCK and SOCK_CLOEXEC
+constexpr std::uint32_t kTypeShift = 8, kProtocolShift = 16, kProtocolsEnd = 1 << 16;
+
+// The host's pool of huge pages, which no cgroup counts for the sandbox's memory. sys/mman.h, sys/shm.h.
+struct HugePages {
+  const char* call;
+  unsigned argument;
+  std::uint32_t flag;
+};
+constexpr HugePages kHugePages[] = {
+    {"mmap", 3, MAP_HUGETLB}, {"memfd_create", 1, MFD_HUGETLB}, {"shmget", 2, SHM_HUGETLB}};
 
 constexpr std::uint32_t kNoChange = UINT32_MAX;  // chown(2), setreuid(2): -1
 
@@ -109,8 +146,8 @@ sock_filter load_argument(unsigned argument) {
   return load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
 }
 
-Test no_bit_of(std::uint32_t mask, std::uint32_t otherwise) {
-  return {load_argument(0), jump(BPF_JSET, mask, 0, 1), give(otherwise), give(kAllow)};
+Test no_bit_of(unsigned argument, std::uint32_t mask, std::uint32_t otherwise) {
+  return {load_argument(argument), jump(BPF_JSET, mask, 0, 1), give(otherwise), give(kAllow)};
 }
 
 Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint32_t then,
@@ -147,17 +184,35 @@ struct Answers {
 };
 constexpr Answers kPlain{kRefuse, kNoFamily}, kTraced{SECCOMP_RET_USER_NOTIF, SECCOMP_RET_USER_NOTIF};
 
+// One of kSockets, which are compared as one number: protocol, type and family, from the left.
+Test known_sockets(const Answers& answers) {
+  Test test{load_argument(0), jump(BPF_JEQ, AF_UNIX, 0, 1), give(kAllow)};
+  for (std::size_t i = 0; i < std::size(kFamilies); ++i)
+    test.push_back(jump(BPF_JEQ, kFamilies[i], std::size(kFamilies) - i, 0));
+  test.push_back(give(answers.no_family));
+  for (const sock_filter& one :
+       {load_argument(1), statement(BPF_ALU | BPF_AND | BPF_K, kSocketTypeMask),
+        statement(BPF_ALU | BPF_LSH | BPF_K, kTypeShift), statement(BPF_MISC | BPF_TAX, 0), load_argument(0),
+        statement(BPF_ALU | BPF_OR | BPF_X, 0), statement(BPF_MISC | BPF_TAX, 0), load_argument(2),
+        jump(BPF_JGE, kProtocolsEnd, 0, 1), give(answers.refuse),
+        statement(BPF_ALU | BPF_LSH | BPF_K, kProtocolShift), statement(BPF_ALU | BPF_OR | BPF_X, 0)})
+    test.push_back(one);
+  for (std::size_t i = 0; i < std::size(kSockets); ++i) {
+    const auto& [family, type, protocol] = kSockets[i];
+    test.push_back(
+        jump(BPF_JEQ, protocol << kProtocolShift | type << kTypeShift | family, std::size(kSockets) - i, 0));
+  }
+  test.push_back(give(answers.refuse));
+  test.push_back(give(kAllow));
+  return test;
+}
+
 enum class Asks { kNothing, kRenames, kAll };  // as in filter.h
 const Answers& answers_of(Asks asks) { return asks == Asks::kAll ? kTraced : kPlain; }
 
-Tests argument_tests(const Answers& answers) {
+Tests id_tests(const Answers& answers) {
   const auto number = [](const char* name) { return seccomp_syscall_resolve_name(name); };
-  return {{number("clone"), no_bit_of(kNewNamespaces, answers.refuse)},
-          {number("unshare"), no_bit_of(kNewNamespaces | kNewTime, answers.refuse)},
-          {number("ioctl"), one_of(1, kTerminalPushers, answers.refuse, kAllow)},
-          {number("socket"), one_of(0, kFamilies, kAllow, answers.no_family)},
-          {number("socketpair"), one_of(0, kFamilies, kAllow, answers.no_family)},
-          {number("chown"), own_ids(1, 2, answers.refuse)},
+  return {{number("chown"), own_ids(1, 2, answers.refuse)},
           {number("fchown"), own_ids(1, 2, answers.refuse)},
           {number("lchown"), own_ids(1, 2, answers.refuse)},
           {number("fchownat"), own_ids(2, 2, answers.refuse)},
@@ -167,6 +222,18 @@ Tests argument_tests(const Answers& answers) {
           {number("setregid"), own_ids(0, 2, answers.refuse)},
           {number("setresuid"), own_ids(0, 3, answers.refuse)},
           {number("setresgid"), own_ids(0, 3, answers.refuse)}};
+}
+
+Tests argument_tests(const Answers& answers) {
+  const auto number = [](const char* name) { return seccomp_syscall_resolve_name(name); };
+  Tests tests = id_tests(answers);
+  tests[number("clone")] = no_bit_of(0, kNewNamespaces, answers.refuse);
+  tests[number("unshare")] = no_bit_of(0, kNewNamespaces | kNewTime, answers.refuse);
+  tests[number("ioctl")] = one_of(1, kTerminalPushers, answers.refuse, kAllow);
+  for (const char* call : kSocketCalls) tests[number(call)] = known_sockets(answers);
+  for (const auto& [call, argument, flag] : kHugePages)
+    tests[number(call)] = no_bit_of(argument, flag, answers.refuse);
+  return tests;
 }
 
 bool is_asked(const std::string& name, Asks asks) {
@@ -215,7 +282,7 @@ void add_tree(Program& program, std::span<const Range> ranges) {
 
 // What the kernel would answer (seccomp(2)), for the instructions that are used here.
 std::uint32_t answer(const Program& program, const seccomp_data& call) {
-  std::uint32_t loaded = 0;
+  std::uint32_t loaded = 0, index = 0;
   for (std::size_t at = 0;; ++at) {
     const sock_filter& one = program.at(at);
     switch (one.code) {
@@ -230,6 +297,18 @@ std::uint32_t answer(const Program& program, const seccomp_data& call) {
         break;
       case BPF_JMP | BPF_JSET | BPF_K:
         at += (loaded & one.k) != 0 ? one.jt : one.jf;
+        break;
+      case BPF_ALU | BPF_AND | BPF_K:
+        loaded &= one.k;
+        break;
+      case BPF_ALU | BPF_LSH | BPF_K:
+        loaded <<= one.k;
+        break;
+      case BPF_ALU | BPF_OR | BPF_X:
+        loaded |= index;
+        break;
+      case BPF_MISC | BPF_TAX:
+        index = loaded;
         break;
       case BPF_RET | BPF_K:
         return one.k;
@@ -263,6 +342,30 @@ void check_ids(const Program& program, const Answers& answers, std::uint64_t hig
     }
 }
 
+std::uint32_t expected_of(const SocketKind& asked, const Answers& answers) {
+  if (asked.family == AF_UNIX) return kAllow;
+  if (std::ranges::count(kFamilies, asked.family) == 0) return answers.no_family;
+  const bool is_known = std::ranges::any_of(kSockets, [&](const SocketKind& known) {
+    return known.family == asked.family && known.type == asked.type && known.protocol == asked.protocol;
+  });
+  return is_known ? kAllow : answers.refuse;
+}
+
+void check_sockets(const Program& program, const Answers& answers, std::uint64_t high) {
+  std::vector<std::uint32_t> protocols{kProtocolsEnd - 1, kProtocolsEnd, kProtocolsEnd + IPPROTO_TCP,
+                                       UINT32_MAX};
+  for (std::uint32_t protocol = 0; protocol < 300; ++protocol) protocols.push_back(protocol);
+  for (std::uint32_t family = 0; family < 64; ++family)
+    for (std::uint32_t type = 0; type <= kSocketTypeMask; ++type)
+      for (const std::uint32_t protocol : protocols)
+        for (const char* call : kSocketCalls)
+          for (const std::uint32_t flags : {0U, std::uint32_t{SOCK_CLOEXEC | SOCK_NONBLOCK}})
+            check(program, call, {high | family, high | type | flags, high | protocol},
+                  expected_of({family, type, protocol}, answers));
+  for (const char* call : kSocketCalls)
+    check(program, call, {high | 256 | AF_INET, high | SOCK_STREAM, high}, answers.no_family);
+}
+
 // A mistake here would be a hole in every sandbox.
 void check(const Program& program, const std::vector<Range>& ranges, const Answers& answers) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -281,10 +384,14 @@ void check(const Program& program, const std::vector<Range>& ranges, const Answe
       check(program, "unshare", {high | flag},
             (flag & (kNewNamespaces | kNewTime)) != 0 ? answers.refuse : kAllow);
     }
-    for (std::uint32_t family = 0; family < 64; ++family)
-      for (const char* call : {"socket", "socketpair"})
-        check(program, call, {high | family},
-              std::ranges::count(kFamilies, family) == 1 ? kAllow : answers.no_family);
+    check_sockets(program, answers, high);
+    for (const auto& [call, argument, flag] : kHugePages)
+      for (int bit = 0; bit < 32; ++bit) {
+        std::uint64_t arguments[4] = {};
+        arguments[argument] = high | 1U << bit;
+        check(program, call, {arguments[0], arguments[1], arguments[2], arguments[3]},
+              1U << bit == flag ? answers.refuse : kAllow);
+      }
     for (std::uint32_t request = 0x5400; request < 0x5500; ++request)
       check(program, "ioctl", {0, high | request},
             std::ranges::count(kTerminalPushers, request) == 1 ? answers.refuse : kAllow);
@@ -326,7 +433,7 @@ int main(int argc, char** argv) {
   std::fprintf(out,
                "struct DeniedCall {\n  int number, error;\n  const char* name;\n};\ninline constexpr "
                "DeniedCall kDenied[] = {\n");
-  // Those that are denied by argument, too: each has one error.
+  // Calls that are denied by argument, too. Of sockets it is the error of a family that is not known.
   const Tests tests = argument_tests(kPlain);
   for (const auto& [name, allowed] : calls) {
     const int number = seccomp_syscall_resolve_name(name.c_str());
@@ -336,7 +443,8 @@ int main(int argc, char** argv) {
     const bool no_family = test != tests.end() && std::ranges::any_of(test->second, gives_no_family);
     std::fprintf(out, "    {%d, %d, \"%s\"},\n", number, no_family ? EAFNOSUPPORT : EPERM, name.c_str());
   }
-  std::fprintf(out, "};\n");
-  std::fprintf(out, "}  // namespace pawl::sandbox::filter\n");
+  std::fprintf(out, "};\ninline constexpr unsigned kFamilies[] = {");
+  for (const std::uint32_t family : kFamilies) std::fprintf(out, "%u, ", family);
+  std::fprintf(out, "};\n}  // namespace pawl::sandbox::filter\n");
   if (std::fclose(out) != 0) die(std::string("can't write ") + argv[2]);
 }

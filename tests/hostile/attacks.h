@@ -1,0 +1,14 @@
+// A hostile program: true when it got through.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace pawl::hostile {
+
+using Attack = std::function<bool(const std::string& argument)>;
+
+std::map<std::string, Attack> attacks_on_limits();
+
+}  // namespace pawl::hostile
