@@ -37,15 +37,6 @@ Status sync_each(std::string_view label, const std::string& path) {
 
 bool is_whiteout(const struct stat& status) { return S_ISCHR(status.st_mode) && status.st_rdev == 0; }
 
-bool is_kept_name(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  // "git~1" is .git to a file system with 8.3 names; libgit2 refuses it for that.
-  return lower != ".git" && lower != "git~1" && name != ".pawl" && os::is_safe_relative_path(name) &&
-         valid_utf8(name) == name;
-}
-
 bool is_left_out(const std::vector<std::string>& patterns, std::string_view path) {
   return std::ranges::any_of(patterns, [&](const auto& pattern) {
     for (auto end = path.find('/');; end = path.find('/', end + 1)) {
@@ -63,7 +54,7 @@ std::unexpected<Error> unusable(const std::string& what, const std::string& path
   }
   return fail(ErrorKind::kInvalid,
               what + shown + " can't be used: names are UTF-8 without control characters and not .git in " +
-                  "other letters, paths have at most " + std::to_string(kPathBytesMax) +
+                  "another spelling, paths have at most " + std::to_string(kPathBytesMax) +
                   " bytes; rename it, or take the source without it: `exclude: " +
                   canonical(Json::array({pattern})) + "` below `source` in the plan");
 }

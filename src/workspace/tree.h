@@ -19,7 +19,8 @@ namespace pawl::workspace {
 constexpr std::size_t kPathBytesMax = 3000;
 
 bool is_whiteout(const struct stat& status);  // overlayfs: a character device 0:0
-// A name that a tree of ours may hold: no .git or .pawl (in any case), valid UTF-8, no control characters.
+// A name that a tree of ours may hold: valid UTF-8, no control characters, and neither .git nor .pawl nor a
+// name that a file system without capital letters, HFS+ or NTFS takes for one of them or for .gitmodules.
 bool is_kept_name(std::string_view name);
 
 // Whether a pattern of the source's `exclude` names `path` or a folder that it is in.
