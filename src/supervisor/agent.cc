@@ -1,10 +1,12 @@
 #include "supervisor/agent.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
 
 #include "agent/api.h"
+#include "agent/body.h"
 #include "os/clock.h"
 #include "supervisor/supervisor.h"
 
@@ -56,6 +58,7 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
   if (!heard_) return;
   run.unsaved = heard_->unsaved;
   run.room_needed = heard_->room_needed;
+  if (run.outcome == sandbox::Outcome::kExited) run.reason = over_budget_;
   const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
   if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
     run.reason = why + ": not all that it told was kept (durable: best_effort)";
@@ -77,7 +80,7 @@ void AgentSocket::close() {
   if (const auto told = tell_usage(); !told) on_log_("pawl: usage: " + told.error().message + "\n");
 }
 
-Status AgentSocket::tell_usage() const {
+Status AgentSocket::tell_usage() {
   const std::string_view printed = printed_;
   const auto begin = printed.size() - std::min(printed.size(), agent::kPrintedBytesMax);
   auto used = read_usage_(printed.substr(begin), context_.model);
@@ -96,7 +99,29 @@ Status AgentSocket::tell_usage() const {
     usage.source = context_.usage;
     PAWL_OK(episode->add_usage(usage, clock.wall()));
   }
-  return {};
+  return tell_over_budget(*episode, clock.wall());
+}
+
+// Nobody could stop it midway: what it printed was read when it had ended.
+Status AgentSocket::tell_over_budget(agent::Episode& episode, WallTime now) {
+  PAWL_TRY(const auto spent, episode.spent());
+  Json details = {{"usd", agent::money_text(spent.usd_micros)}, {"tokens", spent.tokens}};
+  std::string over;
+  if (context_.tokens_cap) {
+    details["tokens_cap"] = *context_.tokens_cap;
+    if (spent.tokens > *context_.tokens_cap)
+      over = fmt::format(" {} tokens of {}", spent.tokens, *context_.tokens_cap);
+  }
+  if (context_.usd_micros_cap) {
+    const std::string used = agent::money_text(spent.usd_micros),
+                      cap = agent::money_text(*context_.usd_micros_cap);
+    details["usd_cap"] = cap;
+    if (spent.usd_micros > *context_.usd_micros_cap)
+      over += fmt::format("{} {} USD of {}", over.empty() ? "" : " and", used, cap);
+  }
+  if (over.empty()) return {};
+  over_budget_ = "over its budget: by what it printed it used" + over;
+  return episode.add_event("usage_limit", details, now);
 }
 
 }  // namespace pawl::supervisor

@@ -38,13 +38,15 @@ class AgentSocket {
     std::atomic<bool> cap_reached = false, disk_failed = false;
     std::atomic<std::int64_t> unsaved = 0, room_needed = 0;
   };
-  Status tell_usage() const;
+  Status tell_usage();
+  Status tell_over_budget(agent::Episode& episode, WallTime now);
 
   agent::Context context_;
   std::string pawl_folder_, sandbox_run_id_;
   std::function<void(std::string_view)> on_log_;
   agent::ReadUsage* read_usage_ = nullptr;
-  std::string printed_;  // of it the end
+  std::string printed_;      // of it the end
+  std::string over_budget_;  // by what it printed; "": it kept to its caps
   std::unique_ptr<Heard> heard_;
   std::unique_ptr<agent::Server> server_;  // after what its thread uses: destroyed first
 };

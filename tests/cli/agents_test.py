@@ -293,6 +293,23 @@ echo done >>file
         self.assertEqual([(row["model"], row["source"]) for row in rows], [("codex", "codex")] * 2)
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
+    def test_what_a_known_program_prints_beyond_its_budget_is_told(self):
+        used = '{"type":"turn.completed","usage":{"input_tokens":900,"cached_input_tokens":0,"output_tokens":%d}}'
+        for tokens, over in (100, False), (101, True), (5000, True):
+            with self.subTest(tokens):
+                self.make(f"echo '{used % tokens}'; echo done >>file\n", agent=", usage: codex, budget: {tokens: 1000}")
+                words = f"over its budget: by what it printed it used {900 + tokens} tokens of 1000"
+                self.assertEqual(words in self.pawl("run", "plan.yaml").stdout, over)
+                steps = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"]
+                self.assertEqual([step["run"]["reason"] for step in steps if step["run"]["reason"]], [words] if over else [])
+                self.assertEqual("exited 0 (over" in self.pawl("inspect", "last").stdout, over)
+                self.pawl("export", "last", self.root / f"evidence{tokens}")
+                chain = next((self.root / f"evidence{tokens}").rglob("attempts.jsonl")).read_text()
+                rows = [json.loads(line) for line in chain.splitlines()]
+                told = [row["details"] for row in rows if row["type"] == "agent" and row["event"] == "usage_limit"]
+                self.assertEqual([(one["tokens"], one["tokens_cap"]) for one in told], [(900 + tokens, 1000)] if over else [])
+                self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
     def test_an_output_without_its_use_is_told(self):
         self.make("echo done >>file; echo '{\"type\":\"turn.completed\"'\n", agent=", usage: codex")
         self.pawl("run", "plan.yaml")
