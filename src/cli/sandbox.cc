@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "cli/context.h"
 #include "cli/say.h"
+#include "cli/state_folder.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
@@ -163,6 +165,9 @@ Result<int> exec(const ExecOptions& options) {
   }
   if (!options.workspace.empty()) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
+    folders.hidden = state_folders_below(base);
+    if (std::ranges::find(folders.hidden, base) != folders.hidden.end())
+      return fail(ErrorKind::kInvalid, options.workspace + ": is a state folder, which no sandbox sees");
     folders.lower.push_back(std::move(base));
   }
 

@@ -34,6 +34,14 @@ Status check_part(const std::string& folder, const std::string& path) {
   return {};
 }
 
+// Older versions made what everybody may read. Where it can't be changed (a file system that is only read),
+// it is read all the same.
+void tighten(const std::string& folder, const std::vector<std::string>& names) {
+  static_cast<void>(os::make_private(folder));
+  for (const auto& name : names)
+    if (name != ".gitignore") static_cast<void>(os::make_private(os::join(folder, name)));
+}
+
 // Links below would lead whoever writes or removes there to another place.
 Status check_links(const std::string& folder) {
   const auto names = os::list_folder(folder);
@@ -60,15 +68,8 @@ bool is_tracked(const std::string& folder) {
   }
 }
 
-}  // namespace
-
-Status check_state_folder(const std::string& folder) {
-  PAWL_OK(check_part(folder, folder));
-  PAWL_TRY(const auto names, os::list_folder(folder));
-  for (const auto& name : names) PAWL_OK(check_part(folder, os::join(folder, name)));
-  for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work"})
-    PAWL_OK(check_links(os::join(folder, below)));
-  if (names.empty() || os::exists(mark_of(folder))) return {};
+// It has no mark.
+Status check_origin(const std::string& folder) {
   PAWL_TRY(const std::string path, os::absolute_path(folder));
   if (is_tracked(path))
     return refused(folder, "is tracked by git, so it came with the repository",
@@ -77,6 +78,33 @@ Status check_state_folder(const std::string& folder) {
   if (const auto facts = os::facts_of(key); facts && (facts->mode & kAnyForOthers) != 0)
     return refused(key, "is readable for others", "If nobody else has read it: `chmod 600` it");
   return {};
+}
+
+}  // namespace
+
+Status check_state_folder(const std::string& folder) {
+  PAWL_OK(check_part(folder, folder));
+  PAWL_TRY(const auto names, os::list_folder(folder));
+  for (const auto& name : names) PAWL_OK(check_part(folder, os::join(folder, name)));
+  for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work"})
+    PAWL_OK(check_links(os::join(folder, below)));
+  if (!names.empty() && !os::exists(mark_of(folder))) PAWL_OK(check_origin(folder));
+  tighten(folder, names);
+  return {};
+}
+
+std::vector<std::string> state_folders_below(const std::string& folder) {
+  std::vector<std::string> out, left{folder};
+  while (!left.empty()) {
+    const std::string path = std::move(left.back());
+    left.pop_back();
+    if (path.ends_with("/.pawl") || os::exists(os::join(path, "keys/ledger.key"))) {
+      out.push_back(path);
+      continue;
+    }
+    for (auto& below : os::folders_in(path)) left.push_back(std::move(below));
+  }
+  return out;
 }
 
 Status mark_state_folder(const std::string& folder) {

@@ -236,8 +236,8 @@ namespace {
 Status project_chains(store::Store& store, const std::string& folder, const std::string& run_id,
                       const std::vector<std::string>& chains) {
   const std::string runs = os::join(folder, "runs"), cost = os::join(folder, "cost");
-  PAWL_OK(os::make_folders(runs));
-  PAWL_OK(os::make_folders(cost));
+  PAWL_OK(os::make_private_folder(runs));
+  PAWL_OK(os::make_private_folder(cost));
   // Workers of one run project at the same time; rows are only ever appended in order.
   PAWL_TRY(const auto lock, os::FileLock::lock(os::join(runs, ".lock")));
   const std::string own = os::join(runs, run_id);

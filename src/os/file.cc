@@ -21,6 +21,7 @@
 namespace pawl::os {
 namespace {
 
+constexpr mode_t kOwnerOnly = 0700;
 constexpr std::size_t kCopyAtOnceBytes = 1U << 30;
 constexpr std::size_t kBufferBytes = 1U << 20;
 
@@ -327,6 +328,25 @@ Status make_folders(const std::string& path, unsigned mode) {
   return {};
 }
 
+Status make_private_folder(const std::string& path) {
+  if (is_folder(path)) return {};
+  PAWL_OK(make_folders(folder_of(path)));
+  if (mkdir(path.c_str(), kOwnerOnly) != 0) {
+    if (errno == EEXIST) return {};
+    return fail_errno(errno, "create folder", path);
+  }
+  if (chmod(path.c_str(), kOwnerOnly) != 0) return fail_errno(errno, "chmod", path);
+  return {};
+}
+
+Status make_private(const std::string& path) {
+  PAWL_TRY(const auto facts, facts_of(path));
+  if (facts.is_link || (facts.mode & ~kOwnerOnly) == 0) return {};
+  if (fchmodat(AT_FDCWD, path.c_str(), facts.mode & kOwnerOnly, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail_errno(errno, "chmod", path);
+  return {};
+}
+
 Status remove_tree(const std::string& path) {
   if (rmdir(path.c_str()) == 0) return {};  // the most common tree is an empty one
   auto status = Remover().remove(AT_FDCWD, path.c_str());
@@ -373,6 +393,21 @@ Result<std::vector<std::string>> list_folder(const std::string& path) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+std::vector<std::string> folders_in(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(path.c_str()), closedir);
+  std::vector<std::string> out;
+  while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == ".." || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)) continue;
+    std::string below = join(path, std::string(name));
+    struct stat status {};  // some file systems do not say in the entry
+    const bool is_one =
+        entry->d_type == DT_DIR || (lstat(below.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
+    if (is_one) out.push_back(std::move(below));
+  }
+  return out;
 }
 
 Result<std::int64_t> free_bytes(const std::string& path) {

@@ -82,6 +82,11 @@ Status rename_durably(std::string_view label, const std::string& from, const std
 
 // Like `mkdir -p`; existing folders keep their mode.
 Status make_folders(const std::string& path, unsigned mode = 0755);
+// `path` last, with no rights for others whatever the caller's umask; folders above it as make_folders()
+// does. One that exists keeps its mode.
+Status make_private_folder(const std::string& path);
+// Takes the rights of its group and of others. Never through a symlink.
+Status make_private(const std::string& path);
 // Like `rm -rf`, never through a symlink; kNotFound is success. Works by descriptors, so that a hostile tree
 // cannot lead it elsewhere, and by few of them, however deep it is.
 Status remove_tree(const std::string& path);
@@ -97,6 +102,8 @@ bool is_folder(const std::string& path);              // stat(2): follows symlin
 bool is_regular_file(const std::string& path);        // the same
 // Names (not paths) in a folder, sorted, without . and ..
 Result<std::vector<std::string>> list_folder(const std::string& path);
+// The folders in `path`, whole, without links. Empty when it can't be read.
+std::vector<std::string> folders_in(const std::string& path);
 // What an ordinary user may still write to the file system that has `path`, a file or folder.
 Result<std::int64_t> free_bytes(const std::string& path);
 Result<std::string> absolute_path(const std::string& path);  // realpath(3)

@@ -28,7 +28,7 @@ struct Folders {
   bool in_memory =
       false;  // nothing is below and nothing is kept: /workspace is the sandbox's memory, as /tmp is
   // Paths of the host that stay out of sight where they lie below what every sandbox sees (a source in
-  // /usr/src); the HOME of this process always does.
+  // /usr/src), or below one of `lower`, without links; the HOME of this process always does.
   std::vector<std::string> hidden;
 };
 

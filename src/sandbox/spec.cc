@@ -72,7 +72,9 @@ bool is_home(const std::string& path) {
   return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || path == home_folder();
 }
 
-constexpr std::array kPrivate = {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".pawl"};
+// ledger.key: a state folder may have any name.
+constexpr std::array kPrivate = {".ssh",  ".gnupg",  ".aws",  ".azure",
+                                 ".kube", ".docker", ".pawl", "ledger.key"};
 
 // Looks for keys, state and sockets in a folder, however deep; never through links.
 class ShownTree {
@@ -371,17 +373,32 @@ bool has_url_credentials(std::string_view value) {
   return false;
 }
 
+std::string path_inside() {
+  std::string out = "PATH=/usr/local/bin";
+  const std::string local = "/usr/local";
+  const auto names = os::list_folder(local);
+  for (const auto& name : names ? *names : std::vector<std::string>()) {
+    const std::string folder = os::join(os::join(local, name), "bin");
+    const auto real = os::absolute_path(folder);
+    if (real && is_in(*real, "/usr") && os::is_folder(*real)) out += ":" + folder;
+  }
+  return out + ":/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+}
+
 std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {
-  std::vector<std::string> all = {"PATH", "LANG", "TZ"};
+  const bool has_own_path = os::walls().environment;
+  std::vector<std::string> all = {"LANG", "TZ"};
   all.insert(all.end(), names.begin(), names.end());
 #ifdef PAWL_TEST_HOOKS
   if (!os::walls().environment)
     for (const auto& entry : os::environment()) all.push_back(entry.substr(0, entry.find('=')));
 #endif
   std::vector<std::string> out;
+  if (has_own_path) out.push_back(path_inside());
   for (const auto& name : all) {
     const auto value = os::environment_value(name);
-    if (!value || is_denied_env_name(name) || has_url_credentials(*value)) continue;
+    if (!value || (name == "PATH" && has_own_path) || is_denied_env_name(name) || has_url_credentials(*value))
+      continue;
     out.push_back(name + "=" + *value);
   }
   return out;

@@ -120,7 +120,11 @@ Result<SandboxRun> run_from_json(
 bool is_denied_env_name(std::string_view name);
 bool has_url_credentials(std::string_view value);
 
-// PATH, LANG, TZ and `names`, of this process's environment, by inclusion; never one of those above.
+// PATH=..., the same whoever asks: folders of the host's base that are there. The caller's PATH may have
+// folders that a step can write, or that are not inside.
+std::string path_inside();
+// path_inside(), and LANG, TZ and `names` of this process's environment, by inclusion; never one of those
+// above.
 std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
 
 }  // namespace pawl::sandbox

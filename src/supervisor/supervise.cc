@@ -67,6 +67,8 @@ Result<WorkFolders> make_work_folders(const Spool& spool, const Job& job,
   work.folders.upper = os::join(root, "upper");
   work.folders.work = os::join(root, "work");
   work.folders.scratch = os::join(root, "scratch");
+  PAWL_OK(os::make_private_folder(os::folder_of(root)));
+  PAWL_OK(os::make_private_folder(root));
   for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
     PAWL_OK(os::make_folders(folder));
   PAWL_OK(workspaces.check_owner(job.spec.workspace.base_id, job.spec.workspace.layers));

@@ -99,11 +99,12 @@ Status take_own_group(const std::string& folder) {
 }  // namespace
 
 Result<Workspaces> Workspaces::open(std::string folder) {
-  PAWL_OK(os::make_folders(folder));
+  PAWL_OK(os::make_private_folder(folder));
   PAWL_OK(take_own_group(folder));
   const std::string ignore = os::join(folder, ".gitignore");
   if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "folders"))) {
-    for (const std::string_view kind : kKinds) PAWL_OK(os::make_folders(object_folder(folder, kind)));
+    PAWL_OK(os::make_private_folder(os::join(folder, "objects")));
+    for (const std::string_view kind : kKinds) PAWL_OK(os::make_private_folder(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }
   return Workspaces(std::move(folder));

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from pawl_runs import WithRun
-from pawl_testing import PAWL, TIMEOUT_S, plan
+from pawl_testing import PAWL, TIMEOUT_S, PawlTest, plan
 
 AGENT = "mkdir -p build deep/gen && echo object >build/a.o && echo g >deep/gen/g && echo 2 >file && echo log >kept.log"
 SEEN = "ls build deep/gen 2>&1 | tr '\\n' ' '; cat file kept.log"
@@ -346,6 +346,43 @@ if os.geteuid() == 0:
             subprocess.run([self.root / "bin/pawl", "run", "plan.yaml"], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[],
                            capture_output=True, timeout=TIMEOUT_S, check=False, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
             self.assertIn("belongs to uid 1234", self.pawl("resume", "last", expect=1).stderr)
+
+
+class PrivateState(PawlTest):
+    def others_may(self, *below):
+        """What of the state folder, and below these parts of it, others have any right to."""
+        state = self.root / "source/.pawl"
+        found = [state, *state.iterdir(), *(path for part in below for path in (state / part).rglob("*"))]
+        return sorted(str(path.relative_to(state)) for path in found if path.name not in (".gitignore", "ledger.pub") and path.lstat().st_mode & 0o77)
+
+    def make(self):
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", plan(agent="echo y >>file"))
+
+    def test_nobody_else_reads_it_whatever_the_umask(self):
+        for umask, mode in (0, 0o755), (0o022, 0o2775), (0o077, 0o755), (0o002, 0o3777):
+            with self.subTest(umask=oct(umask), folder=oct(mode)):
+                shutil.rmtree(self.root / "source", ignore_errors=True)
+                self.make()
+                (self.root / "source").chmod(mode)
+                before = os.umask(umask)
+                try:
+                    self.pawl("run", "plan.yaml")
+                finally:
+                    os.umask(before)
+                self.assertEqual((self.root / "source/.pawl").stat().st_mode & 0o777, 0o700)
+                self.assertEqual(self.others_may("keys", "spool"), [])
+                self.assertEqual((self.root / "source/.pawl/pawl.db").stat().st_mode & 0o777, 0o600)
+
+    def test_what_others_may_read_is_taken_from_them(self):
+        self.make()
+        self.pawl("run", "plan.yaml")
+        subprocess.run(["chmod", "-R", "go+rX", self.root / "source/.pawl"], check=True)
+        self.assertIn("pawl.db", self.others_may())
+        self.pawl("status")
+        self.assertEqual(self.others_may(), [])
+        self.pawl("run", "plan.yaml")
+        self.pawl("verify", "last")
 
 
 if __name__ == "__main__":

@@ -320,6 +320,35 @@ for _ in range({depth}):
         self.assert_further("message_queues", self.outside("message_queues", "") if os.geteuid() == 0 else
                             self.inside("message_queues", "", walls_off="quotas"))
 
+    def test_a_workspace_shows_no_state_folder(self):
+        source = self.root / "with_state"
+        for state in (".pawl", "sub/deep/.pawl", "sub/otherwise"):
+            (source / state / "keys").mkdir(parents=True)
+            (source / state / "keys/ledger.key").write_text("secret\n")
+        (source / "sub/file").write_text("file\n")
+        for folder, _, files in os.walk(source):  # any user's sandbox may read it
+            os.chmod(folder, 0o755)
+            for name in files:
+                os.chmod(os.path.join(folder, name), 0o644)
+        for walls_off, seen, secrets in ("", self.stopped, 0), ("masks", self.further, 3):
+            done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", source, "--", "sh", "-c", "cat sub/file; grep -rh . . 2>/dev/null"], walls_off)
+            self.assertEqual((done.stdout.count(b"secret"), done.stdout.count(b"file\n")), (secrets, 2), done.stderr)
+            seen.add("state_folder")
+        for state in (".pawl", "sub/otherwise"):
+            done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", source / state, "--", "true"])
+            self.assertIn(b"is a state folder", done.stderr)
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{source}/sub/otherwise:/plan", "--", "true"])
+        self.assertIn(b"is not shown in a sandbox", done.stderr)
+
+    def test_the_path_of_the_host_is_not_the_path_inside(self):
+        for walls_off, seen in ("", self.stopped), ("environment", self.further):
+            for planted in (".", "", "bin", "/tmp/bin", "/workspace/bin"):
+                script = "mkdir -p bin /tmp/bin; for to in . bin /tmp/bin; do echo 'echo planted' >$to/rev; chmod 755 $to/rev; done; echo x | rev"
+                done = self.run_it([self.root / "pawl", "sandbox", "exec", "--env", "PATH", "--", "/bin/sh", "-c", script], walls_off,
+                                   PATH=f"{planted}:{os.environ['PATH']}")
+                self.assertEqual(done.stdout, b"planted\n" if walls_off else b"x\n", done.stderr)
+            seen.add("path_of_host")
+
     def test_a_library_that_the_environment_names_is_not_loaded(self):
         exec_it = [self.root / "pawl", "sandbox", "exec", "--ro", f"{os.environ['PRELOADED']}:/preloaded.so", "--"]
         self.assertEqual(self.run_it([*exec_it, "env", "LD_PRELOAD=/preloaded.so", "true"]).stdout, b"loaded\n", "it is there, and works")

@@ -202,6 +202,8 @@ ALONE = {
     "swap_folders": "what was looked at is not what is read, nor what is removed",
     "link_in_place_of_a_folder": "and what is read last is not followed",
     "message_queues": "what all queues of a user may hold is little",
+    "state_folder": "the key in it signs whatever its reader likes",
+    "path_of_host": "what a step can write there would run in the place of a program",
     "library_path": "a library that the environment names is loaded into every program",
 }
 

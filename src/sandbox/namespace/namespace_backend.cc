@@ -41,8 +41,6 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::string_view kDefaultPath = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-
 // No file is longer than the limit, or the outcome would be another.
 constexpr std::string_view kFileSignal =
     "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
@@ -232,7 +230,7 @@ class NamespaceBackend final : public Backend {
   Execution execute(const SandboxSpec& wanted, const Folders& folders, const Events& events,
                     const std::string& sandbox_run_id) override {
     SandboxSpec spec = wanted;
-    add_default(spec.env, kDefaultPath);
+    add_default(spec.env, path_inside());
     for (const char* entry : kUserOfThePasswd) add_default(spec.env, entry);
     if (!folders.scratch.empty()) add_default(spec.env, std::string("TMPDIR=") + kLargeFiles);
     const os::SystemClock clock;

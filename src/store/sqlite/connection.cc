@@ -1,6 +1,8 @@
 #include "store/sqlite/connection.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +13,7 @@
 #include "embedded/sql.h"
 #include "os/clock.h"
 #include "os/crash_point.h"
+#include "os/file.h"
 #include "os/process.h"
 #include "store/sqlite/joined_writes.h"
 #include "store/write_lock.h"
@@ -180,6 +183,10 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   [[maybe_unused]] static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   auto connection = std::unique_ptr<Connection>(new Connection(path, setup));
   sqlite3* database = nullptr;
+  // SQLite would make one that everybody may read, as far as the umask allows; its log gets the same mode.
+  // One that is there is not opened: to close it would take the locks of our other connections (fcntl(2)).
+  if (setup.creates)
+    os::UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &database, flags | (setup.creates ? SQLITE_OPEN_CREATE : 0),
                                    joined_writes_vfs());
