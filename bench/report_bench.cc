@@ -9,6 +9,7 @@
 
 #include "gates/report.h"
 #include "os/file.h"
+#include "secrets/redact.h"
 
 namespace {
 
@@ -36,9 +37,10 @@ void ReadReport(benchmark::State& state) {
   const os::UniqueFd fd(mkstemp(path));
   PAWL_CHECK(fd);
   write_report(path);
+  const secrets::Redactor redactor(std::string(64, '0'), {});
   for (auto _ : state) {
     const auto source = os::file_source(path, gates::kReportBytesMax);
-    const auto report = gates::read_report("junit", *source);
+    const auto report = gates::read_report("junit", *source, redactor);
     PAWL_CHECK(report && report->tests.size() == kTests);
   }
   unlink(path);

@@ -10,7 +10,8 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::size_t kToldRowBytes = 8192;  // of any of them besides a text, about
-constexpr std::size_t kAnswerTold = 1024;    // bytes of an answer, in its event
+constexpr std::size_t kAnswerTold = 1024;    // bytes of an answer, in an error
+constexpr std::size_t kAnswerKept = 8192;  // in its event: more than is told of it, so that a secret is whole
 constexpr std::string_view kStepChoices = R"(["run","done","fail"])";
 
 UsageRow read_usage(const Query& query) {
@@ -223,7 +224,7 @@ Status EpisodeStore::write_answer(const std::string& key, std::string_view answe
     PAWL_TRY(auto query, connection_->query("answer_question"));
     PAWL_OK(query.bind(key).bind(answer).bind(at).run());
   }
-  return tell("answered", {{"key", key}, {"answer", utf8_prefix(answer, kAnswerTold)}, {"who", who}}, now);
+  return tell("answered", {{"key", key}, {"answer", utf8_prefix(answer, kAnswerKept)}, {"who", who}}, now);
 }
 
 Status EpisodeStore::answer(const std::string& key, const std::string& answer, const std::string& who,

@@ -10,6 +10,7 @@
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/state_folder.h"
+#include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
@@ -96,7 +97,7 @@ Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
   PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied,
                                                 {.bytes = disk_bytes, .outer_links = false}));
-  for (const auto& path : layer.refused) tell("pawl: not copied out: {}\n", path);
+  for (const auto& path : layer.refused) tell("pawl: not copied out: {}\n", visible(path));
   if (const auto more = layer.refused_total - static_cast<std::int64_t>(layer.refused.size()); more > 0)
     tell("pawl: not copied out: and {} more\n", more);
   if (layer.layer_id.empty()) return os::make_folders(target);
@@ -104,7 +105,7 @@ Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool
   const std::string tree = workspaces.layer_tree(layer.layer_id);
   for (const auto& entry : entries) {
     if (entry.type != workspace::EntryType::kDeleted) continue;
-    tell("pawl: deleted: {}\n", entry.path);
+    tell("pawl: deleted: {}\n", visible(entry.path));
     PAWL_OK(os::remove_tree(os::join(tree, entry.path)));  // the whiteout
   }
   return os::rename_durably("exec.copy_out", tree, target);

@@ -144,7 +144,7 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
     policy = policy_ = *std::move(parsed.policy);
   }
-  gates::PolicyCheck check(policy, shadows());
+  gates::PolicyCheck check(policy, world_.redactor, shadows());
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, plan_->policy.has_value(),
                                      [&](const FileChange& change) -> Status {
                                        check.see(change);

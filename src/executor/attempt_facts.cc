@@ -16,6 +16,11 @@ constexpr std::size_t kReportTextMax = 4 << 20;     // of what is no report, to 
 constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file a class
 constexpr std::uint64_t kTraceBytesMax = 64 << 20;  // more than a trace or a network log has
 
+std::string read_redacted(const World& world, ByteSource& source) {
+  secrets::RedactedSource text(world.redactor, source);
+  return read_all(text).value_or("");
+}
+
 }  // namespace
 
 // What is ignored is no work, and fails nothing. Those that fail are the first.
@@ -80,7 +85,7 @@ std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::Sandbo
         world_.objects.files_of(run.copy_out, declared.patterns, gates::kReportBytesMax, kReportFilesMax);
     if (!files) continue;
     for (const auto& file : *files)
-      if (found.empty()) found = gates::last_test_in(valid_utf8(read_all(*file.bytes).value_or("")));
+      if (found.empty()) found = gates::last_test_in(valid_utf8(read_redacted(world_, *file.bytes)));
   }
   return found;
 }
@@ -110,7 +115,7 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
   if (run.copy_out.empty()) return out;
   for (const auto& declared : step.step->reports) {
     const auto add = [&](const std::string& path, Result<gates::Report> report) {
-      out.push_back({.path = path,
+      out.push_back({.path = world_.redactor.redact(path),
                      .format = declared.format,
                      .family = std::string(gates::family_of(declared.format)),
                      .report = std::move(report)});
@@ -125,7 +130,7 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
       add(declared.patterns.front(),
           fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
     for (auto& file : *files) {
-      add(file.path, gates::read_report(declared.format, *file.bytes));
+      add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
       if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
     }
   }
@@ -137,8 +142,9 @@ std::string Attempt::told_by(const std::string& layer, const std::string& path) 
   const auto files = world_.objects.files_of(layer, {path}, gates::kReportBytesMax, 1);
   if (!files || files->empty()) return "";
   std::string text;
+  secrets::RedactedSource bytes(world_.redactor, *files->front().bytes);
   while (text.size() < kReportTextMax) {
-    const auto piece = files->front().bytes->next();
+    const auto piece = bytes.next();
     if (!piece || piece->empty()) break;
     text += *piece;
   }

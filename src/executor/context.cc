@@ -38,7 +38,7 @@ std::vector<NamedFile> report_files(const World& world, const Evidence& evidence
     auto files = world.objects.files_of(layer, {"**"}, kReportReadMax, kReportsMax);
     if (!files) continue;
     for (auto& file : *files) {
-      std::string name = name_of(label, file.path);
+      std::string name = name_of(label, world.redactor.redact(file.path));
       if (out.size() < kReportsMax && names.insert(name).second)
         out.push_back({.name = std::move(name), .file = std::move(file)});
     }
@@ -47,7 +47,9 @@ std::vector<NamedFile> report_files(const World& world, const Evidence& evidence
 }
 
 // Its beginning and its end; one that can't be read to its end has what could be read.
-std::string ends_of(ByteSource& report) {
+// Without secrets, also those that the cut would break.
+std::string ends_of(const World& world, ByteSource& source) {
+  secrets::RedactedSource report(world.redactor, source);
   std::string head, tail;
   for (auto piece = report.next(); piece && !piece->empty(); piece = report.next()) {
     const auto to_head = piece->substr(0, kReportHalfMax - std::min(head.size(), kReportHalfMax));
@@ -74,7 +76,7 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
     std::vector<std::string> after = evidence.below;
     after.insert(after.begin(), evidence.agent_layer);
     PAWL_TRY(auto patch, world.objects.diff(base_id, evidence.below, after));
-    to.push_back({.path = "evidence/previous.patch", .bytes = std::move(patch.text)});
+    to.push_back({.path = "evidence/previous.patch", .bytes = world.redactor.redact(patch.text)});
   }
   for (const auto& log : evidence.logs) {
     auto tail = world.objects.blob_tail(log.blob, kEvidenceLogBytesMax);
@@ -83,7 +85,7 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
     to.push_back({.path = "evidence/" + log.label + ".log", .bytes = std::move(text)});
   }
   for (const auto& [name, file] : report_files(world, evidence))
-    to.push_back({.path = "evidence/" + name, .bytes = world.redactor.redact(ends_of(*file.bytes))});
+    to.push_back({.path = "evidence/" + name, .bytes = ends_of(world, *file.bytes)});
   return {};
 }
 

@@ -188,11 +188,9 @@ Result<Attempt::Judged> Attempt::judged(const std::vector<gates::Signal>& extra,
                                         const std::optional<LostStep>& lost) const {
   Judged out;
   PAWL_TRY(out.facts, attempt_facts(extra, lost));
-  out.verdict = gates::decide(out.facts);
-  // From here on it is written down, hashed and shown: names of tests and messages come from the sandbox.
+  // From here on it is cut, written down, hashed and shown: paths come from the sandbox.
   for (auto& signal : out.facts.signals) world_.redactor.redact_strings(signal.details);
-  out.verdict.summary =
-      std::string(utf8_prefix(world_.redactor.redact(out.verdict.summary), gates::kSummaryBytesMax));
+  out.verdict = gates::decide(out.facts);
   out.doctor = advice_of(StepRole::kDoctor);
   out.replan = advice_of(StepRole::kReplan);
   return out;

@@ -11,11 +11,13 @@
 namespace pawl::executor {
 namespace {
 
-Json redacted(const secrets::Redactor& redactor, const Json& details) {
-  Json out = Json::object();
-  for (const auto& [key, value] : details.items())
-    out[key] = value.is_string() ? Json(redactor.redact(value.get<std::string>())) : value;
-  return out;
+constexpr std::size_t kAnswerTold = 1024;  // bytes of a person's answer, in the ledger
+
+Json redacted(const secrets::Redactor& redactor, Json details) {
+  redactor.redact_strings(details);
+  if (const auto answer = details.find("answer"); answer != details.end() && answer->is_string())
+    *answer = std::string(utf8_prefix(answer->get_ref<const std::string&>(), kAnswerTold));
+  return details;
 }
 
 store::Told::Usage usage_of(const World& world, const Teller& teller, const agent::UsageRow& row) {

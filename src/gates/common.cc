@@ -35,8 +35,8 @@ std::vector<std::string> by_count(const std::map<std::string, std::int64_t>& hos
 }
 
 Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view family) {
-  TestCollector tests;
-  FindingCollector findings;
+  TestCollector tests(nullptr);
+  FindingCollector findings(nullptr);
   for (const auto& step : steps)
     for (const auto& file : step.reports) {
       if (file.family != family || !file.report) continue;

@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "base/escapes.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/planted.h"
-#include "gates/reading/words.h"
 
 namespace pawl::gates {
 namespace {

@@ -25,12 +25,14 @@ Result<Report> as_report(Result<Findings> findings) {
 
 struct Format {
   std::string_view family, name;
-  Result<Report> (*read)(ByteSource&);
+  Result<Report> (*read)(ByteSource&, const secrets::Redactor&);
 };
 
 constexpr Format kFormats[] = {
-#define PAWL_FORMAT(family, name) \
-  {#family, #name, [](ByteSource& report) { return as_report(formats::name(report)); }},
+#define PAWL_FORMAT(family, name)                                              \
+  {#family, #name, [](ByteSource& report, const secrets::Redactor& redactor) { \
+     return as_report(formats::name(report, redactor));                        \
+   }},
 #include "report_formats.inc"
 #undef PAWL_FORMAT
 };
@@ -54,14 +56,15 @@ std::string_view family_of(std::string_view format) {
   return found == nullptr ? "" : found->family;
 }
 
-Result<Report> read_report(std::string_view format, ByteSource& report) {
+Result<Report> read_report(std::string_view format, ByteSource& report, const secrets::Redactor& redactor) {
   const auto* found = find_format(format);
   if (found == nullptr)
     return fail(ErrorKind::kNotFound, "there is no report format \"" + std::string(format) + "\"");
-  auto out = found->read(report);
-  if (!out)
-    return std::unexpected(std::move(out).error().in("not a good " + std::string(format) + " report"));
-  return out;
+  auto out = found->read(report, redactor);
+  if (out) return out;
+  Error problem = std::move(out).error().in("not a good " + std::string(format) + " report");
+  problem.message = redactor.redact(problem.message);  // it quotes the report
+  return std::unexpected(std::move(problem));
 }
 
 }  // namespace pawl::gates

@@ -12,6 +12,7 @@
 
 #include "base/byte_source.h"
 #include "base/error.h"
+#include "secrets/redact.h"
 
 namespace pawl::gates {
 
@@ -75,8 +76,9 @@ std::vector<std::string_view> report_formats();
 // The family of a format: one of the above; "" when there is no such format.
 std::string_view family_of(std::string_view format);
 
+// What it says has no secrets: they are taken out before anything is cut.
 // kInvalid: not of that format, cut short, or at odds with its own totals (row and column set where there are
 // any). kExhausted: a bound above. kNotFound: there is no such format. Else what the source says.
-Result<Report> read_report(std::string_view format, ByteSource& report);
+Result<Report> read_report(std::string_view format, ByteSource& report, const secrets::Redactor& redactor);
 
 }  // namespace pawl::gates

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/escapes.h"
 #include "gates/reading/words.h"
 
 namespace pawl::gates {

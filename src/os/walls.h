@@ -16,18 +16,21 @@ namespace pawl::os {
 // Decided before the sandbox's processes start, because they must not allocate.
 struct Walls {
   bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
-  bool init = true;         // not to be traced by what it started
-  bool supervisor = true;   // not to be looked into by who has its user
-  bool limits = true;       // the rlimits that no option sets: core dumps, open files
-  bool quotas = true;       // a part only of what the kernel counts by user
-  bool copy_out = true;     // what a sandbox left is looked at before it is kept
-  bool beneath = true;      // and read by ways that lead nowhere but below its root
-  bool environment = true;  // variables pass by name
-  bool lid = true;          // protected paths are put back between the steps of a gate
-  bool caches = true;       // bytecode and caches of tools are not taken
-  bool times = true;        // of what an agent left are not the agent's
-  bool plan_folder = true;  // /plan has what it may have, and agents see less of it than gates
-  bool opening = true;      // the first bytes of a connection must name the host that was allowed
+  bool init = true;          // not to be traced by what it started
+  bool supervisor = true;    // not to be looked into by who has its user
+  bool limits = true;        // the rlimits that no option sets: core dumps, open files
+  bool quotas = true;        // a part only of what the kernel counts by user
+  bool copy_out = true;      // what a sandbox left is looked at before it is kept
+  bool beneath = true;       // and read by ways that lead nowhere but below its root
+  bool environment = true;   // variables pass by name
+  bool lid = true;           // protected paths are put back between the steps of a gate
+  bool caches = true;        // bytecode and caches of tools are not taken
+  bool times = true;         // of what an agent left are not the agent's
+  bool spellings = true;     // secrets are looked for in other spellings, too
+  bool guarded = true;       // and behind names like `password`
+  bool redact_first = true;  // what a report says has no secrets before it is cut
+  bool plan_folder = true;   // /plan has what it may have, and agents see less of it than gates
+  bool opening = true;       // the first bytes of a connection must name the host that was allowed
   // The namespaces, each by itself. Without `pid` what a step leaves lives on.
   bool pid = true, net = true, ipc = true, uts = true;
   bool user = true;                  // as root: a user outside that owns nothing, not root
@@ -56,6 +59,9 @@ inline Walls walls() {
           .lid = up("lid"),
           .caches = up("caches"),
           .times = up("times"),
+          .spellings = up("spellings"),
+          .guarded = up("guarded"),
+          .redact_first = up("redact_first"),
           .plan_folder = up("plan_folder"),
           .opening = up("opening"),
           .pid = up("pid"),

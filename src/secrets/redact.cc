@@ -4,88 +4,37 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
+#include <deque>
+#include <iterator>
 #include <mutex>
+#include <tuple>
 
 #include "base/hash.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/random.h"
+#include "os/walls.h"
 #include "secrets/shapes.h"
+#include "secrets/spelling.h"
 
 namespace pawl::secrets {
 namespace {
 
 constexpr std::size_t kValueBytesMin = 6;
 constexpr std::size_t kPendingMax = 64 << 10;  // longer than any secret; a longer line is cut between words
+constexpr std::size_t kKeyBytesMax = 8 << 10;  // of a private key in lines
 constexpr std::size_t kFingerprintDigits = 8;
 
-std::string base64(std::string_view bytes, bool for_urls) {
-  const std::string_view digits = for_urls
-                                      ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-                                      : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    for (std::size_t j = 0; j < 3; ++j)
-      group = group << 8U | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    for (unsigned shift = 24; shift > 0;) out += digits[(group >> (shift -= 6)) & 63U];
-  }
-  return out;
-}
-
-// What base64 of anything has in it that has `value` in it, for each place that value can begin at (modulo
-// 3): the digits that depend on no neighbour.
-std::vector<std::string> base64_cores(std::string_view value, bool for_urls) {
-  std::vector<std::string> out;
-  for (std::size_t before = 0; before < 3; ++before) {
-    const std::size_t bits_from = before * 8, bits_to = bits_from + value.size() * 8;
-    const std::size_t first = (bits_from + 5) / 6, end = bits_to / 6;
-    out.push_back(
-        base64(std::string(before, '\0') + std::string(value), for_urls).substr(first, end - first));
-  }
-  return out;
-}
-
-std::string percent(std::string_view value, bool upper) {
-  const std::string_view digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-  std::string out;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
-      out += c;
-    } else {
-      out += {'%', digits[byte >> 4U], digits[byte & 15U]};
-    }
-  }
-  return out;
-}
-
-std::string in_json(std::string_view value) {
-  std::string out;
-  append_json_string(out, value);
-  return out.substr(1, out.size() - 2);
-}
-
-std::vector<std::string> encodings(const std::string& value) {
-  std::vector<std::string> out{value, in_json(value), percent(value, true), percent(value, false),
-                               to_hex(value)};
-  std::string upper = to_hex(value);
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  out.push_back(std::move(upper));
-  for (const bool for_urls : {false, true})
-    std::ranges::copy(base64_cores(value, for_urls), std::back_inserter(out));
-  std::ranges::sort(out, std::ranges::greater(), &std::string::size);  // the longest that is there is taken
-  out.erase(std::ranges::unique(out).begin(), out.end());
-  return out;
-}
+constexpr std::size_t kValueHintMax = 32;  // bytes of a value that are looked for first
+constexpr std::size_t kPackedHintMax = 6;  // bytes of a secret that are looked for in digits
+constexpr int kRoundsOfPacked = 2;         // within digits
+constexpr int kPackedMax = 2;              // digits within digits
 
 struct Value {
   std::string kind;  // "env:NAME"
   std::string fingerprint;
-  std::unique_ptr<RE2> forms;
+  std::string bytes, plainest;  // of plainest "" when it is too short
 };
 
 RE2::Options options() {
@@ -117,14 +66,69 @@ std::size_t find_last(std::string_view text, std::string_view what) {
   }
 }
 
-// Where `text` may be cut: behind the last line's end, and not within a key that has not ended.
+// How many bytes at the end of `lines` are lines of digits that may go on in the next one.
+std::size_t packed_end(std::string_view lines) {
+  std::size_t begin = lines.size();
+  while (begin > 0) {
+    std::size_t end = begin - 1;
+    if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
+    const auto before = lines.substr(0, end).find_last_of("\n\r");
+    const std::size_t line = before == std::string_view::npos ? 0 : before + 1;
+    if (!may_go_on(lines.substr(line, end - line))) break;
+    begin = line;
+  }
+  return lines.size() - begin;
+}
+
+// Where `text` may be cut: behind the last line's end, and not within a key that has not ended, or digits
+// that may go on.
 std::size_t safe_cut(std::string_view text) {
   const auto line = text.find_last_of("\n\r");
   std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
   const std::string_view lines = text.substr(0, cut);
   const std::size_t begin = find_last(lines, "-----BEGIN ");
   if (begin < cut && lines.find("-----END ", begin) == std::string_view::npos) cut = begin;
-  return cut;
+  return cut - packed_end(text.substr(0, cut));
+}
+
+std::string wide(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += {c, '\0'};
+  return out;
+}
+
+// How digits begin that have something secret in them: a pattern. Of values also in UTF-16, as JSON, and as
+// base64 of base64.
+std::string packed_pattern(const std::vector<Value>& values) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view bytes) {
+    auto cores = base64_cores(bytes.substr(0, kPackedHintMax));
+    for (const auto& core : cores) parts.push_back(RE2::QuoteMeta(core));
+    return cores;
+  };
+  for (const auto& begin : beginnings()) {
+    add(begin);
+    parts.push_back(hex_pattern(std::string_view(begin).substr(0, kPackedHintMax)));
+  }
+  for (const auto& value : values) {
+    std::string json;
+    append_json_string(json, value.bytes);
+    for (const auto& bytes : {value.bytes, json.substr(1), wide(value.bytes)})
+      for (const auto& core : add(bytes)) add(core);
+    parts.push_back(hex_pattern(std::string_view(value.bytes).substr(0, kPackedHintMax)));
+  }
+  std::ranges::sort(parts);
+  parts.erase(std::ranges::unique(parts).begin(), parts.end());
+  std::string out;
+  for (const auto& part : parts) out += (out.empty() ? "" : "|") + part;
+  return out;
+}
+
+// The part of `text` that is the line of a match.
+Range line_of(std::string_view text, std::size_t offset, std::size_t size) {
+  const auto begin = text.substr(0, offset).find_last_of("\n\r");
+  return {.begin = begin == std::string_view::npos ? 0 : begin + 1,
+          .end = std::min(text.find_first_of("\n\r", offset + size), text.size())};
 }
 
 }  // namespace
@@ -132,10 +136,12 @@ std::size_t safe_cut(std::string_view text) {
 struct Redactor::Rules {
   std::string key;
   std::vector<Value> values;
+  bool has_plainest = false;          // some value is another one without quotes
   std::vector<std::string> of_lines;  // values that go on behind a line's end
-  std::string hint_pattern;
-  mutable std::once_flag compiled;
-  mutable std::unique_ptr<const RE2> hint;
+  std::size_t longest = 2048;         // no secret is longer, but for keys of lines
+  const os::Walls walls = os::walls();
+  mutable std::once_flag compiled, packed_compiled;
+  mutable std::unique_ptr<const RE2> hint, packed_hint;
 
   std::string fingerprint(std::string_view secret) const {
     // The key's length is fixed: no two pairs of key and secret are one text.
@@ -154,59 +160,195 @@ struct Redactor::Rules {
   struct Hit {
     std::size_t offset, size;
     std::string kind, fingerprint;
+    bool named = false;
   };
+  using Hits = std::vector<Hit>;
 
-  // One pass over what has no secrets; where there is a hint of one, its line is looked at.
-  std::vector<Hit> hits(std::string_view text) const {
-    std::vector<Hit> out;
+  Hits hits(std::string_view text) const {
+    Hits out;
     if (text.empty()) return out;
-    std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(hint_pattern, options()); });
-    const re2::StringPiece whole(text.data(), text.size());
-    // Whether there is any is answered sooner than where.
-    if (!RE2::PartialMatch(whole, *hint)) return out;
-    re2::StringPiece match;
-    for (std::size_t at = 0;
-         at < text.size() && hint->Match(whole, at, text.size(), RE2::UNANCHORED, &match, 1);) {
-      const auto offset = static_cast<std::size_t>(match.data() - text.data());
-      const auto line = text.substr(0, offset).find_last_of("\n\r");
-      const std::size_t begin = line == std::string_view::npos ? at : std::max(at, line + 1);
-      const bool has_lines = match.starts_with("-----BEGIN");
-      const std::size_t end =
-          has_lines ? text.size() : std::min(text.find_first_of("\n\r", offset + match.size()), text.size());
-      look_at(text.substr(begin, end - begin), begin, out);
-      at = std::max(end, offset + 1);
-    }
-    // A named value goes before a shape that has it inside.
-    std::ranges::stable_sort(out, {}, &Hit::offset);
+    search(text, kRoundsMax, kPackedMax, out);
+    // A named value goes before a shape that has it inside; of two, what is longer says what it is.
+    std::ranges::stable_sort(out, [](const Hit& a, const Hit& b) {
+      return std::tuple(a.offset, !a.named, b.size) < std::tuple(b.offset, !b.named, a.size);
+    });
     return out;
   }
 
-  void look_at(std::string_view text, std::size_t from, std::vector<Hit>& out) const {
-    for (const auto& value : values) {
-      re2::StringPiece rest(text.data(), text.size()), match;
-      while (RE2::FindAndConsume(&rest, *value.forms, &match))
-        out.push_back({from + static_cast<std::size_t>(match.data() - text.data()), match.size(), value.kind,
-                       value.fingerprint});
+  // In the text as it is, then in each round of its spellings; digits and quotes are looked at in the last.
+  void search(std::string_view text, int rounds, int packed, Hits& out) const {
+    find_known(text, out);
+    if (!walls.spellings) return;
+    std::deque<Decoded> views;  // each of the one before
+    std::string_view last = text;
+    const auto go_on = [&](Decoded view) {
+      if (!view.changed()) return false;
+      views.push_back(std::move(view));
+      last = views.back().text();
+      Hits found;
+      find_known(last, found);
+      add_origins(views, std::move(found), out);
+      return true;
+    };
+    for (bool changed = true; changed && rounds > 0; --rounds) {
+      const auto has = [&](char c) { return last.find(c) != last.npos; };
+      changed = (has('\\') || has('%') || has('&')) && go_on(unescaped(last));
+      if (has('\x1b')) changed = go_on(uncoloured(last)) || changed;
     }
-    for (const auto& found : find(text))
-      out.push_back(
-          {from + found.offset, found.size, found.kind, fingerprint(text.substr(found.offset, found.size))});
+    Hits found;
+    if (has_plainest || has_quotes(last)) find_plainest(last, found);
+    if (packed > 0) find_packed_in_lines(last, packed - 1, found);
+    add_origins(views, std::move(found), out);
+  }
+
+  static void add_origins(const std::deque<Decoded>& views, Hits found, Hits& out) {
+    for (auto view = views.rbegin(); view != views.rend(); ++view) {
+      Hits before;
+      add_origins(*view, std::move(found), before);
+      found = std::move(before);
+    }
+    std::ranges::move(found, std::back_inserter(out));
+  }
+
+  static void add_origins(const Decoded& view, Hits found, Hits& out) {
+    for (auto& hit : found) {
+      const Range origin = view.origin(hit.offset, hit.size);
+      hit.offset = origin.begin;
+      hit.size = origin.end - origin.begin;
+      out.push_back(std::move(hit));
+    }
+  }
+
+  // Those that begin before `end`.
+  void find_values(std::string_view text, const Range& where, std::string Value::*form, Hits& out) const {
+    for (const auto& value : values) {
+      const std::string& wanted = value.*form;
+      if (wanted.empty()) continue;
+      const auto part = text.substr(0, std::min(text.size(), where.end + wanted.size() - 1));
+      for (std::size_t at = where.begin; at < part.size();) {
+        const void* found = memmem(part.data() + at, part.size() - at, wanted.data(), wanted.size());
+        if (found == nullptr) break;
+        at = static_cast<std::size_t>(static_cast<const char*>(found) - part.data());
+        out.push_back({at, wanted.size(), value.kind, value.fingerprint, true});
+        at += wanted.size();
+      }
+    }
+  }
+
+  bool has_quotes(std::string_view text) const {
+    const auto has = [&](char c) { return text.find(c) != text.npos; };
+    return !values.empty() && (has('"') || has('\'') || has('\\') || has('+') || has('\0'));
+  }
+
+  void find_plainest(std::string_view text, Hits& out) const {
+    const Decoded view = unquoted(text);
+    Hits found;
+    find_values(view.text(), {.end = view.text().size()}, &Value::plainest, found);
+    add_origins(view, std::move(found), out);
+  }
+
+  std::string pattern() const {
+    std::string out = hint_pattern();
+    for (const auto& value : values) out += "|" + RE2::QuoteMeta(value.bytes.substr(0, kValueHintMax));
+    return out;
+  }
+
+  // One pass over what has no secrets; where there is a hint of one, its line is looked at.
+  void find_known(std::string_view text, Hits& out) const {
+    std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
+    each_line(text, *hint, [&](const Range& line, bool has_lines) {
+      const Range where{.begin = line.begin, .end = has_lines ? text.size() : line.end};
+      const auto part = text.substr(where.begin, where.end - where.begin);
+      find_values(text, where, &Value::bytes, out);
+      auto all = find(part);
+      if (walls.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
+      for (const auto& found : all)
+        out.push_back({line.begin + found.offset, found.size, found.kind,
+                       fingerprint(part.substr(found.offset, found.size))});
+      return where.end;
+    });
+  }
+
+  void find_packed_in_lines(std::string_view text, int packed, Hits& out) const {
+    if (!find_packed(text, packed, out)) return;
+    // Only digits: a token at the end of a line is not the beginning of the next one.
+    const Decoded joined = unwrapped(text);
+    Hits found;
+    if (joined.changed()) find_packed(joined.text(), packed, found);
+    add_origins(joined, std::move(found), out);
+  }
+
+  // Whether any run of digits ends with its line.
+  bool find_packed(std::string_view text, int packed, Hits& out) const {
+    bool wrapped = false;
+    std::vector<Range> runs;
+    std::string all;
+    std::size_t at = 0;
+    while (const auto run = next_packed(text, at)) {
+      at = run->end;
+      const auto digits = text.substr(run->begin, run->end - run->begin);
+      wrapped = wrapped || digits.find('\n') != digits.npos ||
+                (at < text.size() && (text[at] == '\n' || text[at] == '\r'));
+      (all += digits) += '|';
+      runs.push_back(*run);
+    }
+    // One search in all of them is quicker than one in each.
+    if (runs.empty() || !has_packed(all)) return wrapped;
+    for (const auto& run : runs)
+      find_in_digits(text.substr(run.begin, run.end - run.begin), run.begin, packed, out);
+    return wrapped;
+  }
+
+  bool has_packed(std::string_view digits) const {
+    std::call_once(packed_compiled,
+                   [this] { packed_hint = std::make_unique<const RE2>(packed_pattern(values), options()); });
+    return RE2::PartialMatch({digits.data(), digits.size()}, *packed_hint);
+  }
+
+  void find_in_digits(std::string_view digits, std::size_t begin, int packed, Hits& out) const {
+    if (!has_packed(digits)) return;
+    for (const auto& view : unpacked(digits)) {
+      Hits found, here;
+      if (view.text().empty()) continue;
+      search(view.text(), kRoundsOfPacked, packed, found);
+      add_origins(view, std::move(found), here);
+      for (auto& hit : here) {
+        hit.offset += begin;
+        out.push_back(std::move(hit));
+      }
+    }
+  }
+
+  // Calls `look(line, whether a key begins there)` for each line that matches; it returns where to go on.
+  static void each_line(std::string_view text, const RE2& hint, const auto& look) {
+    const re2::StringPiece whole(text.data(), text.size());
+    // Whether there is any is answered sooner than where.
+    if (!RE2::PartialMatch(whole, hint)) return;
+    re2::StringPiece match;
+    for (std::size_t at = 0;
+         at < text.size() && hint.Match(whole, at, text.size(), RE2::UNANCHORED, &match, 1);) {
+      const auto offset = static_cast<std::size_t>(match.data() - text.data());
+      Range line = line_of(text, offset, match.size());
+      line.begin = std::max(line.begin, at);
+      at = std::max<std::size_t>(look(line, match.starts_with("-----BEGIN")), offset + 1);
+    }
   }
 };
 
 Redactor::Redactor(std::string key, const Values& values) {
   auto rules = std::make_unique<Rules>();
   rules->key = std::move(key);
-  rules->hint_pattern = hint_pattern();
   for (const auto& [name, value] : values) {
     if (value.size() < kValueBytesMin) continue;
     if (value.find_first_of("\n\r") != std::string::npos) rules->of_lines.push_back(value);
-    std::string forms;
-    for (const auto& form : encodings(value)) forms += (forms.empty() ? "" : "|") + RE2::QuoteMeta(form);
-    rules->hint_pattern += "|" + forms;
+    std::string plain = plainest(value);
+    if (plain.size() < kValueBytesMin) plain.clear();
+    rules->has_plainest = rules->has_plainest || plain != value;
+    rules->longest = std::max(rules->longest, std::min(kPendingMax / 2, value.size() * kPackedHintMax));
     rules->values.push_back({.kind = "env:" + name,
                              .fingerprint = rules->fingerprint(value),
-                             .forms = std::make_unique<RE2>("(" + forms + ")", options())});
+                             .bytes = value,
+                             .plainest = std::move(plain)});
   }
   rules_ = std::move(rules);
 }
@@ -238,18 +380,34 @@ void Redactor::redact_strings(Json& value) const {
   }
 }
 
+// What was sure not to go on behind the end of `text`, where that is at least `least`.
+std::size_t Redactor::sure(std::string_view text, std::size_t least) const {
+  std::size_t cut = safe_cut(text);
+  cut = rules_->before_a_value(text.substr(0, cut));
+  if (cut >= least) return cut;
+  // What is secret around there is not divided.
+  const std::size_t around = std::max(kKeyBytesMax, rules_->longest);
+  const std::size_t from = std::max(cut, least - std::min(least, around));
+  for (const auto& hit : rules_->hits(text.substr(from, least - from + around))) {
+    const std::size_t begin = from + hit.offset, end = begin + hit.size;
+    if (begin < least && end > least) least = begin > 0 ? begin : end;
+  }
+  return std::max(cut, least);
+}
+
+std::string Redactor::redact_beginning(std::string_view text) const {
+  return redact(text.substr(0, sure(text, text.size() - std::min(text.size(), rules_->longest))));
+}
+
+std::string Redactor::told(std::string_view text, std::size_t bytes_max) const {
+  return printable(std::string(utf8_prefix(valid_utf8(redact(text)), bytes_max)));
+}
+
 std::string Redactor::Stream::take(std::string_view bytes) {
   pending_ += bytes;
-  std::size_t cut = safe_cut(pending_);
-  cut = redactor_->rules_->before_a_value(std::string_view(pending_).substr(0, cut));
-  if (cut == 0 && pending_.size() > kPendingMax) {
-    // No secret is that long, so a part of one can only be at the end: the last half is kept back.
-    const auto hits = redactor_->rules_->hits(pending_);
-    cut = pending_.size() - kPendingMax / 2;
-    for (const auto& hit : hits)
-      if (hit.offset < cut && hit.offset + hit.size > cut)
-        cut = hit.offset > 0 ? hit.offset : hit.offset + hit.size;
-  }
+  // No secret is that long, so a part of one can only be at the end: the last half is kept back.
+  const std::size_t cut =
+      redactor_->sure(pending_, pending_.size() > kPendingMax ? pending_.size() - kPendingMax / 2 : 0);
   if (cut == 0) return {};
   std::string out = redactor_->redact(std::string_view(pending_).substr(0, cut));
   pending_.erase(0, cut);
@@ -260,6 +418,18 @@ std::string Redactor::Stream::finish() {
   std::string out = redactor_->redact(pending_);
   pending_.clear();
   return out;
+}
+
+Result<std::string_view> RedactedSource::next() {
+  while (at_ == given_.size() && !over_) {
+    PAWL_TRY(const auto piece, source_.next());
+    over_ = piece.empty();
+    given_ = over_ ? stream_.finish() : stream_.take(piece);
+    at_ = 0;
+  }
+  const auto piece = std::string_view(given_).substr(at_, kPieceBytes);
+  at_ += piece.size();
+  return piece;
 }
 
 std::vector<std::string> secret_names(std::string_view value) {

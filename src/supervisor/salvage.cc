@@ -1,6 +1,7 @@
 // What a step whose supervisor died left behind, and the probe that says what it is worth.
 #include "os/clock.h"
 #include "sandbox/probe.h"
+#include "secrets/redact.h"
 #include "supervisor/spool.h"
 
 namespace pawl::supervisor {
@@ -24,7 +25,8 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const san
   PAWL_TRY(const auto layer, workspaces.collect(os::join(spool.work_folder(), "upper"), lower, copied,
                                                 {.bytes = job.spec.disk_limit_mib << 20}));
   run.layer = layer.layer_id;
-  run.refused = layer.refused;
+  PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
+  for (const auto& path : layer.refused) run.refused.push_back(redactor->redact(path));
   run.refused_total = layer.refused_total;
   run.rewritten = layer.rewritten;
   if (os::exists(spool.path("output"))) {

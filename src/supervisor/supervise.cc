@@ -9,6 +9,7 @@
 #include "os/crash_point.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
+#include "sandbox/trace/tracer.h"
 #include "secrets/redact.h"
 #include "supervisor/agent.h"
 #include "supervisor/spool.h"
@@ -138,7 +139,11 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   events.should_stop = [&] { return agent.must_end(); };
   events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
   events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
-  events.redact = [&](std::string_view text) { return redactor->redact(text); };
+  events.redact = [&](std::string_view text) {
+    // The tracer reads no more of an argument.
+    return text.size() < sandbox::kTraceLookBytesMax ? redactor->redact(text)
+                                                     : redactor->redact_beginning(text);
+  };
   events.held = {lock.fd()};
   auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");
@@ -152,6 +157,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_TRY(const auto hold, workspaces.hold());
   for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
   PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
+  for (auto& path : run.refused) path = redactor->redact(path);
   run.logs_bytes = output.size();
   const auto keep = [&](const OutputFile& file, std::string_view name, std::string& id) -> Status {
     if (file.size() == 0) return {};

@@ -2,9 +2,11 @@
 """Secrets that a step prints are nowhere below .pawl, in no encoding, and in nothing that a command shows."""
 
 import base64
+import html
 import json
 import pathlib
 import sqlite3
+import textwrap
 import unittest
 import urllib.parse
 
@@ -12,7 +14,7 @@ from pawl_testing import PawlTest, plan
 
 TOKEN = "ghp_" + "Zx9" * 12  # in two parts, so that no scanner takes it for one
 PASSWORD = 'tangerine/7 "moon"+?'
-# What an agent could print of the password: eight encodings, and those that stand behind something else.
+# What an agent could print of the password, in many spellings, and those that stand behind something else.
 ENCODED = {
     "plain": PASSWORD,
     "json": json.dumps(PASSWORD)[1:-1],
@@ -23,6 +25,14 @@ ENCODED = {
     "base64 behind one byte": base64.b64encode(b":" + PASSWORD.encode()).decode(),
     "base64 of a login": base64.b64encode(b"me:" + PASSWORD.encode()).decode(),
     "base64url": base64.urlsafe_b64encode(PASSWORD.encode()).decode(),
+    "base64 in lines": "\n".join(textwrap.wrap(base64.b64encode(b"a file, and in it " + PASSWORD.encode() + b", and more of it").decode(), 32)),
+    "json of another dialect": "".join(f"\\u{ord(c):04X}" for c in PASSWORD),
+    "form": urllib.parse.quote_plus(PASSWORD, safe=""),
+    "xml": html.escape(PASSWORD),
+    "shell": PASSWORD.replace('"', "'\\\"'"),
+    "xtrace": PASSWORD.replace('"', '\\"').replace("?", "\\?"),
+    "hex with colons": PASSWORD.encode().hex(":"),
+    "colours": PASSWORD.replace("moon", "\x1b[1;31mmoon\x1b[0m"),
 }
 PEM = "-----BEGIN " + "PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nTHEMIDDLEOFTHEKEYTHEMIDDLEOFTHEKEY\n-----END PRIVATE KEY-----"
 # What must be nowhere: of the encodings the part that no neighbour shares a digit with.
@@ -81,6 +91,33 @@ class Redaction(PawlTest):
         log = self.pawl("logs", "last", "p1").stdout
         prints = {word.split(">")[0] for word in log.split("<redacted:env:DB_PASSWORD:")[1:]}
         self.assertEqual(len(prints), 1)
+
+    def test_names_of_tests_and_files_and_the_evidence_for_an_agent_are_redacted_before_they_are_cut(self):
+        self.write("needles", TOKEN + "\n" + TOKEN[:12] + "\n")
+        self.write("source/file", "x\n")
+        # Cuts: names of tests end at 959 bytes, messages at 512, reports that an agent reads at 256 KiB.
+        self.write("gate.py", f"""
+dots = "." * 945
+with open("out.xml", "w") as out:
+    out.write('<testsuite><testcase name="' + dots + ' {TOKEN}"/>')
+    out.write('<testcase name="b"><failure message="' + dots[:245] + ' {TOKEN} ' + dots + '"/></testcase>')
+    out.write('<testcase name="c"><system-out>' + "." * (262144 - 20 - out.tell()) + ' {TOKEN} ' + "." * 600000 + '</system-out></testcase></testsuite>')
+raise SystemExit(1)
+""")
+        self.write("token", TOKEN)
+        agent = ("t=$(cat /plan/token); mkfifo \"pipe of $t\"; echo $t >work; ls /pawl/evidence; "
+                 "if grep -rqFf /plan/needles /pawl; then echo LEAK; grep -rlFf /plan/needles /pawl; fi")
+        text = plan(agent=agent, gate="/usr/bin/python3 /plan/gate.py")
+        self.write("plan.yaml", text.replace("signals: [build]", "signals: [tests]").replace(
+            'run: "/usr/bin/python3 /plan/gate.py"}', 'run: "/usr/bin/python3 /plan/gate.py", reports: {junit: [out.xml]}}'))
+        self.pawl("run", "plan.yaml", expect=None)
+        log = self.pawl("logs", "last", "p1", "--attempt", "2").stdout
+        self.assertIn("previous.patch", log)
+        self.assertNotIn("LEAK", log)
+        database = sqlite3.connect(self.root / "source/.pawl/pawl.db")
+        dump = "\n".join(database.iterdump())
+        self.assertIn("pipe of <redacted:github_token:", dump)
+        self.assertNotIn(TOKEN[:12], dump)
 
     def test_a_network_and_a_trace_are_redacted(self):
         self.make()

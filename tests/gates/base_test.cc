@@ -5,6 +5,7 @@
 
 #include "gates/gates.h"
 #include "gates/reading/missing_program.h"
+#include "support/plain_redactor.h"
 
 namespace pawl::gates {
 namespace {
@@ -16,8 +17,10 @@ StepFacts unit(const std::string& junit, std::int64_t exit_code = 0, std::string
   out.declared.insert("tests");
   if (junit.empty()) return out;
   MemorySource bytes(junit);
-  out.reports.push_back(
-      {.path = "r.xml", .format = "junit", .family = "tests", .report = read_report("junit", bytes)});
+  out.reports.push_back({.path = "r.xml",
+                         .format = "junit",
+                         .family = "tests",
+                         .report = read_report("junit", bytes, testing::plain_redactor())});
   return out;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/plain_redactor.h"
+
 namespace pawl::gates {
 namespace {
 
@@ -17,8 +19,10 @@ StepFacts with_tests(const std::string& tap) {
   StepFacts out = ended(1, "");
   MemorySource bytes(tap);
   out.declared.insert("tests");
-  out.reports.push_back(
-      {.path = "r", .format = "tap", .family = "tests", .report = read_report("tap", bytes)});
+  out.reports.push_back({.path = "r",
+                         .format = "tap",
+                         .family = "tests",
+                         .report = read_report("tap", bytes, testing::plain_redactor())});
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "support/places.h"
+#include "support/plain_redactor.h"
 
 namespace pawl::gates {
 namespace {
@@ -21,8 +22,10 @@ void add_report(StepFacts& to, const std::string& format, const std::string& tex
   const std::string family(family_of(format));
   to.declared.insert(family);
   MemorySource bytes(text);
-  to.reports.push_back(
-      {.path = "r", .format = format, .family = family, .report = read_report(format, bytes)});
+  to.reports.push_back({.path = "r",
+                        .format = format,
+                        .family = family,
+                        .report = read_report(format, bytes, testing::plain_redactor())});
 }
 
 // Every signal says only what its kind's catalogue has, and where it comes from.

@@ -4,6 +4,7 @@
 #include "gates/policy/check.h"
 #include "gates/policy/npm.h"
 #include "gates/policy/watched.h"
+#include "support/plain_redactor.h"
 
 namespace pawl::gates {
 namespace {
@@ -29,7 +30,7 @@ FileChange added(std::string path, std::string_view content) {
 }
 
 Signal judge(const Policy& policy, const std::vector<FileChange>& changes) {
-  PolicyCheck check(policy);
+  PolicyCheck check(policy, testing::plain_redactor());
   for (const auto& change : changes) check.see(change);
   return check.signal();
 }

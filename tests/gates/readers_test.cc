@@ -2,15 +2,17 @@
 // that are not built. The texts are those that the runners wrote, shortened.
 #include <gtest/gtest.h>
 
+#include "base/escapes.h"
 #include "gates/reading/words.h"
 #include "gates/report.h"
+#include "support/plain_redactor.h"
 
 namespace pawl::gates {
 namespace {
 
 Result<Report> report_of(std::string_view format, std::string text) {
   MemorySource bytes(std::move(text));
-  return read_report(format, bytes);
+  return read_report(format, bytes, testing::plain_redactor());
 }
 
 // "+a -b ~c": passed, failed, skipped; "!d": no test, and it failed. Or why not.

@@ -7,13 +7,14 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "support/plain_redactor.h"
 
 namespace pawl::gates {
 namespace {
 
 Result<Report> read_all_of(std::string_view format, std::string text) {
   MemorySource bytes(std::move(text));
-  return read_report(format, bytes);
+  return read_report(format, bytes, testing::plain_redactor());
 }
 
 Result<Tests> read(std::string_view format, std::string text) {
@@ -25,7 +26,7 @@ Result<Tests> read(std::string_view format, std::string text) {
 std::string found(std::string_view format, std::string text) {
   constexpr const char* kWords[] = {"unknown", "low", "medium", "high", "critical"};
   MemorySource bytes(std::move(text));
-  const auto report = read_report(format, bytes);
+  const auto report = read_report(format, bytes, testing::plain_redactor());
   if (!report) return report.error().message;
   std::string out;
   for (const auto& finding : report->findings)

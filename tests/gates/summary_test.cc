@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"
+#include "support/plain_redactor.h"
 
 namespace pawl::gates {
 namespace {
@@ -16,7 +17,7 @@ void give(StepFacts& to, const std::string& format, const std::string& text) {
   to.reports.push_back({.path = "r",
                         .format = format,
                         .family = std::string(family_of(format)),
-                        .report = read_report(format, bytes)});
+                        .report = read_report(format, bytes, testing::plain_redactor())});
 }
 
 Signal tests_of_report(const std::string& format, const std::string& text) {

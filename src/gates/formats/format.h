@@ -6,7 +6,7 @@
 
 namespace pawl::gates::formats {
 
-using ReadTests = Result<Report>(ByteSource& report);
-using ReadFindings = Result<Findings>(ByteSource& report);
+using ReadTests = Result<Report>(ByteSource& report, const secrets::Redactor& redactor);
+using ReadFindings = Result<Findings>(ByteSource& report, const secrets::Redactor& redactor);
 
 }  // namespace pawl::gates::formats

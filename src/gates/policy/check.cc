@@ -26,10 +26,10 @@ std::string at_line(const std::string& path, std::int64_t line) {
 
 }  // namespace
 
-void PolicyCheck::add(Findings& to, const std::string& line) {
+void PolicyCheck::add(Findings& to, const std::string& line) const {
   if (++to.count > static_cast<std::int64_t>(kFindingsShown)) return;
   if (!to.shown.empty()) to.shown += "\n    ";
-  to.shown += printable(line.substr(0, kFindingBytesMax));
+  to.shown += redactor_->told(line, kFindingBytesMax);
 }
 
 void PolicyCheck::find(Reaction reaction, const std::string& place, const char* rule,

@@ -9,6 +9,7 @@
 #include "base/policy.h"
 #include "gates/gates.h"
 #include "gates/policy/shadowing.h"
+#include "secrets/redact.h"
 
 namespace pawl::gates {
 
@@ -16,9 +17,9 @@ constexpr std::size_t kFindingsShown = 20;  // of each reaction; the others are 
 
 class PolicyCheck {  // for one thread
  public:
-  // REQUIRES: `policy` outlives it.
-  explicit PolicyCheck(const Policy& policy, Shadows shadows = {})
-      : policy_(&policy), shadows_(std::move(shadows)) {}
+  // REQUIRES: `policy` and `redactor` outlive it.
+  PolicyCheck(const Policy& policy, const secrets::Redactor& redactor, Shadows shadows = {})
+      : policy_(&policy), redactor_(&redactor), shadows_(std::move(shadows)) {}
 
   // Each file once, in the order of their paths.
   void see(const FileChange& change);
@@ -39,9 +40,10 @@ class PolicyCheck {  // for one thread
     std::int64_t count = 0;
     std::string shown;
   };
-  static void add(Findings& to, const std::string& line);
+  void add(Findings& to, const std::string& line) const;
 
   const Policy* policy_;
+  const secrets::Redactor* redactor_;
   const Shadows shadows_;
   std::int64_t files_ = 0, lines_ = 0, bytes_ = 0;
   Findings failing_, told_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/escapes.h"
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -11,23 +12,35 @@ namespace {
 
 constexpr std::size_t kMessageBytesMax = 512;
 
-std::string bounded_name(std::string_view group, std::string_view name) {
+}  // namespace
+
+template <class Item>
+std::string Collector<Item>::redacted(std::string_view text) const {
+  const auto looked_at = text.substr(0, kLookedAtMax);
+  if (redactor_ == nullptr) return std::string(looked_at);
+  return text.size() > kLookedAtMax ? redactor_->redact_beginning(looked_at) : redactor_->redact(text);
+}
+
+template <class Item>
+std::string Collector<Item>::told(std::string_view text) const {
+  return valid_utf8(without_escapes(redacted(text)));
+}
+
+template <class Item>
+std::string Collector<Item>::bounded_name(std::string_view group, std::string_view name) const {
   std::string out =
-      valid_utf8(group.empty() ? std::string(name) : std::string(group) + "::" + std::string(name));
+      valid_utf8(group.empty() ? std::string(name) : redacted(group) + "::" + std::string(name));
   if (out.size() > kNameBytesMax)
     out = std::string(utf8_prefix(out, kNameBytesMax - kHashHexSize - 1)) + "#" + blake3_hex(out);
   return out;
 }
 
-std::string bounded_message(std::string_view message) {
-  constexpr std::size_t kLookedAtMax = 64 << 10;  // a runner puts what matters first, or last
-  return excerpt(valid_utf8(without_escapes(message.substr(0, kLookedAtMax))), kMessageBytesMax);
+std::string TestCollector::bounded_message(std::string_view message) const {
+  return excerpt(told(message), kMessageBytesMax);
 }
 
-}  // namespace
-
 template <class Item>
-Status Collector<Item>::add(std::string_view group, std::string_view name) {
+Status Collector<Item>::add_item(std::string_view group, std::string_view name) {
   if (static_cast<std::int64_t>(items_.size()) >= kReportItemsMax)
     return fail(ErrorKind::kExhausted,
                 "more tests or findings than the limit of " + std::to_string(kReportItemsMax));
@@ -51,7 +64,7 @@ template class Collector<Finding>;
 
 Status TestCollector::add(std::string_view group, std::string_view name, TestStatus status,
                           std::string_view message) {
-  PAWL_OK(Collector::add(group, stable_name(name)));
+  PAWL_OK(add_item(group, stable_name(redacted(name))));
   last().status = status;
   if (status == TestStatus::kFailed) fail_last(message);
   return {};
@@ -73,7 +86,7 @@ Status TestCollector::add_no_test(NoTest::What what, std::string_view name, std:
   if (static_cast<std::int64_t>(no_tests_.size()) >= kReportItemsMax)
     return fail(ErrorKind::kExhausted, "more files, packages or hooks than the limit");
   no_tests_.push_back({.what = what,
-                       .name = bounded_name("", stable_name(name)),
+                       .name = bounded_name("", stable_name(redacted(name))),
                        .message = failed ? bounded_message(message) : "",
                        .failed = failed});
   if (failed && what == NoTest::What::kLoaded)
@@ -113,7 +126,7 @@ Report TestCollector::take() {
 }
 
 Status FindingCollector::add(std::string_view group, std::string_view name, Severity severity) {
-  PAWL_OK(Collector::add(group, name));
+  PAWL_OK(add_item(group, redacted(name)));
   last().severity = severity;
   return {};
 }

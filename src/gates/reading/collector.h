@@ -9,21 +9,36 @@
 
 #include "gates/reading/words.h"
 #include "gates/report.h"
+#include "os/walls.h"
+#include "secrets/redact.h"
 
 namespace pawl::gates {
+
+// Of a message so much is looked at: a runner puts what matters first, or last. Who reads it keeps more, if
+// it is longer, so that it is known to have been cut.
+constexpr std::size_t kLookedAtMax = 64 << 10;
 
 // Items whose names differ.
 template <class Item>
 class Collector {
  public:
-  // kExhausted: one too many. `group` may be "". Neither needs to be valid UTF-8.
-  Status add(std::string_view group, std::string_view name);
+  // `redactor`: of what a report says; null: it has no secrets any more. REQUIRES: it outlives this.
+  explicit Collector(const secrets::Redactor* redactor)
+      : redactor_(os::walls().redact_first ? redactor : nullptr) {}
+
   Item& last() { return items_.back(); }  // REQUIRES: one was added
   std::size_t size() const { return items_.size(); }
   std::deque<Item> take() { return std::move(items_); }
+  // The text without secrets and escape sequences, in valid UTF-8.
+  std::string told(std::string_view text) const;
 
  protected:
   std::deque<Item> items_;
+  // kExhausted: one too many. `group` may be "", `name` has no secrets. Neither needs to be valid UTF-8.
+  Status add_item(std::string_view group, std::string_view name);
+  std::string redacted(std::string_view text) const;
+  std::string bounded_name(std::string_view group, std::string_view name) const;
+
   std::vector<std::size_t> first_;  // of each item, the place of the first that was added by its name
 
  private:
@@ -33,11 +48,14 @@ class Collector {
   };
   // Keys are views of the names in items_. Ordered: names that collide in a hash are easily made.
   std::map<std::string_view, Seen> seen_;
+  const secrets::Redactor* redactor_;
 };
 
 class TestCollector : public Collector<TestCase> {
  public:
-  // The name is made stable (words.h).
+  using Collector::Collector;
+
+  // The name is made stable (words.h). kExhausted: one too many.
   Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
   void fail_last(std::string_view message);
   // What a test that failed says, when that comes later. REQUIRES: place < size().
@@ -51,12 +69,16 @@ class TestCollector : public Collector<TestCase> {
   Report take();
 
  private:
+  std::string bounded_message(std::string_view message) const;
+
   std::deque<NoTest> no_tests_;
   std::string lower_bound_;
 };
 
 class FindingCollector : public Collector<Finding> {
  public:
+  using Collector::Collector;
+
   Status add(std::string_view group, std::string_view name, Severity severity);
 };
 

@@ -175,7 +175,7 @@ Result<std::vector<std::string>> for_each_json_item(
     return std::unexpected(stop.error);
   } catch (const Json::exception& problem) {
     PAWL_OK(bytes.status);
-    return fail(ErrorKind::kInvalid, printable(problem.what()));
+    return fail(ErrorKind::kInvalid, escaped(problem.what()));
   }
   return std::move(items.found);
 }

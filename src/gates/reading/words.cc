@@ -133,13 +133,6 @@ bool tells(std::string_view line) {
   return starts_with_one_of(line, kBegins) || contains_one_of(line, kHolds);
 }
 
-// How many bytes at the start of `text` are between `from` and `to`.
-std::size_t run_of(std::string_view text, char from, char to) {
-  std::size_t n = 0;
-  while (n < text.size() && text[n] >= from && text[n] <= to) ++n;
-  return n;
-}
-
 }  // namespace
 
 std::string stable_name(std::string_view name) {
@@ -149,37 +142,6 @@ std::string stable_name(std::string_view name) {
 bool is_hook_of_mocha(std::string_view name) {
   return contains_one_of(name, std::array<std::string_view, 4>{"\"before all\" hook", "\"before each\" hook",
                                                                "\"after all\" hook", "\"after each\" hook"});
-}
-
-std::size_t escape_bytes(std::string_view text) {
-  if (!text.starts_with('\x1b')) return 0;
-  if (text.size() == 1) return 1;
-  const auto behind = text.substr(2);
-  if (text[1] == '[') {
-    std::size_t n = run_of(behind, '0', '?');
-    n += run_of(behind.substr(n), ' ', '/');
-    return 2 + n + run_of(behind.substr(n, 1), '@', '~');
-  }
-  if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {
-    // Ends with BEL or ESC \. A string without an end must not hide the next line.
-    const auto end = behind.find_first_of("\a\x1b\n");
-    if (end == std::string_view::npos) return text.size();
-    if (behind[end] == '\n') return 2 + end;
-    return 2 + end + (behind.substr(end).starts_with("\x1b\\") ? 2 : behind[end] == '\a' ? 1 : 0);
-  }
-  const std::size_t n = run_of(text.substr(1), ' ', '/');
-  return 1 + n + run_of(text.substr(1 + n, 1), '0', '~');
-}
-
-std::string without_escapes(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const auto plain = text.substr(0, text.find('\x1b'));
-    out += plain;
-    text.remove_prefix(plain.size());
-    text.remove_prefix(escape_bytes(text));
-  }
-  return out;
 }
 
 std::string_view whole_words(std::string_view text, std::size_t bytes_max) {

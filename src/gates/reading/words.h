@@ -16,20 +16,12 @@ std::string stable_name(std::string_view name);
 // for "b"`.
 bool is_hook_of_mocha(std::string_view name);
 
-// The length of the terminal's escape sequence that `text` begins with; 0 when it begins with none. Control
-// sequences and control strings are those of ECMA-48 (5.4, 5.6), the others of ECMA-35 (13.2). A sequence
-// that is cut takes no byte of what follows it, a string without an end takes its line.
-std::size_t escape_bytes(std::string_view text);
-
-// Without the escape sequences of terminals: colours, moves, titles.
-std::string without_escapes(std::string_view text);
-
 // The lines that look like failures ("error:", "not ok", "E   assert", "panic:", ...), with what is indented
 // below them, in their order; lines that were left out between them are "...". At most `bytes_max`; "" when
 // there is no such line.
 std::string telling_lines(std::string_view text, std::size_t bytes_max);
 
-// The beginning of a text without the word that the cut would break: a part of a secret is not known again.
+// The beginning of a text without the word that the cut would break.
 // REQUIRES: valid UTF-8.
 std::string_view whole_words(std::string_view text, std::size_t bytes_max);
 

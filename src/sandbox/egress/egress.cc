@@ -295,7 +295,11 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
       return true;
   } else {
     attempt.port = 0;
-    attempt.host = printable(request.target.substr(0, kSaidBytesMax));
+    // Longer than a name and a port it is none, and a cut could leave a part of a secret.
+    constexpr std::size_t kTargetMax = 260;
+    attempt.host = request.target.size() <= kTargetMax
+                       ? escaped(request.target)
+                       : "a name of " + std::to_string(request.target.size()) + " bytes";
   }
   attempt.verdict = "refused: not on the allowlist";
   write_all(inner, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",

@@ -83,7 +83,8 @@ class Caller {
 void describe_exec(const Caller& caller, std::uint64_t path, std::uint64_t argv, const Tracer::Redact& redact,
                    Json& line) {
   line["event"] = "exec";
-  line["path"] = printable(caller.text(path, PATH_MAX));
+  const std::string program = caller.text(path, PATH_MAX);
+  line["path"] = printable(redact ? redact(program) : program);
   Json words = Json::array();
   std::string before;
   for (const auto& word : caller.arguments(argv)) {

@@ -76,8 +76,8 @@ Severity level_of(const Json& result) {
 
 }  // namespace
 
-Result<Findings> sarif(ByteSource& report) {
-  FindingCollector findings;
+Result<Findings> sarif(ByteSource& report, const secrets::Redactor& redactor) {
+  FindingCollector findings(&redactor);
   const auto take = [&](std::string_view path, const Json& item) -> Status {
     if (path == "runs.invocations") {
       const Json* good = member(item, "executionSuccessful");

@@ -35,7 +35,8 @@ std::string without_line(std::string_view name) {
 
 class CargoReader {
  public:
-  explicit CargoReader(ByteSource& report) : lines_(report) {}
+  CargoReader(ByteSource& report, const secrets::Redactor& redactor)
+      : text_(redactor, report), lines_(text_), tests_(&redactor) {}
 
   Result<Report> read() {
     std::string_view line;
@@ -147,6 +148,7 @@ class CargoReader {
     return tests_.take();
   }
 
+  secrets::RedactedSource text_;  // what it says is cut
   Lines lines_;
   TestCollector tests_;
   std::string program_;
@@ -161,6 +163,8 @@ class CargoReader {
 
 }  // namespace
 
-Result<Report> cargo(ByteSource& report) { return CargoReader(report).read(); }
+Result<Report> cargo(ByteSource& report, const secrets::Redactor& redactor) {
+  return CargoReader(report, redactor).read();
+}
 
 }  // namespace pawl::gates::formats

@@ -10,6 +10,8 @@ namespace {
 
 class CtestHandler final : public XmlHandler {
  public:
+  explicit CtestHandler(const secrets::Redactor& redactor) : tests_(&redactor) {}
+
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     if (name == "Testing") testing_seen_ = true;
     // The list of names has elements <Test>, too, without a status.
@@ -41,8 +43,8 @@ class CtestHandler final : public XmlHandler {
   }
 
   void text(std::string_view piece) override {
-    if (in_name_ && name_.size() <= 2 * kNameBytesMax) name_ += piece;
-    if (in_output_ && output_.size() < kOutputMax) output_ += piece.substr(0, kOutputMax);
+    if (in_name_ && name_.size() <= kLookedAtMax) name_ += piece;
+    if (in_output_ && output_.size() <= kLookedAtMax) output_ += piece;
   }
 
   Result<Report> result() {
@@ -56,8 +58,6 @@ class CtestHandler final : public XmlHandler {
   }
 
  private:
-  static constexpr std::size_t kOutputMax = 64 << 10;
-
   TestCollector tests_;
   std::string status_, name_, output_;
   std::size_t listed_ = 0;
@@ -67,8 +67,8 @@ class CtestHandler final : public XmlHandler {
 
 }  // namespace
 
-Result<Report> ctest(ByteSource& report) {
-  CtestHandler handler;
+Result<Report> ctest(ByteSource& report, const secrets::Redactor& redactor) {
+  CtestHandler handler(redactor);
   PAWL_OK(read_xml(report, handler));
   return handler.result();
 }

@@ -11,19 +11,39 @@
 namespace pawl::gates::formats {
 namespace {
 
+// Of what one test, package or build prints, and of all together.
+constexpr std::size_t kOutputMax = 4096, kAllOutputMax = 16 << 20;
+
+// What was printed, in pieces: its beginning and its end. A secret may come in several of them.
+struct Output {
+  explicit Output(const secrets::Redactor& redactor) : stream(redactor) {}
+  std::string text;
+  secrets::Redactor::Stream stream;
+
+  std::size_t size() const { return text.size() + stream.pending(); }
+  void add(const std::string& more) {
+    text += more;
+    if (text.size() > kOutputMax) text.erase(kOutputMax / 2, text.size() - kOutputMax);
+  }
+  std::string all() {
+    add(stream.finish());
+    return std::move(text);
+  }
+};
+
 struct OpenTest {
+  explicit OpenTest(const secrets::Redactor& redactor) : output(redactor) {}
   std::optional<TestStatus> said;  // by its output
-  std::string output;              // what it printed, for the message of its failure
+  Output output;                   // for the message of its failure
 };
 
 struct Package {
+  explicit Package(const secrets::Redactor& redactor) : output(redactor) {}
   bool failed = false, failed_by_a_test = false, over = false;
-  std::string output, failed_build;      // what it printed itself; the build that it waited for
+  Output output;                         // what it printed itself
+  std::string failed_build;              // the build that it waited for
   std::map<std::string, OpenTest> open;  // tests that began and have not ended
 };
-
-// Of what one test, package or build prints, and of all together.
-constexpr std::size_t kOutputMax = 4096, kAllOutputMax = 16 << 20;
 
 // "50%--- PASS: TestA (0.00s)": before Go 1.20 the end of a test that printed without a line end is output
 // only (golang/go issue 38063).
@@ -49,7 +69,8 @@ bool is_noise(std::string_view output) {
 
 class GotestReader {
  public:
-  explicit GotestReader(ByteSource& report) : lines_(report) {}
+  GotestReader(ByteSource& report, const secrets::Redactor& redactor)
+      : redactor_(&redactor), lines_(report), tests_(&redactor) {}
 
   Result<Report> read() {
     std::string_view line;
@@ -73,19 +94,19 @@ class GotestReader {
   void take_build_line(std::string_view line) {
     if (line.starts_with("# ")) build_ = std::string(line.substr(2, line.find(' ', 2) - 2));
     if (build_.empty() || builds_.size() > kBuildsMax) return;
-    keep(builds_[build_], std::string(line) + "\n");
+    keep(build(build_), std::string(line) + "\n");
   }
 
   Status take(const Json& event) {
     const std::string action = text_in(event, "Action"), name = text_in(event, "Package"),
                       test = text_in(event, "Test");
     if (action == "build-output" && builds_.size() <= kBuildsMax)
-      keep(builds_[text_in(event, "ImportPath")], text_in(event, "Output"));
+      keep(build(text_in(event, "ImportPath")), text_in(event, "Output"));
     if (name.empty()) return {};
     if (action == "output") return take_output(name, test, text_in(event, "Output"));
     if (packages_.size() >= static_cast<std::size_t>(kReportItemsMax) || open_ >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more packages or open tests than the limit");
-    auto& package = packages_[name];
+    auto& package = packages_.try_emplace(name, *redactor_).first->second;
     const bool ended = action == "pass" || action == "fail" || action == "skip";
     if (test.empty()) {
       package.over = package.over || ended;
@@ -94,14 +115,14 @@ class GotestReader {
       return {};
     }
     if (action == "run") {
-      open_ += package.open.try_emplace(test).second ? 1 : 0;
+      open_ += package.open.try_emplace(test, *redactor_).second ? 1 : 0;
       return {};
     }
     if (!ended) return {};
     auto begun = package.open.extract(test);
-    const std::string output = begun.empty() ? "" : std::move(begun.mapped().output);
+    kept_ -= begun.empty() ? 0 : begun.mapped().output.size();
+    const std::string output = begun.empty() ? "" : begun.mapped().output.all();
     open_ -= begun.empty() ? 0 : 1;
-    kept_ -= output.size();
     package.failed_by_a_test = package.failed_by_a_test || action == "fail";
     // It ended its package, and the tests behind it did not run.
     if (action == "fail" && output.find("panic: ") != std::string::npos)
@@ -125,20 +146,24 @@ class GotestReader {
     return {};
   }
 
-  // Its beginning and its end.
-  void keep(std::string& to, std::string_view output) {
-    if (kept_ >= kAllOutputMax) return;
+  Output& build(const std::string& name) { return builds_.try_emplace(name, *redactor_).first->second; }
+
+  void keep(Output& to, std::string_view output) {
     const std::size_t before = to.size();
-    to += output.substr(0, kOutputMax);
-    if (to.size() > kOutputMax) to.erase(kOutputMax / 2, to.size() - kOutputMax);
+    if (kept_ < kAllOutputMax)
+      to.add(to.stream.take(output));
+    else
+      to.stream = secrets::Redactor::Stream(*redactor_);  // what it holds may be a part of a secret
     kept_ = kept_ - before + to.size();
   }
 
-  std::string words_of(const std::string& name, const Package& package) {
+  std::string words_of(const std::string& name, Package& package) {
     for (const auto& build : {package.failed_build, name})
-      if (const auto found = builds_.find(build); !build.empty() && found != builds_.end())
-        return found->second;
-    if (!package.output.empty()) return package.output;
+      if (const auto found = builds_.find(build); !build.empty() && found != builds_.end()) {
+        found->second.add(found->second.stream.finish());
+        return found->second.text;
+      }
+    if (auto output = package.output.all(); !output.empty()) return output;
     return package.over ? "the package failed" : "it did not end";
   }
 
@@ -147,12 +172,13 @@ class GotestReader {
   Status close(const std::string& name, Package& package) {
     bool failed_by_a_test = package.failed_by_a_test;
     const bool passed = package.over && !package.failed;
-    for (const auto& [test, open] : package.open) {
+    for (auto& [test, open] : package.open) {
       const bool ended = open.said && (passed || *open.said == TestStatus::kFailed);
       const auto status = ended ? *open.said : TestStatus::kFailed;
       failed_by_a_test = failed_by_a_test || status == TestStatus::kFailed;
-      PAWL_OK(tests_.add(name, test, status,
-                         open.output.empty() ? (ended ? "it failed" : "it did not end") : open.output));
+      const std::string output = open.output.all();
+      PAWL_OK(
+          tests_.add(name, test, status, output.empty() ? (ended ? "it failed" : "it did not end") : output));
       if (!ended) tests_.bound_from_below(name + "::" + test + " did not end");
     }
     const bool alone = package.failed && !failed_by_a_test;
@@ -161,17 +187,20 @@ class GotestReader {
 
   static constexpr std::size_t kBuildsMax = 1000;
 
+  const secrets::Redactor* redactor_;
   Lines lines_;
   TestCollector tests_;
   std::map<std::string, Package> packages_;
-  std::map<std::string, std::string> builds_;  // what they printed, by the package that was built
-  std::string build_;                          // the one whose lines are read
+  std::map<std::string, Output> builds_;  // what they printed, by the package that was built
+  std::string build_;                     // the one whose lines are read
   std::int64_t open_ = 0;
   std::size_t kept_ = 0;  // bytes of output
 };
 
 }  // namespace
 
-Result<Report> gotest(ByteSource& report) { return GotestReader(report).read(); }
+Result<Report> gotest(ByteSource& report, const secrets::Redactor& redactor) {
+  return GotestReader(report, redactor).read();
+}
 
 }  // namespace pawl::gates::formats

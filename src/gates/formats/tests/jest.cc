@@ -40,6 +40,8 @@ bool is_skipped(const std::string& status) {
 
 class JestReader {
  public:
+  explicit JestReader(const secrets::Redactor& redactor) : tests_(&redactor) {}
+
   Result<Report> read(ByteSource& report) {
     const auto take = [&](std::string_view path, const Json& item) -> Status {
       return path == "testResults" ? add_file(item) : (totals_.take(path, item), Status());
@@ -115,6 +117,8 @@ class JestReader {
 
 }  // namespace
 
-Result<Report> jest(ByteSource& report) { return JestReader().read(report); }
+Result<Report> jest(ByteSource& report, const secrets::Redactor& redactor) {
+  return JestReader(redactor).read(report);
+}
 
 }  // namespace pawl::gates::formats

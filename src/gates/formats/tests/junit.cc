@@ -90,6 +90,8 @@ Report without_suites(Report report) {
 
 class JunitHandler final : public XmlHandler {
  public:
+  explicit JunitHandler(const secrets::Redactor& redactor) : tests_(&redactor) {}
+
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     text_ = nullptr;
     if (name == "testsuite" || name == "testsuites") {
@@ -117,8 +119,7 @@ class JunitHandler final : public XmlHandler {
   }
 
   void text(std::string_view piece) override {
-    constexpr std::size_t kTextMax = 64 << 10;
-    if (text_ != nullptr && text_->size() < kTextMax) *text_ += piece.substr(0, kTextMax);
+    if (text_ != nullptr && text_->size() <= kLookedAtMax) *text_ += piece;
   }
 
   Result<Report> result() {
@@ -181,10 +182,10 @@ class JunitHandler final : public XmlHandler {
     return {};
   }
 
-  static std::string words_of(const Case& test) {
+  std::string words_of(const Case& test) const {
     if (test.text.empty() && test.message.empty()) return test.output;
     if (test.text.find(test.message) != std::string::npos) return test.text;
-    return test.message + "\n" + telling_lines(valid_utf8(test.text), 300);
+    return test.message + "\n" + telling_lines(tests_.told(test.text), 300);
   }
 
   Status end_of_suite_s_failure() {
@@ -261,11 +262,11 @@ class JunitHandler final : public XmlHandler {
     const auto bad = std::max<std::int64_t>(0, suite.failures) + std::max<std::int64_t>(0, suite.errors);
     if (bad > suite.failed)
       return fail(ErrorKind::kInvalid, fmt::format("{} says that {} failed, and {} of its tests did",
-                                                   printable(name), bad, suite.failed));
+                                                   printable(tests_.told(name)), bad, suite.failed));
     const auto missing = suite.tests - suite.found;
     if (!suite.counts_tests || missing <= 0 || missing <= suite.not_run - suite.skipped) return {};
-    const auto why = fmt::format("{} says that it has {} tests, and there are {}", printable(name),
-                                 suite.tests, suite.found);
+    const auto why = fmt::format("{} says that it has {} tests, and there are {}",
+                                 printable(tests_.told(name)), suite.tests, suite.found);
     if (suite.failed == 0) return fail(ErrorKind::kInvalid, why);
     tests_.bound_from_below(why);  // a hook failed, and the tests behind it did not run
     return {};
@@ -282,8 +283,8 @@ class JunitHandler final : public XmlHandler {
 
 }  // namespace
 
-Result<Report> junit(ByteSource& report) {
-  JunitHandler handler;
+Result<Report> junit(ByteSource& report, const secrets::Redactor& redactor) {
+  JunitHandler handler(redactor);
   PAWL_OK(read_xml(report, handler));
   return handler.result();
 }

@@ -11,6 +11,8 @@ namespace {
 
 class MochaReader {
  public:
+  explicit MochaReader(const secrets::Redactor& redactor) : tests_(&redactor) {}
+
   Result<Report> read(ByteSource& report) {
     const auto take = [&](std::string_view path, const Json& item) -> Status {
       return path.starts_with("stats.") ? (totals_.take(path, item), Status()) : add(path, item);
@@ -55,6 +57,8 @@ class MochaReader {
 
 }  // namespace
 
-Result<Report> mocha(ByteSource& report) { return MochaReader().read(report); }
+Result<Report> mocha(ByteSource& report, const secrets::Redactor& redactor) {
+  return MochaReader(redactor).read(report);
+}
 
 }  // namespace pawl::gates::formats

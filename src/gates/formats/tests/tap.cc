@@ -112,7 +112,8 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
 
 class TapReader {
  public:
-  explicit TapReader(ByteSource& report) : lines_(report), levels_(1) {}
+  TapReader(ByteSource& report, const secrets::Redactor& redactor)
+      : redactor_(&redactor), text_(redactor, report), lines_(text_), levels_(1) {}
 
   Result<Report> read() {
     std::string_view line;
@@ -121,7 +122,7 @@ class TapReader {
     // A subtest whose parent never came: it ended in the middle.
     if (levels_.size() > 1 || levels_.front().buffered) return fail_at(lines_, "it ends inside a subtest");
     PAWL_OK(check_plan(levels_.front()));
-    TestCollector tests;
+    TestCollector tests(redactor_);
     for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
     if (said_failed_ > 0 && tests.no_failure())
       return fail_at(lines_, "it says that " + std::to_string(said_failed_) + " failed, and none did");
@@ -289,6 +290,8 @@ class TapReader {
     return {};
   }
 
+  const secrets::Redactor* redactor_;
+  secrets::RedactedSource text_;  // what it says is cut
   Lines lines_;
   std::vector<Level> levels_;  // the outermost first
   std::int64_t points_ = 0;
@@ -304,6 +307,8 @@ class TapReader {
 
 }  // namespace
 
-Result<Report> tap(ByteSource& report) { return TapReader(report).read(); }
+Result<Report> tap(ByteSource& report, const secrets::Redactor& redactor) {
+  return TapReader(report, redactor).read();
+}
 
 }  // namespace pawl::gates::formats

@@ -19,6 +19,8 @@ std::string without_version(std::string name) {
 
 class CyclonedxReader {
  public:
+  explicit CyclonedxReader(const secrets::Redactor& redactor) : findings_(&redactor) {}
+
   Status take(std::string_view path, const Json& item) {
     if (!item.is_object()) return fail(ErrorKind::kInvalid, "an item that is no object");
     if (path == "vulnerabilities") return add_vulnerability(item);
@@ -80,8 +82,8 @@ class CyclonedxReader {
 
 }  // namespace
 
-Result<Findings> cyclonedx(ByteSource& report) {
-  CyclonedxReader reader;
+Result<Findings> cyclonedx(ByteSource& report, const secrets::Redactor& redactor) {
+  CyclonedxReader reader(redactor);
   PAWL_TRY(const auto found, for_each_json_item(report, {"components", "vulnerabilities"},
                                                 [&](std::string_view path, const Json& item) {
                                                   return reader.take(path, item);

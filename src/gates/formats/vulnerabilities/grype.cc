@@ -7,8 +7,8 @@
 
 namespace pawl::gates::formats {
 
-Result<Findings> grype(ByteSource& report) {
-  FindingCollector findings;
+Result<Findings> grype(ByteSource& report, const secrets::Redactor& redactor) {
+  FindingCollector findings(&redactor);
   const auto take = [&](std::string_view, const Json& match) -> Status {
     const auto vulnerability = match.is_object() ? match.find("vulnerability") : match.end();
     const auto artifact = match.is_object() ? match.find("artifact") : match.end();

@@ -8,8 +8,8 @@
 
 namespace pawl::gates::formats {
 
-Result<Findings> npm_audit(ByteSource& report) {
-  FindingCollector findings;
+Result<Findings> npm_audit(ByteSource& report, const secrets::Redactor& redactor) {
+  FindingCollector findings(&redactor);
   Totals totals;
   std::int64_t packages = 0;
   const auto take = [&](std::string_view path, const Json& package) -> Status {

@@ -40,8 +40,8 @@ Severity worst(const Json& package, const Json& vulnerability, const std::string
 
 }  // namespace
 
-Result<Findings> osv(ByteSource& report) {
-  FindingCollector findings;
+Result<Findings> osv(ByteSource& report, const secrets::Redactor& redactor) {
+  FindingCollector findings(&redactor);
   const auto take = [&](std::string_view, const Json& item) -> Status {
     const auto package = item.is_object() ? item.find("package") : item.end();
     if (package == item.end()) return fail(ErrorKind::kInvalid, "a package without a name");

@@ -1,0 +1,203 @@
+// What a report says is without secrets before it is cut: in every format, and wherever the cut falls.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "base/json.h"
+#include "gates/policy/check.h"
+#include "gates/report.h"
+#include "secrets/redact.h"
+
+namespace pawl::gates {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// With spaces: a cut at a space leaves a part of it.
+const std::string kSecret = "Zq7wXk2pLm 9vRt4sYb6nHc 3jDf8gTa1e Uo5iWx0zKq7 yPl2mNv9b00";
+constexpr std::size_t kPart = 8;  // so much of it must be nowhere
+
+const secrets::Redactor& redactor() {
+  static const secrets::Redactor one(std::string(64, '0'), {{"DB_SECRET", kSecret}});
+  return one;
+}
+
+// All that leaves a report.
+std::string words_in(std::string_view format, std::string text, const secrets::Redactor& redactor) {
+  MemorySource bytes(std::move(text));
+  const auto report = read_report(format, bytes, redactor);
+  if (!report) return report.error().message;
+  std::string out = report->lower_bound + "\n";
+  for (const auto& test : report->tests) out += test.name + "\n" + test.message + "\n";
+  for (const auto& other : report->no_tests) out += other.name + "\n" + other.message + "\n";
+  for (const auto& finding : report->findings) out += finding.name + "\n";
+  return out;
+}
+
+std::string some_of_it(const std::string& text) {
+  for (std::size_t at = 0; at + kPart <= kSecret.size(); ++at)
+    if (text.find(kSecret.substr(at, kPart)) != std::string::npos) return kSecret.substr(at, kPart);
+  return "";
+}
+
+std::string quoted(const std::string& text) { return Json(text).dump(); }
+
+std::string go_event(const std::string& action, const std::string& output) {
+  return fmt::format(R"({{"Action":"{}","Package":"p","Test":"TestA","Output":{}}})"
+                     "\n",
+                     action, quoted(output));
+}
+
+// Where each format has text: `said` comes from a test.
+using Writers = std::map<std::string, std::pair<std::string, std::function<std::string(const std::string&)>>>;
+const Writers& writers() {
+  static const Writers all = {
+      {"a message",
+       {"junit",
+        [](const std::string& said) {
+          return "<testsuite><testcase name=\"a\"><failure message=\"" + said + "\"/></testcase></testsuite>";
+        }}},
+      {"a text",
+       {"junit",
+        [](const std::string& said) {
+          return "<testsuite><testcase name=\"a\"><failure message=\"m\">" + said +
+                 "</failure></testcase></testsuite>";
+        }}},
+      {"a name",
+       {"junit",
+        [](const std::string& said) {
+          return "<testsuite><testcase classname=\"" + said + "\" name=\"" + said + "\"/></testsuite>";
+        }}},
+      {"a suite",
+       {"junit",
+        [](const std::string& said) {
+          return "<testsuite name=\"" + said + "\"><error message=\"" + said + "\"/></testsuite>";
+        }}},
+      {"totals",
+       {"junit",
+        [](const std::string& said) {
+          return "<testsuite name=\"" + said + "\" tests=\"3\"><testcase name=\"a\"/></testsuite>";
+        }}},
+      {"tap",
+       {"tap", [](const std::string& said) { return "not ok 1 " + said + "\n# " + said + "\n1..1\n"; }}},
+      {"tap's words",
+       {"tap",
+        [](const std::string& said) {
+          return "TAP version 13\nnot ok 1 a\n  ---\n  message: '" + said + "'\n  ...\n1..1\n";
+        }}},
+      {"cargo",
+       {"cargo",
+        [](const std::string& said) {
+          return "running 1 test\ntest a ... FAILED\n\nfailures:\n\n---- a stdout ----\n" + said +
+                 "\n\nfailures:\n    a\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 "
+                 "filtered out\n";
+        }}},
+      {"cargo's errors",
+       {"cargo",
+        [](const std::string& said) {
+          return "error[E0425]: " + said + "\nerror: could not compile `a`\n";
+        }}},
+      {"gotest",
+       {"gotest",
+        [](const std::string& said) {
+          std::string out = go_event("run", "");
+          // In two events, the second of which begins in the middle.
+          out += go_event("output", said.substr(0, said.size() - 20)) +
+                 go_event("output", said.substr(said.size() - 20) + "\n");
+          return out + go_event("fail", "");
+        }}},
+      {"jest",
+       {"jest",
+        [](const std::string& said) {
+          return fmt::format(
+              R"({{"testResults":[{{"name":"a.js","status":"failed","assertionResults":[{{"title":{0},"status":"failed","failureMessages":[{0}]}}]}}]}})",
+              quoted(said));
+        }}},
+      {"mocha",
+       {"mocha",
+        [](const std::string& said) {
+          return fmt::format(
+              R"({{"passes":[],"pending":[],"failures":[{{"fullTitle":{0},"err":{{"message":{0},"stack":{0}}}}}]}})",
+              quoted(said));
+        }}},
+      {"ctest",
+       {"ctest",
+        [](const std::string& said) {
+          return "<Site><Testing><Test Status=\"failed\"><Name>" + said +
+                 "</Name><Results><Measurement><Value>" + said +
+                 "</Value></Measurement></Results></Test></Testing></Site>";
+        }}},
+      {"sarif",
+       {"sarif",
+        [](const std::string& said) {
+          return fmt::format(R"({{"runs":[{{"results":[{{"ruleId":"r","message":{{"text":{}}}}}]}}]}})",
+                             quoted(said));
+        }}},
+      {"osv",
+       {"osv",
+        [](const std::string& said) {
+          return fmt::format(
+              R"({{"results":[{{"packages":[{{"package":{{"name":{0}}},"vulnerabilities":[{{"id":{0}}}]}}]}}]}})",
+              quoted(said));
+        }}},
+  };
+  return all;
+}
+
+TEST(Told, HasNoPartOfASecretWhereverTheCutFalls) {
+  for (const auto& [where, writer] : writers()) {
+    const auto& [format, write] = writer;
+    // Near every bound: of messages, of names, of what readers keep of an output.
+    for (const std::size_t bound : {0U, 280U, 400U, 512U, 960U, 1024U, 2048U, 4096U, 65'536U})
+      for (std::size_t left = 4; left < kSecret.size(); left += 7) {
+        const std::size_t before = bound > left ? bound - left : 0;
+        const std::string said = std::string(before, '.') + kSecret + std::string(40, '.');
+        const std::string all = words_in(format, write(said), redactor());
+        EXPECT_EQ(some_of_it(all), "") << where << ", " << before << " bytes before: " << all.substr(0, 300);
+      }
+  }
+}
+
+TEST(Told, HasPartsOfItWhenItIsCutFirst) {
+  setenv("PAWL_WALLS_OFF", "redact_first", 1);
+  for (const auto* where : {"a message", "a name", "jest", "sarif", "ctest"}) {
+    const auto& [format, write] = writers().at(where);
+    EXPECT_NE(some_of_it(redactor().redact(
+                  words_in(format, write(std::string(512 - 30, '.') + kSecret), redactor()) +
+                  words_in(format, write(std::string(958 - 30, '.') + kSecret + std::string(200, '.')),
+                           redactor()))),
+              "")
+        << where;
+  }
+  unsetenv("PAWL_WALLS_OFF");
+}
+
+TEST(Told, AKeyOfManyEventsIsFound) {
+  std::string text =
+      go_event("run", "") + go_event("output", std::string("-----BEGIN ") + "PRIVATE KEY-----\n");
+  for (int i = 0; i < 100; ++i) text += go_event("output", fmt::format("MIIEvQIBADANBgkqhkiG9w0B{:08}\n", i));
+  text += go_event("output", std::string("-----END ") + "PRIVATE KEY-----\n") +
+          go_event("output", "behind\n") + go_event("fail", "");
+  const std::string all = words_in("gotest", text, redactor());
+  EXPECT_THAT(all, Not(HasSubstr("MIIEvQIB")));
+  EXPECT_THAT(all, HasSubstr("<redacted:private_key:"));
+  EXPECT_THAT(all, HasSubstr("behind"));
+}
+
+TEST(Told, APathOfAFindingIsCutWhenItHasNoSecret) {
+  const Policy policy{.forbidden_paths = {"**"}};
+  for (std::size_t before = 340; before < 400; before += 7) {
+    PolicyCheck check(policy, redactor());
+    check.see({.path = std::string(before, 'a') + "/" + kSecret, .after = FileVersion{}});
+    const auto signal = check.signal();
+    EXPECT_EQ(some_of_it(text_in(signal.details, "failing")), "") << before;
+  }
+}
+
+}  // namespace
+}  // namespace pawl::gates

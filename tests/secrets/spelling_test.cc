@@ -1,0 +1,238 @@
+#include "secrets/spelling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "secrets/redact.h"
+
+namespace pawl::secrets {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kValue = "p/ss w\"rd+1?";
+const std::string kGithubToken = "ghp_" + std::string("Zx9Kq2Wm7Rt4Yb6Nc8Hd") + "Jf3Gp5Lv1Sa0Te";
+const Redactor::Values kValues = {{"DB_PASSWORD", kValue}, {"LATIN", "caf\xC3\xA9-tr\xC3\xA8s-bon"}};
+
+// What the tests look for in what is left: a part of either secret in this spelling.
+struct Spelling {
+  std::string text, needle;
+};
+using Spellings = std::map<std::string, std::vector<Spelling>>;
+
+const Spellings& spellings() {
+  static const Spellings all = {
+      {"JSON and its dialects",
+       {{R"({"a": "p\/ss w\"rd+1?"})", R"(ss w\"rd)"},
+        {R"("\u0070\u002Fss w\u0022rd\u002b1?")", R"(\u002Fss w\u0022rd)"},
+        {R"(say 'p\x2fss\x20w\x22rd\x2b1?')", R"(\x2fss\x20w\x22rd)"},
+        {R"(`p/ss w\u{22}rd\u{00002b}1?`)", R"(ss w\u{22}rd)"},
+        {R"("{\"a\": \"p/ss w\\\"rd+1?\"}")", R"(ss w\\\"rd)"},
+        {R"("caf\u00e9-tr\u00e8s-bon")", R"(tr\u00e8s)"},
+        {R"('\U00000070/ss w"rd+1?')", R"(ss w"rd)"},
+        {R"(p\057ss w\42rd\0531?)", R"(\057ss w\42rd)"},
+        {R"("\u0067hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te")", "Kq2Wm7Rt4"},
+        {R"("ghp\u005fZx9Kq2Wm7Rt4Yb6N\u00638HdJf3Gp5Lv1Sa0Te")", "Kq2Wm7Rt4"}}},
+      {"URLs and forms",
+       {{"p%2Fss%20w%22rd%2B1%3F", "ss%20w%22rd"},
+        {"a=p%2fss+w%22rd%2b1%3f&b=1", "ss+w%22rd"},
+        {"%70%2F%73%73%20%77%22%72%64%2B%31%3F", "%73%73%20"},
+        {"p%252Fss%2520w%2522rd%252B1%253F", "ss%2520w%2522rd"},
+        {"p/ss%20w%22rd+1?", "ss%20w%22rd"},
+        {"caf%u00e9-tr%u00E8s-bon", "tr%u00E8s"},
+        {"x=%67hp%5FZx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"}}},
+      {"XML and HTML",
+       {{"<a b=\"p/ss w&quot;rd+1?\"/>", "ss w&quot;rd"},
+        {"<a>p&#47;ss&#x20;w&#34;rd&#x2B;1?</a>", "ss&#x20;w&#34;rd"},
+        {"p&sol;ss w&quot;rd&plus;1&quest;", "ss w&quot;rd"},
+        {"p/ss w&amp;quot;rd+1?", "ss w&amp;quot;rd"},
+        {"caf&#233;-tr&#xE8;s-bon", "tr&#xE8;s"},
+        {"&#103;hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"}}},
+      {"shells, SQL and CSV",
+       {{R"('p/ss w'\"'rd+1?')", R"(w'\"'rd)"},
+        {R"(p/ss\ w\"rd+1\?)", R"(ss\ w\")"},
+        {R"('p/ss w'"\""'rd+1?')", R"(ss w'"\""'rd)"},
+        {R"($'p/ss\x20w"rd+1?')", R"(ss\x20w"rd)"},
+        {R"("p/ss w""rd+1?")", R"(ss w""rd)"},
+        {R"(+ curl 'p/ss w\x22''rd+1?')", "ss w"}}},
+      {"colours",
+       {{"p/s\x1b[1;31ms w\"\x1b[0mrd+1?", "s w\"\x1b"},
+        {"\x1b[31mp\x1b[0m\x1b[32m/ss w\"rd+1?\x1b[0m", "ss w\"rd"},
+        {"p/ss\\u001b[1m w\\u001b[22m\\\"rd+1?", "w\\u001b[22m"},
+        {"p/ss w\"\x1b[Krd+1?", "ss w\"\x1b"},
+        {"x: ghp_\x1b[01;31mZx9Kq2\x1b[m\x1b[KWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"}}},
+      {"base64",
+       {{"cC9zcyB3InJkKzE/", "zcyB3InJk"},
+        {"eHAvc3MgdyJyZCsxPw==", "c3MgdyJyZ"},
+        {"eHhwL3NzIHcicmQrMT8=", "L3NzIHcicmQ"},
+        {"cC9zcyB3InJkKzE_", "zcyB3InJk"},
+        {"eyJhIjogInAvc3Mgd1wicmQrMT8ifQ==", "c3Mgd1wicmQ"},  // of {"a": "p/ss w\"rd+1?"}
+        {"Authorization: bWU6cC9zcyB3InJkKzE/", "zcyB3InJk"},
+        {"YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\nIHcicmQrMT8gaXMgaW4gaXQK\n", "IHcicmQrMT8"},
+        {"k: |\n  YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\r\n  IHcicmQrMT8gaXMgaW4gaXQK\r\n", "IHcicmQrMT8"},
+        {"b'YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\\nIHcicmQrMT8gaXMgaW4gaXQK\\n'", "IHcicmQrMT8"},
+        {"Y0M5emN5QjNJbkprS3pFLw==", "emN5QjNJbkpr"},          // twice
+        {"cAAvAHMAcwAgAHcAIgByAGQAKwAxAD8A", "AHMAcwAgAHcA"},  // of UTF-16
+        {"dG9rZW46IGdocF9aeDlLcTJXbTdSdDRZYjZOYzhIZEpmM0dwNUx2MVNhMFRl", "aeDlLcTJXbTd"}}},
+      {"hexadecimal digits",
+       {{"702f7373207722726"
+         "42b313f",
+         "7373207722"},
+        {"702F7373207722726"
+         "42B313F",
+         "7373207722"},
+        {"70:2f:73:73:20:77:22:72:64:2b:31:3f", "73:73:20:77"},
+        {"70 2F 73 73 20 77 22 72 64 2B 31 3F", "73 73 20 77"},
+        {"0x70, 0x2f, 0x73, 0x73, 0x20, 0x77, 0x22, 0x72, 0x64, 0x2b, 0x31, 0x3f", "0x73, 0x73, 0x20"},
+        {R"(\x70\x2f\x73\x73\x20\x77\x22\x72\x64\x2b\x31\x3f)", R"(\x73\x73\x20)"},
+        {"a702f7373207722726"
+         "42b313f",
+         "7373207722"},
+        {"702f 7373 2077 2272 642b 313f", "7373 2077"},
+        {"priv:\n    61:70:2f:73:73:20:\n    77:22:72:64:2b:31:\n    3f", "77:22:72"},
+        {"67:68:70:5f:5a:78:39:4b:71:32:57:6d:37:52:74:34:59:62:36:4e:63:38:48:64:4a:66:33:47", "4b:71:32"}}},
+  };
+  return all;
+}
+
+std::string redacted(const std::string& text) { return Redactor(std::string(64, '0'), kValues).redact(text); }
+
+TEST(Spellings, EachIsFoundAndIsNotWithoutThem) {
+  for (const auto& [kind, members] : spellings()) {
+    EXPECT_GE(members.size(), 3U);
+    for (const auto& [text, needle] : members) {
+      ASSERT_THAT(text, HasSubstr(needle)) << kind;
+      const std::string out = redacted("before " + text + " behind");
+      EXPECT_THAT(out, Not(HasSubstr(needle))) << kind << ": " << text;
+      EXPECT_THAT(out, HasSubstr("<redacted:")) << kind << ": " << text;
+      EXPECT_THAT(out, ::testing::StartsWith("before ")) << kind << ": " << text;
+      EXPECT_THAT(out, ::testing::EndsWith(" behind")) << kind << ": " << text;
+      EXPECT_EQ(redacted(out), out) << "twice is once";
+    }
+  }
+}
+
+TEST(Spellings, NoneIsFoundWithTheirDefenceOff) {
+  setenv("PAWL_WALLS_OFF", "spellings", 1);
+  for (const auto& [kind, members] : spellings())
+    for (const auto& [text, needle] : members)
+      EXPECT_THAT(redacted("before " + text), HasSubstr(needle)) << kind;
+  unsetenv("PAWL_WALLS_OFF");
+}
+
+TEST(Spellings, AreTheSameInPiecesOfAnySize) {
+  const Redactor redactor(std::string(64, '0'), kValues);
+  for (const auto& [kind, members] : spellings())
+    for (const auto& [text, needle] : members) {
+      const std::string whole = "first\n" + text + "\nlast\n";
+      for (std::size_t size = 1; size < whole.size(); size += 3) {
+        Redactor::Stream stream(redactor);
+        std::string out;
+        for (std::size_t at = 0; at < whole.size(); at += size) out += stream.take(whole.substr(at, size));
+        EXPECT_EQ(out + stream.finish(), redactor.redact(whole)) << kind << ": " << text;
+      }
+    }
+}
+
+TEST(Spellings, OrdinaryTextStays) {
+  for (const char* text :
+       {"C:\\new\\table\\users 100% & more", "src/CMakeFiles/thing.dir/part12.cc.o", "a && b || c \\\n  d",
+        "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+        "2026-11-26 23:10:21,123 INFO it's \"done\" + 1", "https://example.org/a%20b?c=d&e=f#g",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+        "&lt;b&gt; \x1b[31mred\x1b[0m",
+        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIB\nCgKCAQEAn3cpqOs0JHlY2y0aZk3a\n"})
+    EXPECT_EQ(redacted(text), text);
+}
+
+TEST(Spellings, TheEndOfATextThatGoesOnIsLeftOut) {
+  const Redactor redactor(std::string(64, '0'), kValues);
+  for (const auto& secret : {kValue, kGithubToken})
+    for (std::size_t size = 4; size < secret.size(); ++size) {
+      const std::string text = std::string(5000, '.') + secret.substr(0, size);
+      EXPECT_THAT(redactor.redact_beginning(text), Not(HasSubstr(secret.substr(0, 4)))) << size;
+    }
+  EXPECT_THAT(redactor.redact_beginning(std::string(5000, '.')).size(), ::testing::Gt(2000U));
+}
+
+TEST(Spellings, ToldIsCutWhenNothingInItIsSecret) {
+  const Redactor redactor(std::string(64, '0'), kValues);
+  for (std::size_t before = 80; before < 100; ++before) {
+    const std::string out = redactor.told(std::string(before, '.') + kGithubToken, 100);
+    EXPECT_THAT(out, Not(HasSubstr("ghp_")));
+    EXPECT_LE(out.size(), 100U);
+  }
+  EXPECT_EQ(redactor.told("a\x1b[31mb\n\xC3\xA9", 100), "a?[31mb???");
+}
+
+const std::vector<Spelling>& guarded() {
+  static const std::vector<Spelling> all = {
+      {"DB_PASSWORD=hunter2hunter2", "hunter2"},
+      {"password: hunter2hunter2", "hunter2"},
+      {"psql password=correcthorse host=db", "correcthorse"},
+      {"mysql --password correcthorse1 -h db", "correcthorse1"},
+      {"mysql --password=correcthorse1", "correcthorse1"},
+      {"{\"password\": \"correct horse\"}", "correct horse"},
+      {"{'passwd': 'correct horse'}", "correct horse"},
+      {"<password>correcthorse</password>", "correcthorse"},
+      {"machine a.org login me password correcthorse", "correcthorse"},
+      {"Authorization: Basic bWU6Y29ycmVjdA==", "bWU6Y29ycmVjdA"},
+      {"-H 'authorization: bearer abcdef-123456'", "abcdef-123456"},
+      {"curl -s -u me:correcthorse https://a.org", "correcthorse"},
+      {"sshpass -p correcthorse ssh a", "correcthorse"},
+      {"export SECRET_KEY=Xk29dkw0aQz71m", "Xk29dkw0aQz71m"},
+      {"api_key: 9f8b3c1d7e2a4056", "9f8b3c1d7e2a4056"},
+      {"access_token => 'tR7zKq9vXw2LmN4p'", "tR7zKq9vXw2LmN4p"},
+      {R"("{\"password\": \"correct horse\"}")", "correct horse"},
+      {"a?password%3Dcorrecthorse", "correcthorse"},
+      {"cGFzc3dvcmQ9Y29ycmVjdGhvcnNl", "Y29ycmVjdGhvcnNl"},
+  };
+  return all;
+}
+
+TEST(Guarded, WhatStandsBehindANameIsFound) {
+  for (const auto& [text, needle] : guarded()) {
+    const std::string out = redacted(text);
+    EXPECT_THAT(out, Not(HasSubstr(needle))) << text;
+    EXPECT_EQ(redacted(out), out) << "twice is once";
+  }
+  setenv("PAWL_WALLS_OFF", "guarded", 1);
+  for (const auto& [text, needle] : guarded()) EXPECT_THAT(redacted(text), HasSubstr(needle)) << text;
+  unsetenv("PAWL_WALLS_OFF");
+}
+
+TEST(Guarded, SentencesAndProgramsStay) {
+  for (const char* text :
+       {"password: must be longer", "assert password == other", "connect(password=password)",
+        "self.password = getpass()", "password=$DB_PASSWORD", "PWD=/workspace", "pass: 12", "num_passed=1234",
+        "tests/test_password.py::test_login2 PASSED", "/etc/passwd: Permission denied", "password: ********",
+        "Unexpected token: Identifier2", "const token = lexer.next();", "password=None)",
+        "test tests::passwords::case1 ... ok", "password: str = field()", "password = self.settings.password",
+        "token=abc"})
+    EXPECT_EQ(redacted(text), text);
+}
+
+TEST(Decoded, KnowsWhereEachByteCameFrom) {
+  const std::string text = R"(ab\u0041c%42d)";
+  const Decoded view = unescaped(text);
+  EXPECT_EQ(view.text(), "abAcBd");
+  const auto of = [&](std::size_t offset, std::size_t size) {
+    const Range range = view.origin(offset, size);
+    return text.substr(range.begin, range.end - range.begin);
+  };
+  EXPECT_EQ(of(1, 1), "b");
+  EXPECT_EQ(of(2, 1), R"(\u0041)");
+  EXPECT_EQ(of(1, 3), R"(b\u0041c)");
+  EXPECT_EQ(of(3, 3), "c%42d");
+  EXPECT_FALSE(unescaped("plain").changed());
+  EXPECT_THAT(unescaped("").text(), IsEmpty());
+  EXPECT_EQ(unescaped("\\ud800 %zz &x; %").text(), "\\ud800 %zz &x; %") << "what is no escape stays";
+}
+
+}  // namespace
+}  // namespace pawl::secrets
