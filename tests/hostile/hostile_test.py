@@ -314,12 +314,6 @@ for _ in range({depth}):
         return [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
                 if self.content(path) == f"/attacks\0swap_folders\0{self.of_host}/swapped\0".encode()]
 
-    def test_message_queues_of_the_user_stay(self):
-        self.assert_stopped("message_queues", self.inside("message_queues", ""))
-        # As root the queues of a sandbox belong to nobody in it, and nobody opens one.
-        self.assert_further("message_queues", self.outside("message_queues", "") if os.geteuid() == 0 else
-                            self.inside("message_queues", "", walls_off="quotas"))
-
     def test_a_workspace_shows_no_state_folder(self):
         source = self.root / "with_state"
         for state in (".pawl", "sub/deep/.pawl", "sub/otherwise"):

@@ -89,6 +89,8 @@ CALLS = [
     ("inotify_instances", "", "quotas", "editors and desktops of the same user have none left"),
     ("timers", HALF_OF_THE_SIGNALS, "quotas", "nor timers"),
     ("queued_signals", HALF_OF_THE_SIGNALS, "quotas", "nor signals with a value, which timers are counted with"),
+    # Landlock knows no way to a queue, which has no path, so it refuses each.
+    ("message_queues", "", "quotas landlock", "nor message queues"),
     ("read", "/proc/diskstats", MASKS, "what others do with the disks"),
     ("read", "/proc/partitions", MASKS, "which disks there are"),
     ("read", "/proc/swaps", MASKS, "and what is on them"),
@@ -201,7 +203,6 @@ ALONE = {
     "long_names": "the same with few folders",
     "swap_folders": "what was looked at is not what is read, nor what is removed",
     "link_in_place_of_a_folder": "and what is read last is not followed",
-    "message_queues": "what all queues of a user may hold is little",
     "state_folder": "the key in it signs whatever its reader likes",
     "path_of_host": "what a step can write there would run in the place of a program",
     "library_path": "a library that the environment names is loaded into every program",

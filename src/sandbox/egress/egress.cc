@@ -30,7 +30,7 @@ constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
 constexpr std::string_view kTooManyBytes = "refused: more bytes than a step may move";
-constexpr std::size_t kSaidBytesMax = 200;  // of what is no name, in a line
+constexpr std::size_t kToldBytesMax = 260;  // a name, its port and some more
 constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kWriteMs = 30'000;
 
 sockaddr_storage to_sockaddr(const net::Address& address, std::uint16_t port, socklen_t& size) {
@@ -77,6 +77,11 @@ bool write_all(int fd, std::string_view bytes, int stop) {
   return true;
 }
 
+// Of what is longer than a name and a port only its length: a cut could leave a part of a secret.
+std::string told(const std::string& said) {
+  return said.size() <= kToldBytesMax ? escaped(said) : "a name of " + std::to_string(said.size()) + " bytes";
+}
+
 // As the host of an Attempt is spelled. What is neither a name nor an address stays what it is: it is not
 // allowed.
 std::string spelled(const std::string& said) {
@@ -85,7 +90,7 @@ std::string spelled(const std::string& said) {
   const bool is_bracketed = said.starts_with('[') && said.ends_with(']');
   if (is_bracketed && net::parse_address(std::string_view(said).substr(1, said.size() - 2), address))
     return net::to_text(address);
-  return printable(said.substr(0, kSaidBytesMax));
+  return told(said);
 }
 
 MonoTime in_ms(std::int64_t ms) { return {os::SystemClock().mono().micros + ms * 1000}; }
@@ -295,11 +300,7 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
       return true;
   } else {
     attempt.port = 0;
-    // Longer than a name and a port it is none, and a cut could leave a part of a secret.
-    constexpr std::size_t kTargetMax = 260;
-    attempt.host = request.target.size() <= kTargetMax
-                       ? escaped(request.target)
-                       : "a name of " + std::to_string(request.target.size()) + " bytes";
+    attempt.host = told(request.target);
   }
   attempt.verdict = "refused: not on the allowlist";
   write_all(inner, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
