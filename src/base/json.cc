@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -234,7 +235,27 @@ std::string text_in(const Json& object, const char* key) {
 
 std::int64_t integer_in(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+  if (found == object.end() || !found->is_number_integer()) return 0;
+  // Above that it would come back negative.
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return found->is_number_unsigned() && found->get<std::uint64_t>() > kMost ? 0 : found->get<std::int64_t>();
+}
+
+bool flag_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+const Json& list_in(const Json& object, const char* key) {
+  static const Json kNone = Json::array();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? *found : kNone;
+}
+
+const Json& object_in(const Json& object, const char* key) {
+  static const Json kNone = Json::object();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_object() ? *found : kNone;
 }
 
 std::string valid_utf8(std::string_view text) {

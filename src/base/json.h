@@ -31,9 +31,13 @@ std::string canonical(const Json& value);
 // Appends `text` as a JSON string, quotes included, by canonical()'s rules.
 void append_json_string(std::string& out, std::string_view text);
 
-// A field of what nobody has vouched for: "" or 0 when it is not there, or is something else.
+// A field of what nobody has vouched for: "", 0, false or an empty one when it is not there, is something
+// else, or `object` is none. Never throws, as value() and at() do.
 std::string text_in(const Json& object, const char* key);
 std::int64_t integer_in(const Json& object, const char* key);
+bool flag_in(const Json& object, const char* key);
+const Json& list_in(const Json& object, const char* key);
+const Json& object_in(const Json& object, const char* key);
 
 constexpr std::size_t kJsonDepthMax = 64;  // deeper than any row of ours; a parser bomb is deeper
 // Parses with a bound on depth. kInvalid, with `column` = byte offset + 1, when it is not JSON, has duplicate

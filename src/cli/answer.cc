@@ -53,7 +53,8 @@ Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& opti
 void print_commands(const AnswerOptions& options, const std::string& phase, const Json& question) {
   const std::string key = text_in(question, "key");
   std::vector<std::string> answers;
-  for (const auto& choice : question["choices"]) answers.push_back(choice.get<std::string>());
+  for (const auto& choice : list_in(question, "choices"))
+    if (choice.is_string()) answers.push_back(choice.get<std::string>());
   if (answers.empty()) answers.emplace_back("TEXT");
   for (auto& answer : answers) {
     if (answer == "done" && key.starts_with(kLostStep)) answer = "done RESULT";

@@ -34,8 +34,7 @@ Result<std::vector<std::string>> not_judged(store::Store& store, const store::Ru
   PAWL_TRY(const Json signals, parse_json(attempt.signals));
   std::vector<std::string> out;
   for (const auto& gate : phase.gates)
-    if (std::ranges::none_of(signals,
-                             [&](const Json& signal) { return signal.value("gate_id", "") == gate; }))
+    if (std::ranges::none_of(signals, [&](const Json& signal) { return text_in(signal, "gate_id") == gate; }))
       out.push_back("gate " + gate);
   PAWL_TRY(const auto beside, store.accepted_beside(attempt, 0, kPhasesMost));
   for (const auto& layer : beside) out.push_back("together with phase " + layer.phase_id);

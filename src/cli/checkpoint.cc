@@ -110,7 +110,7 @@ void print_checkpoint(const Json& checkpoint) {
   std::string changed;
   if (const auto found = checkpoint.find("changed"); found != checkpoint.end())
     for (const auto& what : *found)
-      changed += (changed.empty() ? "  another " : ", ") + what.get<std::string>();
+      if (what.is_string()) changed += (changed.empty() ? "  another " : ", ") + what.get<std::string>();
   say("{:>8}  {:>10}  {}  {}{}\n", integer_in(checkpoint, "seq"), integer_in(checkpoint, "size"),
       text_in(checkpoint, "saved_at"), printable(text_in(checkpoint, "id")), changed);
 }
@@ -136,14 +136,14 @@ Status list(const CheckpointOptions& options) {
     const Json json = Json::parse(response.body, nullptr, false);
     if (!json.is_object() || !json.contains("checkpoints"))
       return fail(ErrorKind::kCorrupt, "the server's answer is no list of checkpoints");
-    for (const auto& checkpoint : json["checkpoints"]) {
+    for (const auto& checkpoint : list_in(json, "checkpoints")) {
       if (options.json)
         say("{}\n", checkpoint.dump());
       else
         print_checkpoint(checkpoint);
       before = fmt::format("&before={}", integer_in(checkpoint, "seq"));
     }
-    more = json.value("more", false);
+    more = flag_in(json, "more");
   }
   return {};
 }

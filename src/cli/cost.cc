@@ -49,7 +49,8 @@ std::string bar(std::int64_t value, std::int64_t most) {
 
 // "1200 in, 300 out, $0.05"; "" when no model was used.
 std::string usage_text(const Sum& sum) {
-  if (sum.input_tokens + sum.output_tokens + sum.cached_tokens + sum.usd_nanos == 0) return "";
+  if (sum.input_tokens == 0 && sum.output_tokens == 0 && sum.cached_tokens == 0 && sum.usd_nanos == 0)
+    return "";
   std::string text = fmt::format("{} in, {} out", sum.input_tokens, sum.output_tokens);
   if (sum.cached_tokens > 0) text += fmt::format(", {} cached", sum.cached_tokens);
   return text + fmt::format(", ${}{}", usd_text(sum.usd_nanos), sum.unpriced > 0 ? " and unpriced" : "");

@@ -1,10 +1,13 @@
 #include "cli/costs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "base/money.h"
 #include "os/file.h"
+#include "store/cost_row.h"
 
 namespace pawl::cli {
 namespace {
@@ -14,10 +17,13 @@ constexpr std::int64_t kPriceMax = 1000 * kNanosOfUsd;  // of a million tokens
 
 // A step that was lost ran for no longer than it might, and than ago it began: the store settles its budget
 // so, too.
-std::int64_t milliseconds_of(const store::StepRow& step) {
+Result<std::int64_t> milliseconds_of(const store::StepRow& step) {
   if (step.state == store::StepState::kDone) {
-    const auto run = parse_json(step.run);
-    return run ? integer_in(*run, "duration_ms") : 0;
+    auto run = parse_json(step.run);
+    const auto took = run ? run->find("duration_ms") : Json::iterator();
+    if (!run || took == run->end() || !took->is_number_unsigned())
+      return fail(ErrorKind::kCorrupt, "the result of step " + step.sandbox_run_id + " has no duration_ms");
+    return integer_in(*run, "duration_ms");
   }
   const auto started = parse_rfc3339(step.started_at), ended = parse_rfc3339(step.ended_at);
   if (!started || !ended || *ended < *started) return step.reserved_ms;
@@ -42,21 +48,31 @@ Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::str
       if (attempt.verdict == "passed") ++to.passed_attempts;
     }
     PAWL_TRY(const auto steps, store.steps(run_id, phase.phase_id));
-    for (const auto& step : steps)
-      out[step.sandbox_run_id] = {.phase = phase.phase_id,
-                                  .model = models[step.attempt_id],
-                                  .sum = {.steps = 1,
-                                          .lost = step.state == store::StepState::kLost ? 1 : 0,
-                                          .sandbox_ms = milliseconds_of(step)}};
+    for (const auto& step : steps) {
+      PAWL_TRY(const std::int64_t took, milliseconds_of(step));
+      out[step.sandbox_run_id] = {
+          .phase = phase.phase_id,
+          .model = models[step.attempt_id],
+          .sum = {.steps = 1, .lost = step.state == store::StepState::kLost ? 1 : 0, .sandbox_ms = took}};
+    }
   }
   return out;
 }
 
-using Keys = std::array<std::string, kDimensions.size()>;  // of one row, in their order
+// Where one row counts.
+struct Place {
+  std::string workflow, isolation, gate, phase, model, at;
+};
 
-void add(const Keys& keys, const Sum& sum, Costs& to) {
+void add(const Place& place, const Sum& sum, Costs& to) {
   to.total.add(sum);
-  for (std::size_t i = 0; i < keys.size(); ++i) to.by[i][keys[i].empty() ? "-" : keys[i]].add(sum);
+  const auto word = [](const std::string& text) { return text.empty() ? "-" : text; };
+  // In the order of kDimensions. An id of a workflow has no slash.
+  const std::array<std::string, kDimensions.size()> keys = {
+      word(place.workflow),  word(place.isolation), word(place.workflow) + "/" + word(place.isolation),
+      word(place.gate),      word(place.phase),     word(place.model),
+      place.at.substr(0, 10)};
+  for (std::size_t i = 0; i < keys.size(); ++i) to.by[i][keys[i]].add(sum);
 }
 
 // Each part rounded down to a billionth of a dollar.
@@ -74,13 +90,13 @@ std::int64_t priced(const Sum& sum, const Price& price) {
       sum_at_most_max(part(sum.output_tokens, price.output), part(sum.cached_tokens, price.cached)));
 }
 
-Sum sum_of_usage(const Json& cost, const Prices& prices) {
-  Sum sum{.input_tokens = integer_in(cost, "input_tokens"),
-          .output_tokens = integer_in(cost, "output_tokens"),
-          .cached_tokens = integer_in(cost, "cached_tokens")};
-  const auto price = prices.find(text_in(cost, "model"));
-  if (const auto told = parse_usd(text_in(cost, "usd")))
-    sum.usd_nanos = *told;
+Sum sum_of(const store::UsageFacts& usage, const Prices& prices) {
+  Sum sum{.input_tokens = usage.input_tokens,
+          .output_tokens = usage.output_tokens,
+          .cached_tokens = usage.cached_tokens};
+  const auto price = prices.find(usage.model);
+  if (usage.usd_nanos)
+    sum.usd_nanos = *usage.usd_nanos;
   else if (price != prices.end())
     sum.usd_nanos = priced(sum, price->second);
   else
@@ -88,38 +104,59 @@ Sum sum_of_usage(const Json& cost, const Prices& prices) {
   return sum;
 }
 
+// Each row of `lines` as `read` reads it. kCorrupt names the file of the run's export and the row in it.
+template <typename Facts>
+Result<std::vector<Facts>> all_of(const std::vector<std::string>& lines,
+                                  Result<Facts> (*read)(std::string_view), const std::string& run_id,
+                                  const char* file) {
+  std::vector<Facts> out;
+  for (const auto& line : lines) {
+    auto facts = read(line);
+    const std::string fault = !facts                    ? facts.error().message
+                              : facts->run_id != run_id ? "it is a row of another run"
+                                                        : "";
+    if (!fault.empty())
+      return fail(ErrorKind::kCorrupt, fmt::format("{}, row {} of run {}: {}; see `pawl verify {}`", file,
+                                                   out.size() + 1, run_id, fault, run_id));
+    out.push_back(*std::move(facts));
+  }
+  return out;
+}
+
 }  // namespace
 
+// Read in this order, of a run that goes on every usage has its cost row, and every cost row its step.
 Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to) {
-  PAWL_TRY(const auto steps, steps_of(store, run_id, to));
-  PAWL_TRY(const auto rows, store.cost_rows(run_id, 0));
+  PAWL_TRY(const auto usage_lines, store.usage_rows(run_id, 0));
+  PAWL_TRY(const auto usage, all_of(usage_lines, store::read_usage_line, run_id, "cost/agent.jsonl"));
+  PAWL_TRY(const auto lines, store.cost_rows(run_id, 0));
+  PAWL_TRY(const auto rows, all_of(lines, store::read_cost_row, run_id, "cost/sandbox.jsonl"));
+  PAWL_TRY(auto steps, steps_of(store, run_id, to));
+  std::map<std::string, std::string> isolation;  // of the steps that are counted
   for (const auto& row : rows) {
-    // Not parse_json(): microvm_seconds is the one number with decimals that Pawl writes.
-    const Json cost = Json::parse(row, nullptr, false);
-    if (!cost.is_object())
-      return fail(ErrorKind::kCorrupt, "a cost row of run " + run_id + " is no JSON object");
-    const auto step = steps.find(text_in(cost, "sandbox_run_id"));
-    Step of = step == steps.end() ? Step{.sum = {.steps = 1}} : step->second;
-    of.sum.microvm_ms = static_cast<std::int64_t>(cost.value("microvm_seconds", 0.0) * 1000 + 0.5);
-    const Keys keys = {text_in(cost, "workflow_id"),
-                       text_in(cost, "gate_isolation_class"),
-                       text_in(cost, "gate_id"),
-                       of.phase,
-                       of.model,
-                       text_in(cost, "emitted_at").substr(0, 10)};
-    add(keys, of.sum, to);
+    const auto step = steps.find(row.sandbox_run_id);
+    if (step == steps.end() || !isolation.emplace(row.sandbox_run_id, row.gate_isolation_class).second)
+      return fail(ErrorKind::kCorrupt,
+                  fmt::format("cost/sandbox.jsonl of run {}: {} {}; see `pawl verify {}`", run_id,
+                              step == steps.end() ? "no step was started as" : "a second row of step",
+                              row.sandbox_run_id, run_id));
+    step->second.sum.microvm_ms = row.microvm_milliseconds;
+    add({.workflow = row.workflow_id,
+         .isolation = row.gate_isolation_class,
+         .gate = row.gate_id,
+         .phase = step->second.phase,
+         .model = step->second.model,
+         .at = rfc3339(row.emitted_at)},
+        step->second.sum, to);
   }
-  PAWL_TRY(const auto usage, store.usage_rows(run_id, 0));
-  for (const auto& row : usage) {
-    PAWL_TRY(const Json cost, parse_json(row));
-    const Keys keys = {text_in(cost, "workflow_id"),
-                       "",
-                       "agent",
-                       text_in(cost, "phase_id"),
-                       text_in(cost, "model"),
-                       text_in(cost, "emitted_at").substr(0, 10)};
-    add(keys, sum_of_usage(cost, prices), to);
-  }
+  for (const auto& used : usage)
+    add({.workflow = used.workflow_id,
+         .isolation = isolation[used.sandbox_run_id],
+         .gate = "agent",
+         .phase = used.phase_id,
+         .model = used.model,
+         .at = used.emitted_at},
+        sum_of(used, prices), to);
   return {};
 }
 
@@ -154,8 +191,8 @@ Json to_json(const Costs& costs) {
 void Sum::add(const Sum& other) {
   steps += other.steps;
   lost += other.lost;
-  sandbox_ms += other.sandbox_ms;
-  microvm_ms += other.microvm_ms;
+  sandbox_ms = sum_at_most_max(sandbox_ms, other.sandbox_ms);
+  microvm_ms = sum_at_most_max(microvm_ms, other.microvm_ms);
   input_tokens = sum_at_most_max(input_tokens, other.input_tokens);
   output_tokens = sum_at_most_max(output_tokens, other.output_tokens);
   cached_tokens = sum_at_most_max(cached_tokens, other.cached_tokens);

@@ -19,7 +19,8 @@ struct Sum {
   void add(const Sum& other);
 };
 
-constexpr std::array kDimensions = {"workflow", "isolation", "gate", "phase", "model", "day"};
+constexpr std::array kDimensions = {"workflow", "isolation", "workflow/isolation", "gate", "phase",
+                                    "model",    "day"};
 
 struct Costs {
   Sum total;

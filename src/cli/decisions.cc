@@ -161,7 +161,7 @@ std::string decision_text(const Json& decision) {
     return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
   if (word("type") == "operator")
     return fmt::format("operator: {} by uid {}{}", word("action"), integer_in(decision, "uid"), reason);
-  if (!decision.value("understood", false)) return word("type") + ": no answer that is understood";
+  if (!flag_in(decision, "understood")) return word("type") + ": no answer that is understood";
   return word("type") + ": " + (word("type") == "doctor" ? word("action") : word("goal")) + reason;
 }
 

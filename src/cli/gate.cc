@@ -117,7 +117,7 @@ std::string word_of(const Json* signal) {
 // The name of a signal in its gate. Each failed step has a signal, which is named by the step.
 std::string name_of(const Json& signal) {
   const std::string kind = text_in(signal, "kind");
-  return kind == "step" ? kind + "." + text_in(signal.value("details", Json::object()), "step") : kind;
+  return kind == "step" ? kind + "." + text_in(object_in(signal, "details"), "step") : kind;
 }
 
 const Json* signal_of(const Json& signals, const std::string& name) {
@@ -163,7 +163,7 @@ void print_gate(const Json& out) {
         word_of(signal_of(recorded, name)));
   if (recorded.empty())
     return say("nothing is recorded: it did not run in that attempt, or no verdict is there yet\n");
-  if (out.value("same", false)) return say("the same as was recorded then\n");
+  if (flag_in(out, "same")) return say("the same as was recorded then\n");
   say("DIFFERENT from what was recorded then:\n");
   for (const auto& name : names) print_differences(name, signal_of(signals, name), signal_of(recorded, name));
 }

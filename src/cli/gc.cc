@@ -165,7 +165,7 @@ void print_collected(const Json& done) {
   const auto count = [&](const char* key) { return integer_in(done, key); };
   say("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
       "{} of agents' episodes, {} temporary folder(s)\n",
-      done.value("dry_run", false) ? "would free" : "freed", count("freed_bytes") / 1024, count("bases"),
+      flag_in(done, "dry_run") ? "would free" : "freed", count("freed_bytes") / 1024, count("bases"),
       count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));
 }
 

@@ -154,7 +154,7 @@ class Teller {
   void degraded(const std::vector<StepStory>& steps) {
     std::set<std::string> names;
     for (const auto& one : steps)
-      for (const auto& name : one.run.value("degraded", Json::array()))
+      for (const auto& name : list_in(one.run, "degraded"))
         if (name.is_string()) names.insert(name.get<std::string>());
     if (names.empty()) return;
     const std::string text =

@@ -198,7 +198,7 @@ std::string without_change(const store::AttemptEnd& end) {
   const auto signals = parse_json(end.signals);
   if (!signals) return "";
   for (const auto& signal : *signals)
-    if (signal.value("kind", "") == "empty") return signal.at("details").value("problem", "");
+    if (text_in(signal, "kind") == "empty") return text_in(object_in(signal, "details"), "problem");
   return "";
 }
 

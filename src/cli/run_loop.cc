@@ -171,7 +171,7 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
   }
   if (const auto rows = store.head(run.run_id); rows && *rows) {
     const auto body = parse_json((*rows)->body);
-    if (body) say_to(out, "  ledger head {}\n", (*body)["chains"][""].value("head", ""));
+    if (body) say_to(out, "  ledger head {}\n", text_in(object_in(object_in(*body, "chains"), ""), "head"));
   }
 }
 
@@ -271,7 +271,8 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
   }
   std::string head;
   if (const auto signed_head = store.head(run.run_id); signed_head && *signed_head)
-    if (const auto body = parse_json((*signed_head)->body)) head = (*body)["chains"][""].value("head", "");
+    if (const auto body = parse_json((*signed_head)->body))
+      head = text_in(object_in(object_in(*body, "chains"), ""), "head");
   return {{"run_id", run.run_id},
           {"state", name(run.state)},
           {"exit_code", exit_code},

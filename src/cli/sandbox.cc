@@ -178,10 +178,10 @@ Result<int> exec(const ExecOptions& options) {
     std::fflush(out);
   };
   events.on_network = [](std::string_view line) {
-    const Json tried = Json::parse(line);
-    const auto verdict = tried.at("verdict").get<std::string>();
-    if (verdict != "allowed")
-      tell("pawl: {}:{}: {}\n", tried.at("host").get<std::string>(), tried.at("port").get<int>(), verdict);
+    const auto tried = parse_json(line);
+    const auto verdict = tried ? text_in(*tried, "verdict") : "";
+    if (tried && verdict != "allowed")
+      tell("pawl: {}:{}: {}\n", text_in(*tried, "host"), integer_in(*tried, "port"), verdict);
   };
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };

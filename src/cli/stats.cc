@@ -124,7 +124,7 @@ void print(const Stats& stats) {
   for (const auto& phase : stats.stuck)
     say("stuck: {} since {}; {}\n  {}\n", text_in(phase, "phase_id"),
         text_in(phase, "last_attempt_timestamp"),
-        phase["holder_is_dead"].get<bool>() ? "its holder is gone" : "its lease has run out",
+        flag_in(phase, "holder_is_dead") ? "its holder is gone" : "its lease has run out",
         text_in(phase, "command"));
 }
 

@@ -37,13 +37,13 @@ Result<Json> json_or_empty(const std::string& text) {
 
 Json refused_tries(const State& state, const Json& run) {
   Json out = Json::array();
-  const std::string log = run.value("network_log", "");
+  const std::string log = text_in(run, "network_log");
   if (log.empty()) return out;
   const std::string text = os::read_file(state.workspaces->blob_path(log), kNetworkLogBytesMax).value_or("");
   for (std::size_t start = 0; start < text.size() && out.size() < kRefusedShownMax;) {
     const auto end = std::min(text.find('\n', start), text.size());
     if (auto line = parse_json(text.substr(start, end - start));
-        line && line->value("verdict", "") != "allowed")
+        line && text_in(*line, "verdict") != "allowed")
       out.push_back(*std::move(line));
     start = end + 1;
   }
@@ -206,8 +206,8 @@ std::string memory_text(std::int64_t kib) {
 }
 
 std::string signal_result(const Json& signal) {
-  if (signal.value("missing", false)) return "missing";
-  return signal.value("passed", false) ? "passed" : "failed";
+  if (flag_in(signal, "missing")) return "missing";
+  return flag_in(signal, "passed") ? "passed" : "failed";
 }
 
 std::string details_text(const Json& signal) {
@@ -222,7 +222,7 @@ std::string details_text(const Json& signal) {
 
 std::vector<std::string> unkept_texts(const Json& run) {
   std::vector<std::string> out;
-  for (const auto& path : run.value("refused", Json::array()))
+  for (const auto& path : list_in(run, "refused"))
     out.push_back(path.is_string() ? path.get<std::string>() : "");
   const std::int64_t more = integer_in(run, "refused_total") - static_cast<std::int64_t>(out.size());
   if (more > 0) out.push_back(fmt::format("and {} more", more));

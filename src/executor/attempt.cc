@@ -116,7 +116,7 @@ Status Attempt::after_agent() {
   agent_seen_ = true;
   PAWL_OK(filter_agent_layer());
   PAWL_TRY(auto policy, policy_signal(agent_layer_));
-  changed_nothing_ = policy.details.value("files", 1) == 0;
+  changed_nothing_ = policy.details.contains("files") && integer_in(policy.details, "files") == 0;
   if (plan_->policy || !policy.passed || policy.details.contains("told")) policy_signal_ = std::move(policy);
   return {};
 }

@@ -19,11 +19,6 @@ const Json* newest(const Rows& rows, Matches matches) {
   const auto found = std::ranges::find_if(rows.rbegin(), rows.rend(), matches);
   return found == rows.rend() ? nullptr : &*found;
 }
-bool flag_in(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_boolean() && found->get<bool>();
-}
-
 Json resource(const std::string& name, const char* algorithm, const std::string& digest) {
   return {{"name", name}, {"digest", {{algorithm, digest}}}};
 }
@@ -184,11 +179,11 @@ class Statement {
   // Of a seal of an older version, which does not name it. The work of the agent of an attempt: what it left,
   // without what the source ignores; of several episodes what the kept one left.
   std::string layer_of(const std::string& phase_id, const Json& attempt) const {
-    for (const auto& signal : attempt.value("signals", Json::array()))
+    for (const auto& signal : list_in(attempt, "signals"))
       if (text_in(signal, "kind") == "ignored" && text_in(signal, "gate_id") == "diff")
-        return text_in(signal.value("details", Json::object()), "work");
+        return text_in(object_in(signal, "details"), "work");
     std::string end;
-    for (const auto& episode : attempt.value("episodes", Json::array()))
+    for (const auto& episode : list_in(attempt, "episodes"))
       if (episode.contains("kept_by")) end = fmt::format(".episode{}", integer_in(episode, "episode"));
     const Json* agent = newest(phases_.at(phase_id), [&](const Json& row) {
       return text_in(row, "type") == "executed" &&

@@ -21,12 +21,6 @@ const Json* newest_of_type(const Rows& rows, std::string_view type) {
   return found == rows.rend() ? nullptr : &*found;
 }
 
-const Json& list_in(const Json& object, const char* key) {
-  static const Json kNone = Json::array();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_array() ? *found : kNone;
-}
-
 const Json* seal_of(const Rows& run, std::string_view phase_id, bool* is_shared) {
   if (is_shared != nullptr) *is_shared = false;
   const auto seal = std::ranges::find_if(run.rbegin(), run.rend(), [&](const Json& row) {

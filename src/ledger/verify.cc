@@ -9,6 +9,7 @@
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
 #include "ledger/signature.h"
+#include "store/cost_row.h"
 
 namespace pawl::ledger {
 namespace {
@@ -17,6 +18,7 @@ constexpr const char* kRunFile = "run.jsonl";
 constexpr const char* kHeadFile = "head.json";
 constexpr const char* kCostFile = "cost/sandbox.jsonl";
 constexpr const char* kUsageFile = "cost/agent.jsonl";
+constexpr const char* kOtherRun = "it is a row of another run";
 
 std::string phase_file(const std::string& phase_id) { return "phases/" + phase_id + "/attempts.jsonl"; }
 
@@ -192,11 +194,12 @@ class Verifier {
     std::int64_t row = 0;
     for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
       const auto line = rest.substr(0, rest.find('\n'));
-      check_cost_row(line, ++row, started, counted);
       // Rows of older versions do not say it.
       const auto stated = costs.find(sandbox_run_id_of(line));
       if (stated != costs.end() && !has_hash(line, stated->second))
-        problem("changed", kCostFile, row, "it is not the row that the end of its step names");
+        problem("changed", kCostFile, ++row, "it is not the row that the end of its step names");
+      else
+        check_cost_row(line, ++row, started, counted);
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
     if (trust_.live) return;
@@ -209,12 +212,18 @@ class Verifier {
   void check_cost_row(std::string_view line, std::int64_t row,
                       const std::unordered_set<std::string_view>& started,
                       std::unordered_set<std::string_view>& counted) {
+    const auto facts = store::read_cost_row(line);
     const auto id = sandbox_run_id_of(line);
-    if (id.empty()) return problem("changed", kCostFile, row, "it is no cost row");
-    const bool known = started.contains(id);
-    if (known && counted.insert(id).second) return;
+    const bool known = started.contains(id), is_first = known && counted.insert(id).second;
+    if (!facts) return problem("changed", kCostFile, row, facts.error().message);
+    if (is_of_another_run(facts->run_id)) return problem("forged", kCostFile, row, kOtherRun);
+    if (is_first) return;
     problem("extra", kCostFile, row,
             known ? "a second cost row of " + std::string(id) : "no step was started as " + std::string(id));
+  }
+
+  bool is_of_another_run(const std::string& run_id) const {
+    return head_ && run_id != text_in(*head_, "run_id");
   }
 
   void check_cost_against_head() {
@@ -244,10 +253,14 @@ class Verifier {
       const auto line = rest.substr(0, rest.find('\n'));
       auto& lines = by_step[sandbox_run_id_of(line)];
       if (lines.rows++ == 0) lines.first = row + 1;
+      const auto facts = store::read_usage_line(line);
       ++row;
+      if (!facts) problem("changed", kUsageFile, row, facts.error().message);
+      if (facts && is_of_another_run(facts->run_id)) problem("forged", kUsageFile, row, kOtherRun);
       lines.text.append(line).append("\n");
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
+    if (!problems_.empty()) return;
     for (const auto& [name, chain] : chains_) {
       for (const auto line : chain.usages) {
         const auto stated = parse_json(line);

@@ -352,6 +352,12 @@ Result<SandboxRun> run_from_json(const Json& json) {
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());
   }
+  // Also those that are too large for their type.
+  const auto counts = {run.duration_ms,      run.cpu_ms,     run.max_rss_kib,    run.microvm_milliseconds,
+                       run.image_pull_bytes, run.logs_bytes, run.egress_refused, run.refused_total,
+                       run.rewritten,        run.room_needed};
+  if (std::ranges::any_of(counts, [](std::int64_t count) { return count < 0; }))
+    return fail(ErrorKind::kCorrupt, "sandbox run: a count is negative or beyond 64 bits");
   return run;
 }
 

@@ -1,10 +1,12 @@
-// The line of cost/sandbox.jsonl: exactly the keys of design section 5. Pure.
+// The lines of cost/sandbox.jsonl and cost/agent.jsonl (docs/ledger-format.md), written and read. Pure.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/error.h"
 #include "base/time.h"
 
 namespace pawl::store {
@@ -20,6 +22,9 @@ struct CostFacts {
 
 // One JSON object, keys sorted, no spaces, no newline. Values that do not apply are 0 or false, never null.
 std::string cost_row(const CostFacts& facts);
+// Accepts exactly what cost_row() writes. kCorrupt names the member that is unknown, missing, out of its
+// place or of another type.
+Result<CostFacts> read_cost_row(std::string_view line);
 
 // A line of cost/agent.jsonl, likewise: what one call of a model took, as the agent told it.
 struct UsageFacts {
@@ -30,5 +35,7 @@ struct UsageFacts {
   std::string emitted_at;                 // when it was told
 };
 std::string usage_line(const UsageFacts& facts);
+// Accepts exactly what usage_line() writes, as read_cost_row() does.
+Result<UsageFacts> read_usage_line(std::string_view line);
 
 }  // namespace pawl::store

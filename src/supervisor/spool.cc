@@ -29,10 +29,14 @@ Result<Job> Spool::read_job() const {
     return fail(ErrorKind::kCorrupt, path("job.json") + ": no spec");
   Job job;
   PAWL_TRY(job.spec, sandbox::spec_from_json(json["spec"]));
-  job.sandbox_run_id = json.value("sandbox_run_id", "");
-  job.backend = json.value("backend", "");
-  job.agent = json.value("agent", "");
-  job.hidden = json.value("hidden", std::vector<std::string>());
+  try {
+    job.sandbox_run_id = json.value("sandbox_run_id", "");
+    job.backend = json.value("backend", "");
+    job.agent = json.value("agent", "");
+    job.hidden = json.value("hidden", std::vector<std::string>());
+  } catch (const Json::exception& error) {
+    return fail(ErrorKind::kCorrupt, path("job.json") + ": " + error.what());
+  }
   return job;
 }
 

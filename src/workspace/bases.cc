@@ -28,7 +28,7 @@ Result<std::string> path_of(std::string_view line) {
   const auto end = path.find_first_of("\"\\");
   if (end != std::string_view::npos && path[end] == '"') return std::string(path.substr(0, end));
   PAWL_TRY(const Json json, parse_json(line));
-  return json.value("path", "");
+  return text_in(json, "path");
 }
 
 // The text of a manifest, searched by path.

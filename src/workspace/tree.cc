@@ -96,7 +96,7 @@ std::string manifest_of(const std::vector<Entry>& sorted) {
   return out;
 }
 
-Result<std::vector<Entry>> parse_manifest(std::string_view text) {
+Result<std::vector<Entry>> parse_manifest(std::string_view text) try {
   std::vector<Entry> out;
   for (std::size_t start = 0; start < text.size();) {
     const auto end = std::min(text.find('\n', start), text.size());
@@ -112,6 +112,8 @@ Result<std::vector<Entry>> parse_manifest(std::string_view text) {
                    .mtime_ns = json.value("mtime_ns", std::int64_t{0})});
   }
   return out;
+} catch (const Json::exception& error) {
+  return fail(ErrorKind::kCorrupt, std::string("manifest: ") + error.what());
 }
 
 Result<std::string> hash_of_file(const std::string& path) {

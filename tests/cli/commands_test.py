@@ -18,7 +18,7 @@ from pawl_testing import PAWL, TIMEOUT_S, plan
 
 
 class Cost(WithRun):
-    DIMENSIONS = {"workflow", "isolation", "gate", "phase", "model", "day"}
+    DIMENSIONS = {"workflow", "isolation", "workflow/isolation", "gate", "phase", "model", "day"}
 
     def test_every_step_is_counted_and_each_table_adds_up(self):
         self.make_mend()

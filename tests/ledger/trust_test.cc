@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "ledger/ledger.h"
 #include "os/file.h"
+#include "store/cost_row.h"
 #include "store/store.h"
 #include "support/temp_folder.h"
 
@@ -94,10 +95,11 @@ class Trust : public ::testing::Test {
     if (word != "passed") end.feedback = Json::object();
     return store_->finish(
         claim.lease,
-        store::StepEnd{.sandbox_run_id = "s" + std::to_string(steps_),
-                       .run = R"({"exit_code":0,"outcome":"exited"})",
-                       .outcome = "exited",
-                       .cost_row = R"({"sandbox_run_id":"s)" + std::to_string(steps_) + "\"}"},
+        store::StepEnd{
+            .sandbox_run_id = "s" + std::to_string(steps_),
+            .run = R"({"exit_code":0,"outcome":"exited"})",
+            .outcome = "exited",
+            .cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "s" + std::to_string(steps_)})},
         std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
   }
   // One attempt of the next phase.

@@ -305,6 +305,31 @@ TEST(Verify, ACostRowIsTheOneThatTheEndOfItsStepNames) {
   EXPECT_EQ(report.problems[0].file, "cost/sandbox.jsonl");
 }
 
+// Also its owner's signature makes no row of what the writer does not write.
+TEST(Verify, ACostRowIsWrittenAsTheWriterDoes) {
+  const LedgerRun run;
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {":0.000", ":null"},
+      {":0.000", ":0"},
+      {":0.000", ":1e999"},
+      {":0.000", ":0.000,\"microvm_seconds\":0.000"},
+      {"false", "null"},
+      {"\"gate_id\":\"agent\",", ""},
+      {"namespace", "\\u006eamespace"},
+      {"\"run_id\":\"r\"", "\"run_id\":\"other\""}};
+  for (const auto& [what, by] : changes) {
+    Files files = run.files();
+    files.sandbox_cost.replace(files.sandbox_cost.find(what), what.size(), by);
+    Json body = *parse_json(text_in(*parse_json(files.head), "body"));
+    body["cost"]["lines"][0] = blake3_hex(lines_of(files.sandbox_cost)[0]);
+    files.head = run.signed_head(canonical(body));
+    const auto report = verify(files, {});
+    ASSERT_EQ(report.problems.size(), 1U) << by << canonical(to_json(report));
+    EXPECT_EQ(report.problems[0].file, "cost/sandbox.jsonl");
+    EXPECT_EQ(report.problems[0].row, 1);
+  }
+}
+
 TEST(Verify, OnlyAStepThatHasNotEndedMayLackItsCostRow) {
   LedgerRun run;
   run.begin("one", "late");

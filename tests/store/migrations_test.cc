@@ -24,8 +24,38 @@ class MigrationsTest : public StoreTest {
     out.mono_id = clock_.mono_id();
     return out;
   }
+  void down_to(std::int64_t version) {
+    while (schema_status("sqlite:" + path_)->database > version)
+      ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
+  }
+  static constexpr std::int64_t kApproved = 16;  // the migration that made the word
   os::SystemClock clock_;
 };
+
+// Also in the order in which they were written.
+TEST_F(MigrationsTest, RowsOfCostAndUsageStay) {
+  create({{"a"}});
+  const auto held = claim();
+  ASSERT_TRUE(finish(held, step(held), "passed"));
+  auto connection = *sqlite::Connection::open(path_);
+  const auto changes = [&](const std::string& statement) {
+    return connection->run_script(statement).has_value();
+  };
+  ASSERT_TRUE(changes(
+      "INSERT INTO usage (run_id, phase_id, attempt_id, told_seq, line) SELECT run_id, 'a', 'a.1', 1, '{}' "
+      "FROM runs"));
+  for (const std::string table : {"cost", "usage"}) {
+    const std::string copy = "INTO " + table + " SELECT * FROM " + table;
+    for (const auto& statement :
+         {"UPDATE " + table + " SET line = '{}'", "UPDATE OR REPLACE " + table + " SET " + table + "_seq = 7",
+          "DELETE FROM " + table, "INSERT OR REPLACE " + copy, "REPLACE " + copy})
+      EXPECT_FALSE(changes(statement)) << statement;
+  }
+  EXPECT_EQ(store_->cost_rows("", 0)->size(), 1U);
+  store_.reset();
+  down_to(kApproved);
+  EXPECT_TRUE(changes("UPDATE cost SET line = '{}'"));
+}
 
 TEST_F(MigrationsTest, AWallClockThatJumpsHidesNobodyWhoWorks) {
   create({{"a"}});
@@ -50,6 +80,7 @@ TEST_F(MigrationsTest, WhatWasApprovedIsNotTakenForPassedWithoutAWord) {
       [](const auto&, const auto&) { return false; }, {}, now_));
   EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kApproved);
   store_.reset();
+  down_to(kApproved);
   EXPECT_EQ(refusal(), ErrorKind::kDenied);
   ASSERT_TRUE(migrate_down("sqlite:" + path_, true, kNobodyKnows));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
@@ -61,7 +92,7 @@ TEST_F(MigrationsTest, WhatWasApprovedIsNotTakenForPassedWithoutAWord) {
 TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
   create({{"a"}});
   store_.reset();
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
+  down_to(kApproved - 1);
   auto early = *sqlite::Connection::open(path_);
   ASSERT_TRUE(early->run_script("SELECT outcome FROM phases"));
   const std::string approve = "UPDATE phases SET state = 'COMPLETE', outcome = 'approved'";

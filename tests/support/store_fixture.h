@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "store/cost_row.h"
 #include "store/store.h"
 #include "support/temp_folder.h"
 
@@ -112,7 +113,7 @@ class StoreTest : public ::testing::Test {
             .run = R"({"exit_code":0,"outcome":"exited"})",
             .outcome = "exited",
             .exit_code = 0,
-            .cost_row = "{\"id\":\"" + id + "\"}"};
+            .cost_row = cost_row({.run_id = "r", .sandbox_run_id = id})};
   }
   static AttemptEnd verdict(const std::string& word) {
     return {.verdict = word,

@@ -67,7 +67,7 @@ std::string meaning_of(const Losses& losses) {
 
 void add_problem(Signal& signal, const std::string& problem) {
   if (problem.empty()) return;
-  const std::string before = signal.details.value("problem", "");
+  const std::string before = text_in(signal.details, "problem");
   signal.details["problem"] = before.empty() ? problem : before + ". " + problem;
 }
 

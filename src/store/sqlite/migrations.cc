@@ -20,8 +20,8 @@ struct Migration {
 };
 
 // In order; a migration's version is its place, from 1.
-const std::array<Migration, 16>& migrations() {
-  static const std::array<Migration, 16> all = {
+const std::array<Migration, 17>& migrations() {
+  static const std::array<Migration, 17> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -43,7 +43,8 @@ const std::array<Migration, 16>& migrations() {
        {"judged", sql::m0016_judged_up, sql::m0016_judged_down, "count_joined",
         "attempt(s) that are judged again on top of others,"},
        {"approved", sql::m0017_approved_up, sql::m0017_approved_down, "count_approved",
-        "approved phase(s), which an older pawl would take for passed,"}}};
+        "approved phase(s), which an older pawl would take for passed,"},
+       {"cost_guards", sql::m0018_cost_guards_up, sql::m0018_cost_guards_down, "", ""}}};
   return all;
 }
 

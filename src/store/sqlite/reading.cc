@@ -8,6 +8,7 @@ namespace {
 Result<std::vector<std::string>> strings_of(std::string_view text) {
   if (text == "[]") return std::vector<std::string>();  // nearly always
   PAWL_TRY(const Json json, parse_json(text));
+  if (!json.is_array()) return fail(ErrorKind::kCorrupt, "a list of strings in the database is no list");
   std::vector<std::string> out;
   for (const auto& item : json) {
     if (!item.is_string())

@@ -107,7 +107,7 @@ Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& 
     if (of.contains("layer")) known.accepted[text_in(of, "phase_id")] = text_in(of, "layer");
   };
   if (type == "forked")
-    for (const auto& shared : json.value("shared", Json::array())) note_layer(shared);
+    for (const auto& shared : list_in(json, "shared")) note_layer(shared);
   if (type != "phase_sealed") return {};
   const std::string phase_id = text_in(json, "phase_id");
   known.sealed[phase_id] = {

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Rows, files and spooled results that are not as Pawl writes them: each reader says so, and none ends by a signal."""
+
+import json
+import random
+import re
+import signal
+import sqlite3
+import unittest
+
+from pawl_runs import AGENT, MEND, WithRun
+
+# A member of JSON that is something else, and a column that is no such JSON at all.
+OTHERS = [None, True, -1, 10**30, 9223372036854775807, 1.5, "x", [], {}, [None], {"x": None}]
+TEXTS = ["", "null", "5", '"x"', "[]", "[1]", "{", "NaN", '{"a":1,"a":2}', "[" * 5000, '{"duration_ms":1e999}']
+CODEX = """printf '%s\\n' '{"type":"thread.started","thread_id":"t"}' \
+'{"type":"turn.completed","usage":{"input_tokens":16504,"cached_input_tokens":9000,"output_tokens":20}}'
+"""
+READING = [["status"], ["status", "last"], ["inspect", "last"], ["cost"], ["why", "last"], ["stats"], ["logs", "last"], ["budget", "last"],
+           ["verify", "last"], ["diff", "last"], ["attest", "last"], ["answer", "last"], ["report", "last", "-o", "page.html"], ["resume", "last"]]
+
+
+def places(value, path=()):
+    """The path of each value in some JSON."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*path, key))
+
+
+def changed(value, path, other):
+    if not path:
+        return other
+    out = dict(value) if isinstance(value, dict) else list(value)
+    out[path[0]] = changed(value[path[0]], path[1:], other)
+    return out
+
+
+class Rows(WithRun):
+    def setUp(self):
+        super().setUp()
+        self.make_mend(agent=CODEX + AGENT, text=MEND.replace("agent.sh\"}", "agent.sh\", usage: codex}"))
+        self.pawl("run", "plan.yaml")
+        self.run_of_rows = self.run_id()
+        self.db = sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)
+        self.addCleanup(self.db.close)
+        for name, in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            self.db.execute(f"DROP TRIGGER {name}")
+
+    def holds(self, *args):
+        """It ends by itself, with a code of its own, and with words when that is not 0."""
+        done = self.pawl(*args, expect=None)
+        self.assertIn(done.returncode, range(20), (args, done.stderr))
+        self.assertNotIn("terminate called", done.stderr, args)
+        self.assertTrue(done.returncode == 0 or done.stderr or done.stdout, args)
+        return done
+
+    def json_columns(self):
+        """(table, column, rowid expression, old value) of each row that has JSON."""
+        for table, in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            columns = self.db.execute(f"PRAGMA table_info({table})").fetchall()
+            keys = [name for _, name, _, _, _, key in columns if key] or ["rowid"]
+            for _, name, kind, _, _, _ in columns:
+                if kind != "TEXT":
+                    continue
+                for *key, value in self.db.execute(f"SELECT {', '.join(keys)}, {name} FROM {table}").fetchall():
+                    if value[:1] in "{[" and value:
+                        yield table, name, " AND ".join(f"{k} = ?" for k in keys), key, value
+
+    def test_no_row_of_the_database_ends_a_reader_by_a_signal(self):
+        seed = random.randrange(2**32)
+        choice = random.Random(seed)
+        columns = list(self.json_columns())
+        self.assertLessEqual({"cost", "usage", "ledger", "heads", "steps", "attempts"}, {table for table, *_ in columns})
+        by_column = {}
+        for row in columns:
+            by_column.setdefault(row[:2], []).append(row)
+        for rows in by_column.values():
+            texts = choice.sample(TEXTS, 3)
+            for _ in range(6):
+                value = json.loads(choice.choice(rows)[-1])
+                texts.append(json.dumps(changed(value, choice.choice(list(places(value))), choice.choice(OTHERS)), separators=(",", ":")))
+            for text in texts:
+                table, name, where, key, old = choice.choice(rows)
+                with self.subTest(seed=seed, table=table, column=name, text=text[:300]):
+                    self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (text, *key))
+                    for command in READING:
+                        self.holds(*command)
+                    self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (old, *key))
+
+    def test_a_row_of_cost_that_is_not_as_it_is_written_is_named(self):
+        for table, member, wrong in (("cost", '"microvm_seconds":0.000', '"microvm_seconds":null'), ("cost", '"microvm_seconds":0.000,', ""),
+                                     ("cost", '"image_pull_bytes":0', '"image_pull_bytes":"0"'), ("cost", "false", "0"),
+                                     ("cost", '"microvm_seconds":0.000', '"microvm_seconds":1e999'),
+                                     ("cost", '"gate_id":', '"gate":1,"gate_id":'), ("usage", '"input_tokens":7504', '"input_tokens":-1'),
+                                     ("usage", '"usd":""', '"usd":null'), ("usage", '"usd":""', '"usd":"1"'),
+                                     ("usage", '"model":', '"model":"","model":')):
+            file = "cost/sandbox.jsonl" if table == "cost" else "cost/agent.jsonl"
+            seq, old = self.db.execute(f"SELECT {table}_seq, line FROM {table} ORDER BY 1 LIMIT 1 OFFSET 1").fetchone()
+            self.assertIn(member, old)
+            self.db.execute(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old.replace(member, wrong), seq))
+            with self.subTest(wrong):
+                said = self.pawl("cost", expect=1).stderr
+                self.assertIn(f"{file}, row 2 of run {self.run_of_rows}: its ", said)
+                self.assertIn(member.split('"')[1] if member.startswith('"') else "build_cache_hit", said)
+                self.pawl("verify", "last", expect=13)
+                self.pawl("export", "last", "evidence", expect=13)
+                self.assertFalse((self.root / "evidence").exists())
+            self.db.execute(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old, seq))
+        row = self.db.execute("SELECT run_id, sandbox_run_id, line FROM cost LIMIT 1").fetchone()
+        self.db.execute("INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?, ?, ?)", row)
+        self.assertIn("a second row of step", self.pawl("cost", expect=1).stderr)
+
+    def test_costs_add_up_by_workflow_and_isolation_together(self):
+        cost = self.pawl_json("cost")
+        both = cost["by"]["workflow/isolation"]
+        self.assertEqual(list(both), ["mend/shared_kernel"])
+        self.assertEqual(both["mend/shared_kernel"], cost["by"]["workflow"]["mend"])
+        self.assertEqual(both["mend/shared_kernel"]["input_tokens"], 2 * 7504)  # what was cached is not input
+        self.assertEqual(list(cost["by"]["isolation"]), ["shared_kernel"])
+        # Two workflows in two classes are four sums.
+        self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("workflow: mend", "workflow: other"))
+        self.pawl("run", "plan.yaml")
+        before = self.pawl_json("cost")["by"]["workflow/isolation"]
+        for run_id, in self.db.execute("SELECT run_id FROM runs").fetchall():
+            seq, line = self.db.execute("SELECT cost_seq, line FROM cost WHERE run_id = ? AND line LIKE '%\"check\"%'", (run_id,)).fetchone()
+            self.db.execute("UPDATE cost SET line = ? WHERE cost_seq = ?", (line.replace("shared_kernel", "microvm"), seq))
+        both = self.pawl_json("cost")["by"]["workflow/isolation"]
+        self.assertEqual(sorted(both), ["mend/microvm", "mend/shared_kernel", "other/microvm", "other/shared_kernel"])
+        for workflow in ("mend", "other"):
+            self.assertEqual(both[f"{workflow}/microvm"]["steps"], 1)
+            self.assertEqual(both[f"{workflow}/shared_kernel"]["steps"], before[f"{workflow}/shared_kernel"]["steps"] - 1)
+
+    def test_an_attestation_with_other_values_is_refused(self):
+        self.pawl("attest", "last", "-o", "run.json")
+        honest = json.loads((self.root / "run.json").read_text())
+        self.pawl("verify", "--attestation", "run.json")
+        for path in places(honest):
+            for other in OTHERS:
+                text = json.dumps(changed(honest, path, other))
+                (self.root / "run.json").write_text(text)
+                with self.subTest(text[:200]):
+                    done = self.holds("verify", "--attestation", "run.json")
+                    if path[-1:] != ("keyid",):  # a hint that nobody signed (the DSSE protocol)
+                        self.assertNotEqual(done.returncode, 0)
+
+
+class Spooled(WithRun):
+    def test_a_result_that_is_not_as_it_is_written_is_none(self):
+        for member, wrong in ((r'"duration_ms":\d+', '"duration_ms":null'), (r'"cpu_ms":\d+', '"cpu_ms":18446744073709551615'),
+                              (r'"logs":"\w*"', '"logs":{}'), (r'"run":\{', '"run":5,"x":{'),
+                              (r'"microvm_milliseconds":\d+', '"microvm_milliseconds":-1')):
+            with self.subTest(wrong):
+                self.make_simple(agent="sleep 60 || true; echo done >done")
+                executor = self.start("run", "plan.yaml")
+                self.wait_for_step("the agent runs")
+                executor.send_signal(signal.SIGKILL)
+                executor.wait()
+                folder = self.steps_at_work()[0]
+                self.wake()
+                self.wait_until(lambda: (folder / "result.json").exists() and not self.steps_at_work(), "the result is spooled")
+                text = (folder / "result.json").read_text()
+                (folder / "result.json").write_text(re.sub(member, wrong, text, count=1))
+                self.assertNotEqual((folder / "result.json").read_text(), text)
+                resumed = self.start("resume", "last")
+                self.wait_until(lambda: self.steps_at_work() or resumed.poll() is not None, "it is not taken")
+                if resumed.poll() is None:
+                    self.wake()
+                self.assertIn(resumed.wait(timeout=60), range(20))
+                self.assertNotIn('"decision":"adopt"', json.dumps(self.pawl_json("inspect", "last")))
+                self.pawl("cost")
+
+
+if __name__ == "__main__":
+    unittest.main()
