@@ -60,10 +60,12 @@ std::string_view title_of(int status) {
 
 }  // namespace
 
-Answer problem(int status, std::string_view type, std::string_view detail) {
+Answer problem(int status, std::string_view type, std::string_view detail,
+               const std::vector<std::string>& known) {
   ObjectText out;
   out.text("type", "urn:pawl:" + std::string(type)).text("title", title_of(status));
   out.number("status", status).text("detail", detail);
+  if (!known.empty()) out.raw("known", canonical(Json(known)));
   return {.status = status, .type = "application/problem+json", .body = std::move(out).take()};
 }
 

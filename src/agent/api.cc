@@ -63,6 +63,7 @@ void Api::roll_back() {
 void Api::note_end() {
   const std::int64_t served_ms = hooks_.served_ms ? hooks_.served_ms() : 0;
   if (episode_->note_elapsed(served_ms - noted_ms_)) noted_ms_ = served_ms;
+  tell_resumed({{"loaded", ""}}, last_call_);
 }
 
 void Api::forget_group() {
@@ -71,6 +72,7 @@ void Api::forget_group() {
 }
 
 Answer Api::handle(const Call& call, WallTime now) {
+  last_call_ = now;
   auto handled = dispatch(call, now);
   return handled ? std::move(*handled) : problem(handled.error());
 }
@@ -248,9 +250,11 @@ Api::Handled Api::begin_step(const Call& call, WallTime now) {
       out.text("answer", "run").number("execution", begun.execution);
       break;
     case StepAnswer::kDone:
+      tell_resumed({{"step", step.key}}, now);
       out.text("answer", "done").raw("result", begun.result);
       break;
     case StepAnswer::kLost:
+      tell_resumed({{"step", step.key}}, now);
       out.text("answer", "lost").text("on_lost", text_of(begun.on_lost));
       if (!begun.question.empty()) out.text("question", begun.question);
       break;
@@ -292,6 +296,7 @@ Api::Handled Api::spawn(const Call& call, WallTime now) {
   PAWL_TRY(const auto spawned, episode_->spawn(child, context_.children_max, now));
   ObjectText out;
   out.text("child_id", spawned.child_id);
+  if (spawned.answer != ChildAnswer::kStart) tell_resumed({{"child", spawned.child_id}}, now);
   switch (spawned.answer) {
     case ChildAnswer::kStart:
       out.text("answer", "start");
@@ -347,6 +352,7 @@ Api::Handled Api::ask(const Call& call, WallTime now) {
     PAWL_TRY(choices, body.texts("choices", kChoicesMax, kNoteCharactersMax));
   }
   PAWL_TRY(const auto question, episode_->ask(key, text, choices, now));
+  if (question.answer) tell_resumed({{"question", key}}, now);
   return json_answer(question_text(question));
 }
 

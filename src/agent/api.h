@@ -61,8 +61,9 @@ struct Answer {
 };
 
 // The problem document of an error, or of one of HTTP's own: invalid, foreign, not-found, method,
-// too-large...
-Answer problem(int status, std::string_view type, std::string_view detail);
+// too-large... `known`: ids that are there instead of the one that is not.
+Answer problem(int status, std::string_view type, std::string_view detail,
+               const std::vector<std::string>& known = {});
 Answer problem(const Error& error);
 inline constexpr std::string_view kDiskFull = "the disk is full", kIoError = "the disk failed";
 std::string_view why_unsaved(const Error& error);  // one of them; "" for what is no matter of the disk
@@ -141,6 +142,7 @@ class Api {
     std::int64_t number = 0;
     bool resumed = false;
     bool restart_told = false;
+    std::vector<std::string> missing_told;  // ids that it looked for in vain
   };
   struct Budget {
     Spent spent;
@@ -187,6 +189,12 @@ class Api {
   void forget_group();
   void tell_cap(const Budget& budget, WallTime now);
   void tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now);
+  // `loaded`: {} when a process begins afresh, or ends, and had loaded nothing.
+  void tell_resumed(const Json& loaded, WallTime now);
+  // Of an id that has no checkpoint: the ids of others.
+  Result<std::vector<std::string>> other_ids(const std::string& id);
+  Handled not_loaded(const Call& call, const Error& error, WallTime now);
+  void tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now);
   std::string checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const;
 
   const std::unique_ptr<Episode> episode_;
@@ -196,6 +204,8 @@ class Api {
   std::unordered_map<std::string, Session> sessions_;
   std::int64_t noted_ms_ = 0;  // of served_ms(): it is in the episode
   bool cap_told_ = false;
+  bool resumed_told_ = false;
+  WallTime last_call_;
   std::int64_t room_needed_ = 0;  // the most that a save has asked for in vain
   // Begun and spawned when nothing could be saved: what ends them is saved with them, if it can be.
   std::unordered_map<std::string, StepBegin> unsaved_steps_;

@@ -11,6 +11,7 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::int64_t kListDefault = 100, kSeqMax = 1LL << 53;
+constexpr std::size_t kNamedMax = 16;  // ids beside one that is not there; such ids that a process is told of
 
 // Names of what two fingerprints differ in, sorted.
 std::vector<std::string> changed_between(const std::string& saved, const std::string& today) {
@@ -44,6 +45,15 @@ Result<Json> metadata_of(std::string_view header) {
   if (out.is_discarded())
     return fail(ErrorKind::kInvalid, "has a number or a character that nothing can hold");
   return out;
+}
+
+// `PARENT/SPAWN.ORDINAL`. A child that was spawned and has saved nothing yet is nothing to tell.
+bool is_id_of_child(std::string_view id) {
+  const auto slash = id.rfind('/');
+  if (slash == std::string_view::npos) return false;
+  const auto place = id.substr(slash + 1);
+  const auto dot = place.find('.');
+  return dot != std::string_view::npos && digits(place.substr(0, dot)) && digits(place.substr(dot + 1));
 }
 
 // It may have fractions, which canonical() refuses.
@@ -166,6 +176,7 @@ Answer Api::finish_save(const Call& call, Episode::Saving& saving, WallTime now)
   if (const auto room = check_room(saving.size()); !room) return problem(room.error());
   const auto saved = saving.finish();
   if (!saved) return problem(saved.error());
+  tell_resumed({{"loaded", ""}}, now);
   return json_answer(checkpoint_text(*saved, nullptr), 201);
 }
 
@@ -206,6 +217,56 @@ void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime 
   });
 }
 
+void Api::tell_resumed(const Json& loaded, WallTime now) {
+  if (resumed_told_) return;
+  // An episode with too many events is still loaded.
+  resumed_told_ = episode_->tell_resumed(loaded, now).value_or(false);
+  if (resumed_told_) undo_.emplace_back([this] { resumed_told_ = false; });
+}
+
+Result<std::vector<std::string>> Api::other_ids(const std::string& id) {
+  PAWL_TRY(const auto own, episode_->list({.id = id, .limit = 1}));
+  std::vector<std::string> out;
+  if (!own.empty()) return out;
+  PAWL_TRY(const auto newest, episode_->list({.limit = kNamedMax}));
+  for (const auto& checkpoint : newest)
+    if (std::ranges::find(out, checkpoint.id) == out.end()) out.push_back(checkpoint.id);
+  return out;
+}
+
+// An agent that made its id of random bits would pay for everything again, and nobody would see why.
+Api::Handled Api::not_loaded(const Call& call, const Error& error, WallTime now) {
+  const std::string& id = *call.route.parameter("id");
+  if (error.kind != ErrorKind::kNotFound) return std::unexpected(error);
+  PAWL_TRY(const auto others, other_ids(id));
+  if (others.empty()) return std::unexpected(error);
+  std::string known;
+  for (const auto& other : others)
+    if (known.size() + other.size() < kDetailsBytesMax / 4) known += (known.empty() ? "" : ", ") + other;
+  if (const auto session = session_of(call, now); session && !is_id_of_child(id))
+    tell_missing(**session, id, known, now);
+  return problem(
+      404, "not-found",
+      error.message + ", but of " + known + ". An id is the same in every process: ROLE-DEPTH, like main-0",
+      others);
+}
+
+void Api::tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now) {
+  auto& told = session.missing_told;
+  if (told.size() >= kNamedMax || std::ranges::find(told, id) != told.end()) return;
+  told.push_back(id);
+  undo_.emplace_back([this, word = session.word, id] {
+    if (const auto at = sessions_.find(word); at != sessions_.end()) std::erase(at->second.missing_told, id);
+  });
+  // Within the bounds of events and of a log: the answer says it, too.
+  static_cast<void>(episode_->add_event("checkpoint_not_found",
+                                        {{"id", id}, {"known", known}, {"session", session.number}}, now));
+  static_cast<void>(write_log("warning",
+                              "there is no checkpoint " + printable(id) + ", but of " + printable(known) +
+                                  ": an id is the same in every process",
+                              now));
+}
+
 std::optional<Loaded> load_beside(const std::string& path, const Call& call, WallTime now) {
   const auto episode = Episode::open(path, Episode::Access::kReadOnly);
   if (!episode) return std::nullopt;
@@ -217,8 +278,12 @@ std::optional<Loaded> load_beside(const std::string& path, const Call& call, Wal
 
 Api::Handled Api::load(const Call& call, WallTime now) {
   auto beside = call.loaded ? std::exchange(*call.loaded, std::nullopt) : std::nullopt;
-  PAWL_TRY(auto loaded, beside ? Result<Loaded>(*std::move(beside)) : load_of(*episode_, call, now));
-  if (const auto session = session_of(call, now)) tell_restart(**session, loaded.checkpoint, now);
+  auto found = beside ? Result<Loaded>(*std::move(beside)) : load_of(*episode_, call, now);
+  if (!found) return not_loaded(call, found.error(), now);
+  auto& loaded = *found;
+  const auto session = session_of(call, now);
+  tell_resumed({{"loaded", loaded.checkpoint.id}, {"seq", loaded.checkpoint.seq}}, now);
+  if (session) tell_restart(**session, loaded.checkpoint, now);
   Answer out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
   if (loaded.damaged > 0) {
@@ -260,6 +325,7 @@ Api::Handled Api::list(const Call& call, WallTime now) {
       }
       query.before = checkpoint.seq;
       if (with_payloads) {
+        tell_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
         // A damaged one is listed without what can't be read.
         const auto loaded = episode_->load(checkpoint.id, checkpoint.seq, now);
         out.add(checkpoint_text(checkpoint, loaded ? &loaded->payload : nullptr));

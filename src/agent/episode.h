@@ -119,8 +119,8 @@ struct Question {
   std::string asked_at, answered_at;
 };
 
-// What the ledger is to know: `resumed`, `warm_restart`, `checkpoint_damaged`, `step_lost`, `question`,
-// `answered`, `usage_limit`, ... The last one that fits is `events_full`.
+// What the ledger is to know: `resumed`, `warm_restart`, `checkpoint_damaged`, `checkpoint_not_found`,
+// `question`, `answered`, `usage_limit`, ... The last one that fits is `events_full`.
 struct Event {
   std::int64_t seq = 0;  // grows, of events and usage together
   std::string at, event;
@@ -235,9 +235,12 @@ class Episode {
   virtual Result<Told> told_since(std::int64_t seq) = 0;
 
   // How many processes of the agent have begun, this one with it: the same for the same word, of the first
-  // kSessionsMax; a later one is counted anew each time. When something was kept before this object was
-  // opened, its first new session is told as `resumed`.
+  // kSessionsMax; a later one is counted anew each time.
   virtual Result<std::int64_t> begin_session(const std::string& session, WallTime now) = 0;
+  // Tells once that a session goes on from what was kept before this object was opened. `loaded` names the
+  // first thing that it took. Returns whether nothing of this kind is left to tell: it is told, or nothing
+  // was kept.
+  virtual Result<bool> tell_resumed(const Json& loaded, WallTime now) = 0;
   // Whether the next process finds anything to go on from: a checkpoint, a step, a child or a question.
   virtual Result<bool> has_kept() = 0;
 };

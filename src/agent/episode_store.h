@@ -61,6 +61,7 @@ class EpisodeStore final : public Episode {
   Result<Told> told_since(std::int64_t seq) override;
 
   Result<std::int64_t> begin_session(const std::string& session, WallTime now) override;
+  Result<bool> tell_resumed(const Json& loaded, WallTime now) override;
   Result<bool> has_kept() override;
 
  private:
@@ -186,6 +187,7 @@ class EpisodeStore final : public Episode {
   struct Found {
     bool something = false;
     std::int64_t told_seq = 0;
+    std::int64_t session = 0;  // the first that may resume it
   };
   std::optional<Found> found_;
 };

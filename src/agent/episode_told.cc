@@ -249,7 +249,7 @@ Status EpisodeStore::answer(const std::string& key, const std::string& answer, c
   return transaction.commit();
 }
 
-Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, WallTime now) {
+Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, WallTime /*now*/) {
   PAWL_OK(check_id("session", session));
   PAWL_TRY(auto transaction, begin("agent_session", kToldRowBytes));
   PAWL_OK(look_at_what_was_found());
@@ -263,12 +263,22 @@ Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, Wal
     PAWL_TRY(auto query, connection_->query("insert_session"));
     PAWL_OK(query.bind(session).bind(number).run());
   }
-  if (number > 1 && found_->something) {
-    PAWL_TRY(const bool told, resumed_is_told());
-    if (!told) PAWL_OK(tell("resumed", {{"session", number}}, now));
-  }
   PAWL_OK(transaction.commit());
+  if (number > 1 && (found_->session == 0 || number < found_->session)) found_->session = number;
   return number;
+}
+
+Result<bool> EpisodeStore::tell_resumed(const Json& loaded, WallTime now) {
+  if (!found_ || (found_->something && found_->session == 0)) return false;
+  if (!found_->something) return true;
+  PAWL_TRY(auto transaction, begin("agent_resumed", kToldRowBytes));
+  PAWL_TRY(const bool told, resumed_is_told());
+  if (told) return true;
+  Json details = loaded;
+  details["session"] = found_->session;
+  PAWL_OK(tell("resumed", details, now));
+  PAWL_OK(transaction.commit());
+  return true;
 }
 
 // What its own sessions tell is nothing to resume, however many they are.

@@ -63,9 +63,13 @@ class ApiTest : public ::testing::Test {
     return answer;
   }
   Json json(const Answer& answer) { return Json::parse(answer.body); }
-  std::int64_t events(const std::string& name) {
+  std::int64_t events(const std::string& name) { return static_cast<std::int64_t>(details(name).size()); }
+  std::vector<Json> details(const std::string& name) {
+    std::vector<Json> out;
     const auto told = episode_->told_since(0);
-    return std::ranges::count(told->events, name, &Event::event);
+    for (const auto& event : told->events)
+      if (event.event == name) out.push_back(event.details);
+    return out;
   }
 
   pawl::testing::TempFolder folder_;
@@ -216,6 +220,91 @@ TEST_F(ApiTest, AnotherModelIsToldOnceASession) {
   const auto listed = json(ask("GET", "/v1/checkpoints?payload=true"))["checkpoints"][0];
   EXPECT_EQ(listed["changed"], Json::parse(R"(["model"])"));
   EXPECT_EQ(listed["payload"], to_base64("payload"));
+}
+
+// As of an agent that makes its id of random bits: the next process names another one.
+TEST_F(ApiTest, ALoadThatFindsNothingBesideOthersNamesThem) {
+  EXPECT_FALSE(json(ask("GET", "/v1/checkpoint?id=main-0-aa")).contains("known"))
+      << "there is nothing at all";
+  EXPECT_EQ(events("checkpoint_not_found"), 0);
+  ask("PUT", "/v1/checkpoint?id=main-0-aa", "paid");
+  ask("PUT", "/v1/checkpoint?id=main-0-aa", "paid more");
+  ask("PUT", "/v1/checkpoint?id=review-0", "too");
+  open({.key = {"run", "goal", "episode"}});
+  for (int times = 0; times < 2; ++times) {
+    const auto answer = ask("GET", "/v1/checkpoint?id=main-0-bb", {}, "s2");
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_EQ(json(answer)["known"], Json({"review-0", "main-0-aa"}));
+    EXPECT_NE(text_in(json(answer), "detail").find("no checkpoint main-0-bb, but of review-0, main-0-aa"),
+              std::string::npos)
+        << answer.body;
+  }
+  EXPECT_EQ(details("checkpoint_not_found"),
+            (std::vector<Json>{{{"id", "main-0-bb"}, {"known", "review-0, main-0-aa"}, {"session", 2}}}));
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("warning: there is no checkpoint main-0-bb, but of review-0, main-0-aa"),
+            std::string::npos);
+  EXPECT_EQ(events("resumed"), 0) << "nothing was loaded yet";
+  ask("PUT", "/v1/checkpoint?id=main-0-bb", "paid again", "s2");
+  EXPECT_EQ(details("resumed"), (std::vector<Json>{{{"session", 2}, {"loaded", ""}}}));
+  // Another seq of what is there is no unknown id, nor is a child that has saved nothing yet.
+  EXPECT_FALSE(json(ask("GET", "/v1/checkpoint?id=main-0-aa&seq=77", {}, "s2")).contains("known"));
+  EXPECT_TRUE(json(ask("GET", "/v1/checkpoint?id=main-0%2F1.0", {}, "s2")).contains("known"));
+  EXPECT_EQ(events("checkpoint_not_found"), 1);
+}
+
+TEST_F(ApiTest, WhatIsToldOfUnknownIdsIsBounded) {
+  const std::string large(500, 'k');
+  for (int i = 0; i < 40; ++i) ask("PUT", "/v1/checkpoint?id=" + large + std::to_string(i), "x");
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(json(ask("GET", "/v1/checkpoint?id=other" + std::to_string(i), {}, "s2"))["known"].size(), 16U);
+  EXPECT_EQ(events("checkpoint_not_found"), 16) << "of one process";
+  for (const auto& told : details("checkpoint_not_found")) EXPECT_LE(text_in(told, "known").size(), 1100U);
+  // What a failed group has told is told again.
+  ASSERT_TRUE(api_->begin_group());
+  ask("GET", "/v1/checkpoint?id=late", {}, "s3");
+  api_->roll_back();
+  EXPECT_EQ(events("checkpoint_not_found"), 16);
+  ask("GET", "/v1/checkpoint?id=late", {}, "s3");
+  EXPECT_EQ(events("checkpoint_not_found"), 17);
+}
+
+TEST_F(ApiTest, ResumedSaysWhatWasLoaded) {
+  const auto again = [&](const std::function<void()>& takes) {
+    open({.key = {"run", "goal", "episode"}});
+    takes();
+    const auto told = details("resumed");
+    return told.empty() ? Json() : told.back();
+  };
+  const auto* begin = R"({"key":"k","kind":"pure","args_hash":"h"})";
+  const auto* spawn = R"({"parent":"main-0","spawn_seq":1,"ordinal":0,"spec_hash":"x"})";
+  ask("PUT", "/v1/checkpoint?id=main-0", "payload");
+  ask("POST", "/v1/steps/begin", begin);
+  ask("POST", "/v1/steps/complete", R"({"key":"k","result":1})");
+  ask("POST", "/v1/children/spawn", spawn);
+  ask("PUT", "/v1/question?key=q", R"({"question":"?"})");
+  ask("POST", "/v1/answer", R"({"key":"q","answer":"yes","who":"me"})");
+  EXPECT_EQ(again([&] { ask("GET", "/v1/context", {}, "a"); }), Json()) << "nothing was taken yet";
+  EXPECT_EQ(again([&] {
+              ask("GET", "/v1/context", {}, "b");
+              ask("GET", "/v1/checkpoint?id=main-0", {}, "b");
+              ask("POST", "/v1/steps/begin", begin, "b");
+            }),
+            Json({{"session", 3}, {"loaded", "main-0"}, {"seq", 1}}));
+  EXPECT_EQ(again([&] { ask("GET", "/v1/checkpoints?payload=true", {}, "c"); }),
+            Json({{"session", 4}, {"loaded", "main-0"}, {"seq", 1}}));
+  EXPECT_EQ(again([&] { ask("POST", "/v1/steps/begin", begin, "d"); }),
+            Json({{"session", 5}, {"step", "k"}}));
+  EXPECT_EQ(again([&] { ask("POST", "/v1/children/spawn", spawn, "e"); }),
+            Json({{"session", 6}, {"child", "main-0/1.0"}}));
+  EXPECT_EQ(again([&] { ask("PUT", "/v1/question?key=q", R"({"question":"?"})", "f"); }),
+            Json({{"session", 7}, {"question", "q"}}));
+  EXPECT_EQ(again([&] {
+              ask("GET", "/v1/context", {}, "g");
+              api_->note_end();
+            }),
+            Json({{"session", 8}, {"loaded", ""}}));
+  EXPECT_EQ(events("resumed"), 6);
 }
 
 TEST_F(ApiTest, MetadataMayHaveFractions) {

@@ -154,11 +154,15 @@ TEST_F(ToldTest, ASessionIsAProcess) {
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
   EXPECT_TRUE(events("resumed").empty());
   reopen();
+  EXPECT_EQ(episode_->tell_resumed({{"loaded", "a"}}, kNow), false) << "who may resume it comes yet";
   EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
   EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
   EXPECT_EQ(episode_->begin_session("s1", kNow), 1);
+  EXPECT_TRUE(events("resumed").empty()) << "nobody has said yet what it loads";
+  EXPECT_EQ(episode_->tell_resumed({{"loaded", "a"}, {"seq", 1}}, kNow), true);
+  EXPECT_EQ(episode_->tell_resumed({{"loaded", "b"}, {"seq", 2}}, kNow), true);
   ASSERT_EQ(events("resumed").size(), 1u);
-  EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}}));
+  EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}, {"loaded", "a"}, {"seq", 1}}));
   EXPECT_EQ(episode_->begin_session("", kNow).error().kind, ErrorKind::kInvalid);
 }
 
@@ -167,6 +171,7 @@ TEST_F(ToldTest, AJournaledStepIsSomethingToResume) {
   ASSERT_TRUE(episode_->begin_step({.key = "a", .session = "s1"}, kNow));
   reopen();
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
+  EXPECT_EQ(episode_->tell_resumed({{"step", "a"}}, kNow), true);
   EXPECT_EQ(events("resumed").size(), 1u);
 }
 
@@ -174,16 +179,19 @@ TEST_F(ToldTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
   EXPECT_EQ(episode_->begin_session("s1", kNow), 1);
   ASSERT_TRUE(save(*episode_, "a", "x"));
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
+  EXPECT_EQ(episode_->tell_resumed({{"loaded", "a"}}, kNow), true);
   EXPECT_TRUE(events("resumed").empty()) << "nobody has gone";
   reopen();
   ASSERT_TRUE(episode_->begin_group());
   EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
+  EXPECT_EQ(episode_->tell_resumed({{"loaded", "a"}}, kNow), true);
   episode_->roll_back();
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
   EXPECT_EQ(episode_->begin_session("s3", kNow), 3);
   EXPECT_EQ(episode_->begin_session("s4", kNow), 4);
+  EXPECT_EQ(episode_->tell_resumed({{"loaded", ""}}, kNow), true);
   ASSERT_EQ(events("resumed").size(), 1u);
-  EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}}));
+  EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}, {"loaded", ""}}));
 }
 
 TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
@@ -195,6 +203,7 @@ TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
   EXPECT_EQ(*episode_->has_kept(), true);
   reopen();
   EXPECT_EQ(episode_->begin_session("s2", kNow), 2);
+  EXPECT_EQ(episode_->tell_resumed({{"child", "main-0/0.0"}}, kNow), true);
   EXPECT_EQ(events("resumed").size(), 1u);
   episode_.reset();
   const auto other = *Episode::open(folder_ / "other.db", Episode::Access::kReadWrite);

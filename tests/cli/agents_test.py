@@ -61,9 +61,30 @@ keep whole; echo "$state" >>file; echo done >>file
         log = self.log()
         self.assertIn("state half episode fix.1", log)
         self.assertIn("saved main-0 as 2: 5 bytes", log)
-        self.assertIn(("resumed", {"session": 2}), self.events())
+        self.assertIn(("resumed", {"session": 2, "loaded": "main-0", "seq": 1}), self.events())
         self.assertEqual([row["verdict"] for row in self.chains(self.run_id())["fix"] if row["type"] == "attempt"], ["passed"])
         self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [], "success takes what was kept")
+
+    def test_an_agent_that_forgets_its_id_is_told(self):
+        """Its id is made of random bits, so the process after a crash finds nothing and pays everything again."""
+        self.make("""\
+id=main-0-$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
+pawl checkpoint load "$id" || echo "exit $?"
+printf paid | pawl checkpoint save "$id"
+[ "$(pawl checkpoint list | wc -l)" -gt 1 ] || kill -9 $$
+echo done >>file
+""")
+        self.pawl("run", "plan.yaml")
+        told = [details for event, details in self.events() if event == "checkpoint_not_found"]
+        self.assertEqual([each["id"] for each in told][:1], ["main-0"], "the prelude looks for it")
+        known = told[0]["known"]
+        self.assertEqual([(each["known"], each["session"]) for each in told], [(known, 2), (known, 2)])
+        for id in (known, told[1]["id"]):
+            self.assertRegex(id, r"^main-0-\w{8}$")
+        self.assertNotEqual(known, told[1]["id"])
+        self.assertIn(("resumed", {"session": 2, "loaded": ""}), self.events())
+        self.assertIn(f"[warning] there is no checkpoint {told[1]['id']}, but of {known}", self.log())
+        self.assertIn(f"but of {known}. An id is the same in every process", self.log())
 
     def test_a_process_beside_another_resumes_nothing(self):
         self.make("""\
@@ -243,7 +264,8 @@ echo done >>file
         self.make('spend one 100 0.01; echo told; sleep 100\n', agent=", budget: {tokens: 500}", top="budget: {tokens: 1000}")
         for alive in (True, False):
             process = self.start("run", "plan.yaml")
-            self.wait_until(lambda: "told" in self.pawl("logs", "last", "fix", expect=None).stdout, "the agent has told what it used")
+            self.wait_until(lambda: '"EXECUTING"' in self.pawl("status", "last", "--json", expect=None).stdout and
+                            "told" in self.pawl("logs", "last", "fix", expect=None).stdout, "the agent has told what it used")
             if not alive:
                 self.kill_all(process)
             self.pawl("cancel", "last", "--reason", "enough")

@@ -73,6 +73,7 @@ for session in first second; do
 done
 ask -H 'Pawl-Session: second' -d '{"id":"call-1","model":"small","input_tokens":1200,"output_tokens":34,"cached_tokens":5,"usd":"0.0125"}' http://pawl/v1/usage
 ask -H 'Pawl-Session: second' -d '{"id":"call-2","model":"large","input_tokens":7,"output_tokens":8}' http://pawl/v1/usage
+ask -H 'Pawl-Session: second' 'http://pawl/v1/checkpoint?id=main-0-f00d'
 case $PAWL_GOAL in *otherwise*) echo right >answer ;; *) echo wrong >answer ;; esac
 """,
     "doctor.json": '{"action": "replan", "reason": "it goes in circles"}',

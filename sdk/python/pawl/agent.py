@@ -23,6 +23,7 @@ T = TypeVar("T")
 Payload = Union[bytes, bytearray, memoryview, str, Mapping[str, Any], Sequence[Any], int, float, bool, None]
 
 _LOG_BYTES_MAX = 8192  # of a line
+_NOTHING: Any = object()  # None is something to save
 
 
 def connect(socket: Optional[str] = None, goal: Optional[str] = None, episode: Optional[str] = None) -> "Agent":
@@ -60,25 +61,33 @@ class Agent:
 
     # --- checkpoints
 
-    def save(self, id: str, payload: Payload, *, metadata: Optional[Mapping[str, Any]] = None,
+    def checkpoint_id(self, role: Optional[str] = None) -> str:
+        """The same in every process: `main-0`; of a role `{role}-0`; inside of a child the child's id, and of a role there
+        `{child_id}/{role}-{depth}`."""
+        return self._scopes.checkpoint_id(role)
+
+    def save(self, id: Optional[str] = None, payload: Payload = _NOTHING, *, metadata: Optional[Mapping[str, Any]] = None,
              spent: Optional[Spent] = None, keep: Optional[int] = None) -> Checkpoint:
-        """Saves `payload` (bytes; a str as UTF-8; else as JSON) as the newest checkpoint of `id`: `"{role}-{depth}"`, or
-        a child's id. Never text of a model, never random: the next process has to name it again. `keep`: how many of this
-        id are kept (5 unless you say; 0 keeps all)."""
+        """Saves `payload` (bytes; a str as UTF-8; else as JSON) as the newest checkpoint of `id`, without one of
+        `checkpoint_id()`. Never text of a model, never random: the next process has to name it again. `keep`: how many of
+        this id are kept (5 unless you say; 0 keeps all)."""
+        if payload is _NOTHING:
+            raise TypeError("save() got an id and nothing to save: save(payload=...), or save(id, payload)")
         headers = {"Content-Type": "application/octet-stream"}
         if metadata is not None:
             headers["Pawl-Metadata"] = base64.b64encode(json_bytes(metadata, "the metadata")).decode()
         if spent is not None:
             headers["Pawl-Spent"] = json_bytes(spent.told(), "what was spent").decode()
-        query: Dict[str, Any] = {"id": id}
+        query: Dict[str, Any] = {"id": self.checkpoint_id() if id is None else id}
         if keep is not None:
             query["keep"] = keep
         told = self._transport.call("PUT", "/v1/checkpoint", query, body=_bytes_of(payload), headers=headers)
         return Checkpoint.of(json.loads(told.body))
 
-    def load(self, id: str, seq: Optional[int] = None) -> Optional[Loaded]:
-        """The newest whole checkpoint of `id`, or the one with that `seq`. None: there is none, begin afresh."""
-        query: Dict[str, Any] = {"id": id}
+    def load(self, id: Optional[str] = None, seq: Optional[int] = None) -> Optional[Loaded]:
+        """The newest whole checkpoint of `id` (without one of `checkpoint_id()`), or the one with that `seq`. None: there is
+        none, begin afresh; if there are others, the step's log and the ledger name them."""
+        query: Dict[str, Any] = {"id": self.checkpoint_id() if id is None else id}
         if seq is not None:
             query["seq"] = seq
         try:

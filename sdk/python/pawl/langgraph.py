@@ -31,6 +31,11 @@ class PawlSaver(BaseCheckpointSaver):
         super().__init__(serde=serde)
         self._threads = Threads(agent)
 
+    def config(self, role: Optional[str] = None) -> Config:
+        """Of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is `checkpoint_id()` of
+        the agent. A name of random bits would be another thread in the next process."""
+        return {"configurable": {"thread_id": self._threads.own_thread(role)}}
+
     def get_tuple(self, config: Config) -> Optional[CheckpointTuple]:
         asked = config["configurable"]
         state = self._threads.get(str(asked["thread_id"]), asked.get("checkpoint_ns", ""), get_checkpoint_id(config))

@@ -16,8 +16,9 @@ from .fork import Forked
 
 
 class Scope:
-    def __init__(self, owner: "Scopes", child: str, inside: str, usage_prefix: Optional[str]) -> None:
+    def __init__(self, owner: "Scopes", child: str, inside: str, usage_prefix: Optional[str], depth: int = 0) -> None:
         self.owner = owner
+        self.depth = depth            # how many children are around it
         self.child = child            # before the names that a person gives: "" or "<child_id>/"
         self.inside = inside          # before the names that are counted: as above, or "<key of a step>/"
         self.usage_prefix = usage_prefix  # of a step's execution; None outside of steps
@@ -41,6 +42,13 @@ class Scopes(Forked):
     def current(self) -> Scope:
         scope = _current.get()
         return scope if scope is not None and scope.owner is self else self._root
+
+    def checkpoint_id(self, role: Optional[str]) -> str:
+        """Of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it."""
+        scope = self.current()
+        if role is None and scope.child:
+            return scope.child[:-1]
+        return f"{scope.child}{role or 'main'}-{scope.depth}"
 
     def count(self, name: str) -> int:
         """0 for the first call with this name in the current scope, 1 for the next."""
@@ -66,12 +74,13 @@ class Scopes(Forked):
 
     @contextlib.contextmanager
     def child(self, child_id: str) -> Iterator[None]:
-        with self._entered(Scope(self, child_id + "/", child_id + "/", None)):
+        with self._entered(Scope(self, child_id + "/", child_id + "/", None, self.current().depth + 1)):
             yield
 
     @contextlib.contextmanager
     def step(self, key: str, execution: int) -> Iterator[None]:
-        with self._entered(Scope(self, self.current().child, key + "/", f"{key}@{execution}")):
+        scope = self.current()
+        with self._entered(Scope(self, scope.child, key + "/", f"{key}@{execution}", scope.depth)):
             yield
 
     @staticmethod

@@ -135,7 +135,7 @@ class Threads(Forked):
         with self._writing:  # read, add, save
             for task_id, added in by_task.items():
                 name = f"{_id_of(place)}/w/{_part(task_id)}"
-                loaded = self._agent.load(name)
+                loaded = next(iter(self._agent.load_all(id=name)), None)  # as a rule there is none, which is nothing to tell
                 known = {write.index: write for write in (_writes_of(loaded) if loaded else [])}
                 for write in added:
                     if write.index < 0 or write.index not in known:
@@ -151,11 +151,16 @@ class Threads(Forked):
             return self._state(_id_of(Place(thread, namespace, checkpoint_id)), None)
         newest = self._newest(_prefix(thread, namespace))
         if newest is None:
+            if not namespace:  # of a subgraph that is usual
+                self._agent.load(_prefix(thread, namespace))  # Pawl tells of a thread under another name than before
             return None
         state = self._state(newest.id, newest.seq)
         if state is None:  # it is damaged, or was deleted meanwhile
             state = next(iter(self.list(thread, namespace, None, None)), None)
         return state
+
+    def own_thread(self, role: Optional[str]) -> str:
+        return self._agent.checkpoint_id(role)
 
     def list(self, thread: Optional[str], namespace: Optional[str], checkpoint_id: Optional[str],
              before: Optional[str], writes: bool = True) -> Iterator[State]:

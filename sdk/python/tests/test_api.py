@@ -48,6 +48,31 @@ class Checkpoints(AgentdTest):
         assert loaded is not None
         self.assertEqual((loaded.json(), loaded.text()), ({"turn": 7, "at": 0.1}, '{"turn":7,"at":0.1}'))
 
+    def test_an_id_is_made_of_role_and_depth(self) -> None:
+        agent = self.connect()
+        self.assertIsNone(agent.load())
+        agent.save(payload="whole")
+        with self.assertRaisesRegex(TypeError, "nothing to save"):
+            agent.save("root-0")
+
+        def inner(child: pawl.Child) -> List[str]:
+            agent.save(payload=None)
+            return [agent.checkpoint_id(), agent.checkpoint_id("judge")]
+
+        def outer(child: pawl.Child) -> List[str]:
+            agent.save(payload="outer")
+            ids = [agent.checkpoint_id(), agent.checkpoint_id("judge"), agent.run_step("in a step", agent.checkpoint_id)]
+            return ids + agent.children(child.child_id).run("inner", inner)
+
+        self.assertEqual([agent.checkpoint_id(), agent.checkpoint_id("judge")], ["main-0", "judge-0"])
+        self.assertEqual(agent.children("main-0").run("outer", outer),
+                         ["main-0/0.0", "main-0/0.0/judge-1", "main-0/0.0", "main-0/0.0/0.0", "main-0/0.0/0.0/judge-2"])
+        # Another process makes the same.
+        self.assertEqual(sorted(saved.id for saved in agent.list()), ["main-0", "main-0/0.0", "main-0/0.0/0.0"])
+        loaded = self.connect().load()
+        assert loaded is not None
+        self.assertEqual((loaded.checkpoint.id, loaded.text()), ("main-0", "whole"))
+
     def test_metadata_and_what_was_spent_come_back(self) -> None:
         spent = pawl.Spent(Decimal("0.0125"), 7, 8)
         metadata = {"note": "é" * 100, "n": 3, "deep": {"list": [True, None]}}

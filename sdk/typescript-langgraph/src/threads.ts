@@ -78,6 +78,8 @@ export class Threads {
     const { base, behind } = await this.highest(prefix, page);
     if (base === undefined) {
       if (behind.length === 0) this.learn(prefix, { newest: "", writes: 0, bytes: 0 });
+      // Pawl tells of a thread under another name than before. Of a subgraph that is usual.
+      if (behind.length === 0 && ns === "") await this.pawl.load(prefix);
       return undefined;
     }
     const { checkpoint, entry } = base;

@@ -7,17 +7,35 @@ interface Inside {
   name: string; // the step's key, or the child's id
 }
 
-const current = new AsyncLocalStorage<Inside>();
+interface Around extends Inside {
+  child: string; // the innermost child's id; "" outside of all
+  depth: number; // how many children are around
+}
+
+const current = new AsyncLocalStorage<Around>();
+
+function around(episode: string): Around | undefined {
+  const inside = current.getStore();
+  return inside?.episode === episode ? inside : undefined;
+}
 
 export function runInside<T>(inside: Inside, run: () => Promise<T> | T): Promise<T> | T {
-  return current.run(inside, run);
+  const { child, depth } = around(inside.episode) ?? { child: "", depth: 0 };
+  return current.run(inside.what === "child" ? { ...inside, child: inside.name, depth: depth + 1 } : { ...inside, child, depth }, run);
+}
+
+// Of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it.
+export function checkpointId(episode: string, role: string | undefined): string {
+  const { child, depth } = around(episode) ?? { child: "", depth: 0 };
+  if (role === undefined && child !== "") return child;
+  return `${child === "" ? "" : `${child}/`}${role ?? "main"}-${depth}`;
 }
 
 // Refuses to count a spawn of `parent` where the next process may count another one: a step that is answered from
 // the journal spawns nothing, nor does a child, and the places of all later spawns would shift.
 export function countHere(episode: string, parent: string): void {
-  const inside = current.getStore();
-  if (inside === undefined || inside.episode !== episode) return;
+  const inside = around(episode);
+  if (inside === undefined) return;
   if (inside.what === "child" && `${parent}/`.startsWith(`${inside.name}/`)) return;
   throw new Error(`children of ${parent} are not counted inside of the ${inside.what} ${inside.name}, which does not run again when it ` +
     "is done. Spawn them outside of it, or name the place: pawl.child(parent, spawnSeq, ordinal, spec, run), with a parent that is " +

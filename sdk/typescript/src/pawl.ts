@@ -5,6 +5,7 @@ import { plainJson } from "./canonical.js";
 import { Children, runChild, type ChildRun } from "./children.js";
 import { Connection, JSON_BODY } from "./connection.js";
 import { NotFoundError, UnavailableError } from "./errors.js";
+import { checkpointId } from "./inside.js";
 import { Journal, waitForAnswer, type StepOptions } from "./journal.js";
 import { fromWire } from "./types.js";
 import type {
@@ -61,8 +62,16 @@ export class Pawl {
 
   // --- checkpoints
 
-  // Bytes and strings are saved as they are, everything else as JSON; TypeError for what JSON can't tell.
-  async save(id: string, payload: Uint8Array | string | Json | object, options: SaveOptions = {}): Promise<Checkpoint> {
+  // The same in every process: `main-0`; of a role `{role}-0`; inside of a child the child's id, and of a role there
+  // `{child}/{role}-{depth}`.
+  checkpointId(role?: string): string {
+    return checkpointId(this.connection.episode, role);
+  }
+
+  // Bytes and strings are saved as they are, everything else as JSON; TypeError for what JSON can't tell. An id that is
+  // undefined is checkpointId().
+  async save(id: string | undefined, payload: Uint8Array | string | Json | object, options: SaveOptions = {}): Promise<Checkpoint> {
+    id ??= this.checkpointId();
     const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
     if (options.metadata !== undefined) {
       headers["Pawl-Metadata"] = Buffer.from(plainJson(options.metadata, `the metadata of ${id}`)).toString("base64");
@@ -76,8 +85,9 @@ export class Pawl {
     return fromWire(await this.connection.json<object>({ method: "PUT", path, headers, body }));
   }
 
-  // The newest whole one, or that seq; undefined when there is none.
-  async load(id: string, options: { seq?: number } = {}): Promise<Loaded | undefined> {
+  // The newest whole one, or that seq; undefined when there is none: then the step's log and the ledger name the others,
+  // if there are any.
+  async load(id: string = this.checkpointId(), options: { seq?: number } = {}): Promise<Loaded | undefined> {
     const seq = options.seq === undefined ? "" : `&seq=${options.seq}`;
     try {
       const reply = await this.connection.ask({ method: "GET", path: `/v1/checkpoint?id=${encodeURIComponent(id)}${seq}` });

@@ -13,6 +13,22 @@ test("what was saved is loaded, by a connection of another process too", async (
   expect(saved.savedAt).toMatch(/^20.*Z$/);
 });
 
+test("an id is made of role and depth, the same one in every process", async () => {
+  const episode = freshEpisode();
+  const pawl = connect(episode);
+  expect([pawl.checkpointId(), pawl.checkpointId("judge")]).toEqual(["main-0", "judge-0"]);
+  await pawl.save(undefined, "whole");
+  const ids = await pawl.children("main-0").spawn("outer", async (child) => {
+    await pawl.save(undefined, "outer");
+    const inStep = await pawl.step("in a step", { kind: "pure" }, {}, () => pawl.checkpointId());
+    const own = [pawl.checkpointId(), pawl.checkpointId("judge"), inStep];
+    return [...own, ...(await pawl.children(child.id).spawn("inner", () => [pawl.checkpointId(), pawl.checkpointId("judge")]))];
+  });
+  expect(ids).toEqual(["main-0/0.0", "main-0/0.0/judge-1", "main-0/0.0", "main-0/0.0/0.0", "main-0/0.0/0.0/judge-2"]);
+  expect((await connect(episode).load())!.payload.toString()).toBe("whole");
+  expect((await pawl.list()).checkpoints.map((checkpoint) => checkpoint.id)).toEqual(["main-0/0.0", "main-0"]);
+});
+
 test("bytes and strings are saved as they are", async () => {
   const pawl = freshPawl();
   const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => (i * i) % 251);
