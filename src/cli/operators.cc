@@ -1,8 +1,6 @@
 // retry, skip, cancel: guarded transitions by a person, each a ledger row.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/context.h"
 #include "cli/owed.h"
 #include "cli/say.h"
@@ -21,20 +19,6 @@ constexpr const char* kQueuedAgain = "is QUEUED again; go on with: pawl resume";
 using Verb = Result<std::vector<std::string>> (store::Store::*)(const std::string&, const std::string&,
                                                                 const store::Operator&, WallTime);
 
-// Steps of the phases that changed and whose supervisors still run: their results would be refused, so they
-// end now.
-Status end_steps(const State& state, const std::string& run_id,
-                 const std::vector<store::StepRow>& open_before, const std::vector<std::string>& changed) {
-  PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
-  for (const auto& step : open_before)
-    if (step.run_id == run_id && std::ranges::find(changed, step.phase_id) != changed.end()) {
-      PAWL_OK(client->abandon(step.sandbox_run_id));
-      client->forget(step.sandbox_run_id);
-    }
-  return {};
-}
-
 Status act(const OperatorOptions& options, Verb verb, const char* past, bool ends_steps) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
@@ -44,15 +28,12 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
     PAWL_TRY(const auto run, state.store->run(run_id));
     PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, run));
   }
-  PAWL_TRY(const auto open_before, state.store->open_steps());
   PAWL_TRY(const auto who, this_operator(state, options.reason));
   PAWL_TRY(const auto changed,
            (state.store.get()->*verb)(run_id, options.phase, who, os::SystemClock().wall()));
-  Status paid;
-  if (ends_steps) {
-    PAWL_OK(end_steps(state, run_id, open_before, changed));
-    paid = pay_what_is_owed(state);
-  }
+  // Steps of the phases that changed and whose supervisors still run: their results would be refused, so they
+  // end now.
+  const Status paid = ends_steps ? pay_what_is_owed(state) : Status();
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id}, {"phases", changed}});

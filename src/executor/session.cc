@@ -383,10 +383,6 @@ class Session {
       for (auto& one : tries_.all())
         if (&one == &kept || planted("episodes_cleared_together"))
           world_.episodes.forget(episode_of(claim_, one.attempt.episode()));
-    for (const auto& step : finished.ended_steps) {
-      PAWL_OK(world_.sandboxes.abandon(step));
-      world_.sandboxes.forget(step);
-    }
     if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
     for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);

@@ -53,7 +53,10 @@ Status pay(const World& world, const store::Owed& owed) {
                       .workflow_id = run.workflow_id,
                       .attempt_id = step.attempt_id,
                       .sandbox_run_id = step.sandbox_run_id};
-  PAWL_TRY(const auto told, told_since(world, teller, owed.told_seq));
+  store::Told told;
+  if (step.gate_id == kAgentGate) {
+    PAWL_TRY(told, told_since(world, teller, owed.told_seq));
+  }
   PAWL_OK(world.store.pay(owed, told, world.clock.wall()));
   world.sandboxes.forget(step.sandbox_run_id);
   return {};

@@ -401,7 +401,8 @@ class Store {
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
-  // What operators' endings (and a doctor's, of the whole run) left to be written down, of all runs.
+  // Steps that operators (and a doctor, of the whole run) ended, of all runs: they run on until somebody ends
+  // them. What an agent's told until then is written down with it.
   virtual Result<std::vector<Owed>> owed() = 0;
   // Writes down what the agent of `owed` told, and settles what was reserved for it; the chain of a phase
   // that is over is opened for it and sealed again. REQUIRES: the step is gone, `told` is all since

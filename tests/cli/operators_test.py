@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """What a person decides about a run, where the program has to say no, and what is counted of it."""
 
+import json
+import signal
+import sqlite3
 import unittest
 
 from pawl_runs import WithRun
@@ -119,3 +122,21 @@ class Operators(WithRun):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_a_cancel_that_is_killed_leaves_no_step(self):
+        """Two gates run, nobody watches them, and the command is killed when it has ended the first of them."""
+        self.make_simple(agent="true", gate="sleep 1000", phases=2)
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("  - phases:", "  - parallel: true\n    phases:"))
+        run = self.start("run", "plan.yaml", "--workers", "2")
+        self.wait_until(lambda: len(self.steps_at_work(".check.")) == 2, "both gates run")
+        run.send_signal(signal.SIGINT)
+        run.wait(timeout=TIMEOUT_S)
+        self.assertEqual(len(self.steps_at_work(".check.")), 2, "they can be gone on with")
+        self.pawl("cancel", "last", expect=-9, env={"PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1",
+                  "PAWL_CRASH_COUNT": str(self.root / "count"), "PAWL_CRASH_LABEL": "spool.abandoned.fsync"})
+        self.assertEqual(len(self.steps_at_work(".check.")), 1)
+        # Whoever comes next, also with another run.
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.supervisors(), [])
+

@@ -337,8 +337,8 @@ class History {
     }
   }
 
-  // As the command line does it: what was open before is ended after. A command that says that it failed may
-  // have changed something all the same.
+  // As the command line does it: what was open is ended after, or by the next who looks. A command that says
+  // that it failed may have changed something all the same.
   void operate() {
     auto& dice = world_.dice;
     if (dice.percent(20)) return change_budgets();
@@ -348,7 +348,6 @@ class History {
     const auto now = world_.clock.wall();
     const auto what = dice.below(4);
     const char* const words[] = {"retry", "skip", "cancel", "approve"};
-    const auto open_before = World::must(store_.open_steps());
     if (what != 2) ++bounds_.retries;  // they queue what was stopped
     reopened_ = phase_ids_;
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
@@ -362,11 +361,6 @@ class History {
     reopened_ = *changed;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
     check();
-    for (const auto& step : open_before)
-      if (step.run_id == run_id_ && std::ranges::find(*changed, step.phase_id) != changed->end()) {
-        static_cast<void>(sandboxes_.abandon(step.sandbox_run_id));
-        sandboxes_.forget(step.sandbox_run_id);
-      }
     if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // else it is killed
   }
 

@@ -107,6 +107,24 @@ TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
   EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
 }
 
+// Who ended them may die before it has ended the supervisors: the next who looks does.
+TEST_F(EpisodesTest, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  for (const std::int64_t episode : {1, 2}) {
+    auto gate = agent(episode);
+    gate.gate_id = "check";
+    ASSERT_TRUE(begin(held, gate));
+  }
+  ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
+  const auto rows = store_->ledger(run, "a", 1, 100)->size();
+  const auto owed = *store_->owed();
+  ASSERT_EQ(owed.size(), 2U);
+  for (const auto& each : owed) ASSERT_TRUE(store_->pay(each, {}, now_));
+  EXPECT_TRUE(store_->owed()->empty());
+  EXPECT_EQ(store_->ledger(run, "a", 1, 100)->size(), rows) << "a gate has no last words";
+}
+
 TEST_F(EpisodesTest, AnOperatorEndsAllThatRun) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
@@ -115,6 +133,7 @@ TEST_F(EpisodesTest, AnOperatorEndsAllThatRun) {
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
   const auto steps = *store_->steps(run, "a");
   for (const auto& row : steps) EXPECT_EQ(row.state, StepState::kLost);
+  EXPECT_EQ(store_->owed()->size(), 2U);
   EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
 }

@@ -83,7 +83,9 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
         .found = "operator",
         .decision = "skip",
         .lost_cost_row = cost,
-        .owes = step_row.gate_id == kAgentGate && !planted("usage_of_ended_agents_dropped")};
+        // Also a gate's, which has no last words: it runs until somebody ends it, and who said so may die
+        // first.
+        .owes = step_row.gate_id != kAgentGate || !planted("usage_of_ended_agents_dropped")};
     PAWL_OK(close_lost_step(step_row, decision, now, budgets));
   }
   PAWL_OK(write_budgets(phase_row.run_id, budgets));
