@@ -85,16 +85,23 @@ Status check_named_store(const StateOptions& options) {
               path + ": no such database (--store or PAWL_STORE); `pawl run` makes one");
 }
 
+Status check_new_store(const StateOptions& options) {
+  const std::string named = option_or_environment(options.store, "PAWL_STORE");
+  return named.empty() ? Status() : store::check_store(named);
+}
+
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create) {
   if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
   const bool is_new = !os::exists(folder);
   if (!is_new) PAWL_OK(check_state_folder(folder));
+  // Before a folder is made for it.
+  if (!create) PAWL_OK(check_named_store(options));
+  if (is_new) PAWL_OK(check_new_store(options));
   State state;
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
   state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
   PAWL_TRY(state.folder, os::absolute_path(folder));
   state.location = store_location(options, state.folder);
-  if (!create) PAWL_OK(check_named_store(options));
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
   // One of an older version that can't be written is read all the same.
   if (const auto marked = mark_state_folder(state.folder); !marked && is_new)

@@ -3,6 +3,7 @@
 #include "cli/context.h"
 #include "cli/max_attempts.h"
 #include "cli/run_loop.h"
+#include "cli/say.h"
 #include "executor/plans.h"
 
 namespace pawl::cli {
@@ -12,6 +13,7 @@ struct ResumeOptions {
   StateOptions state;
   std::vector<std::string> runs;
   std::int64_t workers = 1;
+  bool if_any = false;
   MaxAttempts max_attempts;
 };
 
@@ -26,7 +28,6 @@ Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::
   PAWL_TRY(const auto runs, store.runs(kRunsMax));
   for (const auto& run : runs)
     if (run.state == store::RunState::kExecuting) ids.push_back(run.run_id);
-  if (ids.empty()) return fail(ErrorKind::kNotFound, "no run is open; `pawl status` lists them");
   return ids;
 }
 
@@ -65,6 +66,12 @@ int resume(const ResumeOptions& options) {
     auto ids = runs_to_resume(*state->store, options.runs);
     if (!ids) return report(ids.error());
     loop.run_ids = *std::move(ids);
+    if (loop.run_ids.empty()) {
+      const Error none{.kind = ErrorKind::kNotFound, .message = "no run is open; `pawl status` lists them"};
+      if (!options.if_any) return report(none);
+      tell("pawl: {}\n", none.message);
+      return kDone;
+    }
     if (const auto status = set_max_attempts(options, *state, loop.run_ids); !status) {
       const int code = report(status.error());
       return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
@@ -82,6 +89,7 @@ void add_resume(const Command& program) {
                  "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
   command.option("--workers", options->workers, "Phases at once: of several runs, and where a plan allows it",
                  {1, 64});
+  command.flag("--if-any", options->if_any, "Exit code 0 when no run is open, for services");
   add_max_attempts_options(command, options->max_attempts, "open phase");
   add_state_options(command, options->state);
   command.footer(

@@ -37,10 +37,16 @@ Result<bool> ended_by_crash_loop(const store::AttemptRow& attempt) {
   });
 }
 
-// EXECUTING, and its holder has let the lease run out or is gone: nobody works on it.
-bool is_stuck(const store::PhaseRow& phase, const store::ClaimRequest& now) {
-  return phase.state == store::PhaseState::kExecuting && !phase.lease_owner.empty() &&
-         !lease_is_live(phase, now);
+// Who worked on it last, when nobody does now: EXECUTING, and its holder has let the lease run out or is
+// gone; or it is between two attempts, without a holder, and who made the last one is gone. "": somebody
+// works on it, or will.
+std::string left_by(const store::PhaseRow& phase, const std::vector<store::AttemptRow>& attempts,
+                    const store::ClaimRequest& now) {
+  if (phase.state != store::PhaseState::kExecuting || lease_is_live(phase, now)) return "";
+  if (!phase.lease_owner.empty()) return phase.lease_owner;
+  const bool waits = !phase.not_before.empty() && phase.not_before > rfc3339(now.now);
+  if (waits || attempts.empty() || !now.owner_is_dead(attempts.back().executor)) return "";
+  return attempts.back().executor;
 }
 
 // What an operator or another episode ended is not gone on with.
@@ -56,14 +62,14 @@ Status add_phase(store::Store& store, const store::PhaseRow& phase, const store:
   ++to.states[{std::string(name(phase.state)), phase.last_failure_reason}];
   to.doctor_calls += phase.doctor_calls;
   to.replans += phase.replans;
-  if (is_stuck(phase, now))
+  PAWL_TRY(const auto attempts, store.attempts(phase.run_id, phase.phase_id));
+  if (const auto owner = left_by(phase, attempts, now); !owner.empty())
     to.stuck.push_back({{"run_id", phase.run_id},
                         {"phase_id", phase.phase_id},
                         {"last_attempt_timestamp", phase.last_attempt_timestamp},
-                        {"lease_owner", phase.lease_owner},
-                        {"holder_is_dead", now.owner_is_dead(phase.lease_owner)},
+                        {"lease_owner", owner},
+                        {"holder_is_dead", now.owner_is_dead(owner)},
                         {"command", "pawl resume " + phase.run_id}});
-  PAWL_TRY(const auto attempts, store.attempts(phase.run_id, phase.phase_id));
   to.attempts += static_cast<std::int64_t>(attempts.size());
   for (const auto& attempt : attempts) {
     PAWL_TRY(const bool crash_loop, ended_by_crash_loop(attempt));

@@ -51,23 +51,27 @@ Status Ends::lose(Try& one, const store::StepStart& start, Recovery recovery) {
                                           .backend = claim_.run.backend,
                                           .gate_isolation_class = "shared_kernel",
                                           .emitted_at = now()});
-  unforgotten_.push_back(start.sandbox_run_id);
-  observer_.resumed(claim_, resume);
+  lost_.push_back(start.sandbox_run_id);
   resume_ = std::move(resume);
   return {};
 }
 
 Status Ends::note(const store::StepStart& start, Recovery recovery) {
   const auto made = decision(start, recovery);
+  PAWL_OK(world_.store.note_resume(claim_.lease, made, now()));
   observer_.resumed(claim_, made);
-  return world_.store.note_resume(claim_.lease, made, now());
+  return {};
 }
 
 void Ends::recorded() {
+  // Not before: of a phase that an operator ended meanwhile nothing is resumed, and the store refuses it.
+  if (resume_) observer_.resumed(claim_, *resume_);
   result_.reset();
   resume_.reset();
   for (const auto& id : unforgotten_) world_.sandboxes.forget(id);
+  for (const auto& id : lost_) world_.sandboxes.forget_lost(id);
   unforgotten_.clear();
+  lost_.clear();
 }
 
 Status Ends::record() {

@@ -45,7 +45,7 @@ class Ends {
   const store::Claim& claim_;
   std::optional<store::StepEnd> result_;         // of the last step
   std::optional<store::ResumeDecision> resume_;  // that closes a lost step
-  std::vector<std::string> unforgotten_;         // the steps of both
+  std::vector<std::string> unforgotten_, lost_;  // their steps
 };
 
 }  // namespace pawl::executor

@@ -49,7 +49,10 @@ class Session {
   Result<Turn> work() {
     // A crash may have come between recording a result and forgetting its spool.
     for (const auto& step : claim_.steps)
-      if (step.state != store::StepState::kOpen) world_.sandboxes.forget(step.sandbox_run_id);
+      if (step.state == store::StepState::kDone)
+        world_.sandboxes.forget(step.sandbox_run_id);
+      else if (step.state == store::StepState::kLost)
+        world_.sandboxes.forget_lost(step.sandbox_run_id);
     for (;;) {
       PAWL_TRY(const Next next, this->next());
       if (next.one == nullptr) break;
@@ -436,7 +439,7 @@ class Session {
       const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
       if (row == steps.end() || row->state == store::StepState::kOpen) continue;
       PAWL_OK(world_.sandboxes.abandon(id));
-      world_.sandboxes.forget(id);
+      world_.sandboxes.forget_lost(id);
     }
     pay_or_tell(world_, observer_);
     return {};

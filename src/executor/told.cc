@@ -58,7 +58,7 @@ Status pay(const World& world, const store::Owed& owed) {
     PAWL_TRY(told, told_since(world, teller, owed.told_seq));
   }
   PAWL_OK(world.store.pay(owed, told, world.clock.wall()));
-  world.sandboxes.forget(step.sandbox_run_id);
+  world.sandboxes.forget_lost(step.sandbox_run_id);
   return {};
 }
 

@@ -60,6 +60,8 @@ class SandboxClient {  // thread-safe
                                   const std::vector<std::string>& probe) = 0;
   // Forgets the spool and the work of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;
+  // The same of a step without a result, but for what it printed and tried: people look for why it was lost.
+  virtual void forget_lost(const std::string& sandbox_run_id) = 0;
 
   virtual Result<Health> health() = 0;
 };

@@ -488,6 +488,8 @@ class StoreGroup {  // thread-safe
 Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
                                                      std::shared_ptr<const RowSealer> sealer);
 
+// Whether open_store() would take what is there, or make a database. Makes nothing.
+Status check_store(const std::string& location);
 Result<SchemaStatus> schema_status(const std::string& location);
 // kUnavailable while somebody who is not known to be dead holds a phase: its statements are of another
 // schema.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -10,6 +12,7 @@
 namespace pawl::supervisor {
 namespace {
 
+constexpr std::array<std::string_view, 3> kStepFiles = {"output", "trace", "network"};  // by StepFile
 constexpr std::int64_t kAskEveryMs = 200;  // how often `stop` is asked while waiting
 constexpr std::uint64_t kLogTailBytesMax = 4096;
 constexpr std::int64_t kKillPatienceMs =
@@ -100,6 +103,30 @@ class Client final : public sandbox::SandboxClient {
   }
 
   void forget(const std::string& sandbox_run_id) override {
+    forget_by(sandbox_run_id,
+              [](const Spool& spool) { static_cast<void>(os::remove_tree_at_once(spool.folder())); });
+  }
+
+  // gc takes the rest.
+  void forget_lost(const std::string& sandbox_run_id) override {
+    forget_by(sandbox_run_id, [](const Spool& spool) {
+      // First: without it nothing starts, whatever else is left.
+      static_cast<void>(os::remove_tree(spool.path("job.json")));
+      const auto names = os::list_folder(spool.folder());
+      if (!names) return;
+      for (const auto& name : *names)
+        if (name != "lock" && std::ranges::find(kStepFiles, name) == kStepFiles.end())
+          static_cast<void>(os::remove_tree(spool.path(name)));
+    });
+  }
+
+  Result<sandbox::Health> health() override {
+    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
+    return backend->health();
+  }
+
+ private:
+  void forget_by(const std::string& sandbox_run_id, const std::function<void(const Spool&)>& remove) {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
     // What can't be removed now is found by gc: its marker is not open any more. Under the lock, and at once:
     // a supervisor that lives must be found by who watches it, and one that comes late must not take what is
@@ -109,7 +136,7 @@ class Client final : public sandbox::SandboxClient {
       if (!lock) break;  // it is gone
       if (*lock) {
         static_cast<void>(os::remove_tree(spool.work_folder()));
-        static_cast<void>(os::remove_tree_at_once(spool.folder()));
+        remove(spool);
         break;
       }
       os::SystemClock().sleep_ms(kForgetPauseMs);
@@ -118,12 +145,6 @@ class Client final : public sandbox::SandboxClient {
     children_.erase(sandbox_run_id);
   }
 
-  Result<sandbox::Health> health() override {
-    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
-    return backend->health();
-  }
-
- private:
   Status write_job(const Spool& spool, const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
                    const std::vector<sandbox::ContextFile>& context, const std::string& agent) const {
     PAWL_OK(os::make_folders(spool.folder(), 0700));
@@ -234,8 +255,7 @@ std::string spool_folder(const std::string& folder, const std::string& sandbox_r
 }
 
 std::string step_path(const std::string& folder, const std::string& sandbox_run_id, StepFile file) {
-  constexpr std::string_view kNames[] = {"output", "trace", "network"};
-  return os::join(spool_folder(folder, sandbox_run_id), kNames[static_cast<int>(file)]);
+  return os::join(spool_folder(folder, sandbox_run_id), kStepFiles[static_cast<std::size_t>(file)]);
 }
 
 }  // namespace pawl::supervisor

@@ -78,6 +78,19 @@ class Fork(WithRun):
         self.pawl("resume", anew)
         self.assertEqual(self.states(anew)[1], ("p2", "COMPLETE", 2), "from its beginning: without feedback")
 
+    def test_a_fork_goes_on_with_the_model_of_the_attempt(self):
+        self.make_simple(agent="echo $PAWL_MODEL >> model", gate="grep -q large model || exit 1", models="[small, medium, large]", max_attempts=3)
+        self.pawl("run", "plan.yaml")
+        old = self.run_id()
+        models = lambda run: [row["model"] for row in self.chains(run)["p1"] if row["type"] == "attempt"]
+        self.assertEqual(models(old), ["small", "medium", "large"])
+        for point, plan_of, wanted in (("p1:3", [], ["large"]), ("p1:2", [], ["medium", "medium", "large"]), ("p1", [], ["small", "medium", "large"]),
+                                       ("p1:3", ["--plan", "plan.yaml"], ["small", "medium", "large"])):
+            with self.subTest(point):
+                new = self.pawl_json("fork", old, "--from", point, *plan_of)["run_id"]
+                self.pawl("resume", new)
+                self.assertEqual(models(new), wanted)
+
     @staticmethod
     def with_another_p2():
         return "".join(line.replace("by one", "by another") if "id: p2" in line else line

@@ -14,9 +14,10 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 class Operators(WithRun):
     def lose_the_agent(self):
-        self.make_simple(agent="echo x >new; sleep 100", resume="escalate")
+        self.make_simple(agent="echo its last words; echo x >new; sleep 100", resume="escalate")
         run = self.start("run", "plan.yaml")
         self.wait_for_step("the agent runs")
+        self.wait_until(lambda: "its last words\n" in self.pawl("logs", "last", "p1").stdout, "it prints")
         self.kill_all(run)
         self.pawl("resume", "last", expect=11)
 
@@ -71,6 +72,15 @@ class Operators(WithRun):
             self.assertIn("2 of 3 runs verified, 0 missing or exchanged", said)
         self.pawl("verify", "--all", "last", expect=2)
 
+    def test_what_a_lost_step_printed_is_in_the_logs_until_gc(self):
+        self.lose_the_agent()
+        self.assertIn("its last words\n", self.pawl("logs", "last", "p1").stdout)
+        kept, = (self.root / "source/.pawl/spool").iterdir()
+        self.assertEqual(sorted(path.name for path in kept.iterdir()), ["lock", "output"], "and nothing else is kept")
+        self.pawl("gc")
+        self.assertEqual(list((self.root / "source/.pawl/spool").iterdir()), [])
+        self.assertNotIn("its last words", self.pawl("logs", "last", "p1").stdout)
+
     def test_more_attempts_for_a_run_that_is_over_are_refused(self):
         self.make_simple(gate="exit 1", max_attempts=1)
         self.pawl("run", "plan.yaml", expect=11)
@@ -81,6 +91,30 @@ class Operators(WithRun):
         self.pawl("retry", "last", "p1")
         self.pawl("resume", "last", "--max-attempts", "2", "--operator-ack", expect=11)
         self.assertEqual(self.pawl_json("status", "last")["phases"][0]["max_attempts"], 2)
+
+    def test_a_phase_that_was_left_between_two_attempts_is_stuck(self):
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        run = self.start("run", "plan.yaml")
+        waits_for = lambda: json.loads(self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout or "{}").get("waits_for")
+        self.wait_until(lambda: waits_for() == "not_before", "it waits")
+        self.kill_all(run)
+        self.assertEqual(self.pawl_json("stats")["stuck"], [], "it waits for its time")
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db", timeout=60) as db:
+            db.execute("UPDATE phases SET not_before = ''")
+        db.close()
+        self.assertEqual(waits_for(), "executor")
+        stuck, = self.pawl_json("stats")["stuck"]
+        self.assertEqual((stuck["phase_id"], stuck["holder_is_dead"], stuck["command"]), ("p1", True, f"pawl resume {self.run_id()}"))
+        self.assertIn("stuck: p1 since", self.pawl("stats").stdout)
+        self.pawl("resume", "last")
+        self.assertEqual(self.pawl_json("stats")["stuck"], [])
+
+    def test_a_service_may_resume_when_nothing_is_open(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        self.assertIn("no run is open", self.pawl("resume", expect=1).stderr)
+        self.assertIn("no run is open", self.pawl("resume", "--if-any").stderr)
+        self.pawl("resume", "nobody", "--if-any", expect=1)
 
     def test_a_reason_is_kept_without_secrets_and_has_an_end(self):
         self.make_simple(gate="exit 1", max_attempts=1)
@@ -101,27 +135,14 @@ class Operators(WithRun):
         self.wait_for_step("the agent runs")
         self.pawl("cancel", "last")
         run.wait(timeout=TIMEOUT_S)
+        log, = self.root.glob("started-*.log")
+        self.assertNotIn("found nothing", log.read_text(), "nobody goes on with it")
         stats = self.pawl_json("stats", "last")
         self.assertEqual(stats["resumes"], {})
         spent = {row["unit"]: row["spent"] for row in self.budgets()}["sandbox_ms"]
         self.assertGreater(spent, 0)
         self.assertEqual(stats["sandbox_milliseconds"], spent)
 
-    def budgets(self):
-        return [{"unit": unit, **row} for unit, row in self.pawl_json("budget", "last")["budget"].items()]
-
-    def test_runs_that_are_not_listed_are_told(self):
-        self.make_simple()
-        self.write("plan.yaml", plan())
-        for _ in range(51):
-            self.pawl("run", "plan.yaml")
-        listed = self.pawl("status").stdout.splitlines()
-        self.assertEqual((len(listed), listed[-1]), (51, "and older ones: `pawl status --json` has them"))
-        self.assertEqual(len(self.pawl_json("status")["runs"]), 51)
-
-
-if __name__ == "__main__":
-    unittest.main()
     def test_a_cancel_that_is_killed_leaves_no_step(self):
         """Two gates run, nobody watches them, and the command is killed when it has ended the first of them."""
         self.make_simple(agent="true", gate="sleep 1000", phases=2)
@@ -140,3 +161,18 @@ if __name__ == "__main__":
         self.pawl("run", "plan.yaml")
         self.assertEqual(self.supervisors(), [])
 
+    def budgets(self):
+        return [{"unit": unit, **row} for unit, row in self.pawl_json("budget", "last")["budget"].items()]
+
+    def test_runs_that_are_not_listed_are_told(self):
+        self.make_simple()
+        self.write("plan.yaml", plan())
+        for _ in range(51):
+            self.pawl("run", "plan.yaml")
+        listed = self.pawl("status").stdout.splitlines()
+        self.assertEqual((len(listed), listed[-1]), (51, "and older ones: `pawl status --json` has them"))
+        self.assertEqual(len(self.pawl_json("status")["runs"]), 51)
+
+
+if __name__ == "__main__":
+    unittest.main()

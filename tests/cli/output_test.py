@@ -96,6 +96,39 @@ class Output(WithRun):
                          [("p1.agent.run.attempt1", "caf\ufffd\n"), ("p1.check.unit.attempt1", "judged\n")])
         self.pawl("logs", "last", "p1", "--json", "--follow", expect=2)
 
+    def test_a_refused_store_leaves_no_state_folder(self):
+        self.make_simple()
+        self.write("text.db", "not a database\n" * 100)
+        for store, said in (("postgres://host/db", "not available yet"), ("sqlite:nowhere/pawl.db", "no folder nowhere"), ("sqlite:", "expected sqlite:PATH"),
+                            ("sqlite:text.db", "not a Pawl database")):
+            with self.subTest(store):
+                self.assertIn(said, self.pawl("run", "plan.yaml", "--store", store, expect=1).stderr)
+                self.assertFalse((self.root / "source/.pawl").exists())
+        self.pawl("run", "plan.yaml", "--store", "sqlite:own.db")
+        self.assertTrue((self.root / "own.db").exists())
+
+    def test_who_only_reads_needs_no_place_to_write(self):
+        """On a file system that is read-only: after a run that is over, and with the files of one that was killed beside the database."""
+        commands = ["status", "status last", "inspect last", "cost", "why last", "stats", "logs last p1", "budget last", "verify last",
+                    "report last --force -o page.html"]
+        script = "mount --bind source source && mount -o remount,bind,ro source || exit 98\n"
+        script += "\n".join(f"'{PAWL}' {command} --dir source/.pawl || exit 99" for command in commands)
+        script += f"\n! '{PAWL}' cancel last --dir source/.pawl\n"
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        self.in_namespace(script)
+        self.make_simple(agent="sleep 1000")
+        run = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.kill_all(run)
+        self.assertTrue((self.root / "source/.pawl/pawl.db-wal").exists())
+        self.in_namespace(script)
+
+    def in_namespace(self, script):
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], cwd=self.root, capture_output=True,
+                              text=True, timeout=TIMEOUT_S, env=self.environment(None))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_a_misspelt_command_is_named_with_the_nearest_one(self):
         for line, said in (("chekc plan.yaml", "there is no command 'chekc'; did you mean 'check'? `pawl --help` lists them"),
                            ("chekc --help", "did you mean 'check'?"),

@@ -39,6 +39,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   Result<sandbox::Salvage> salvage(const std::string& sandbox_run_id,
                                    const std::vector<std::string>& probe) override;
   void forget(const std::string& sandbox_run_id) override;
+  void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
   Result<sandbox::Health> health() override { return sandbox::Health{}; }
 
   // What runs is gone; a result that is spooled was synced first.

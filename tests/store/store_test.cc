@@ -291,8 +291,7 @@ TEST_F(StoreTest, AReplanStartsARevisionAndTakesNothingElseBack) {
   EXPECT_EQ(std::tuple(row.attempts_used, row.attempts_total, row.revision, row.escalation_level),
             std::tuple(0, 2, 1, 1));
   EXPECT_EQ(row.lease_owner, "");
-  // replans is what begin_step counts; without it nobody looks for a revised goal.
-  ASSERT_EQ(claim().revised_goal, "");
+  EXPECT_EQ(claim().revised_goal, "another way");
 }
 
 TEST_F(StoreTest, AnAbortCancelsWhatIsNotTerminal) {

@@ -1,4 +1,6 @@
 // A person takes what the gates would not: the work of an attempt that did not pass becomes part of the run.
+#include <algorithm>
+
 #include "store/overlap.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -16,6 +18,14 @@ Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, 
       return fail(ErrorKind::kConflict, "the newest attempt of " + phase.phase_id + " is " +
                                             attempt.attempt_id + ", not " + what.attempt_id + "; look again");
   }
+  PAWL_TRY(const auto steps, steps_of_attempt(phase.run_id, attempt.attempt_id));
+  const bool there = std::ranges::any_of(steps, [](const StepRow& step) {
+    return step.gate_id == kAgentGate && step.state == StepState::kDone;
+  });
+  if (!there)
+    return fail(ErrorKind::kNotFound, "what the agent of " + attempt.attempt_id +
+                                          " did was lost: there is no work to take; `pawl retry` or `pawl "
+                                          "skip` the phase");
   PAWL_TRY(const auto looked, look_beside(*this, attempt, what.layer, 0, overlaps));
   if (looked.overlapping)
     return fail(ErrorKind::kConflict, "it changes what phase " + looked.overlapping->phase_id +

@@ -335,7 +335,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
       PAWL_TRY(claim.previous, read_attempt(query));
     }
   }
-  if (phase.replans > 0) {
+  if (phase.revision > 0) {
     PAWL_TRY(auto query, connection_->query("newest_goal"));
     query.bind(phase.run_id).bind(phase.phase_id).bind(phase.revision);
     PAWL_TRY(const bool row, query.next());

@@ -91,6 +91,26 @@ std::unexpected<Error> busy(const std::string& path) {
       .path = path});
 }
 
+struct OpenAs {
+  std::string name;
+  int flags;
+};
+
+// What can't be written is read. Where the files beside the database can't be made either, SQLite has to be
+// told that nobody else makes them (https://www.sqlite.org/wal.html, "Read-Only Databases").
+OpenAs open_as(const std::string& path, bool creates) {
+  const auto is_denied = [](const std::string& name) { return access(name.c_str(), W_OK) != 0; };
+  const bool is_there = os::exists(path);
+  const bool shares = os::exists(path + "-shm") || !is_denied(os::folder_of(path));
+  if (!is_there || (!is_denied(path) && shares))
+    return {.name = path, .flags = SQLITE_OPEN_READWRITE | (creates ? SQLITE_OPEN_CREATE : 0)};
+  if (shares) return {.name = path, .flags = SQLITE_OPEN_READONLY};
+  std::string name = "file:";
+  for (const char c : path)
+    name += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  return {.name = name + "?immutable=1", .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI};
+}
+
 }  // namespace
 
 Statements statements_of(std::initializer_list<std::string_view> files) {
@@ -187,9 +207,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   // One that is there is not opened: to close it would take the locks of our other connections (fcntl(2)).
   if (setup.creates)
     os::UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(path.c_str(), &database, flags | (setup.creates ? SQLITE_OPEN_CREATE : 0),
-                                   joined_writes_vfs());
+  const OpenAs as = open_as(path, setup.creates);
+  const int flags = as.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(as.name.c_str(), &database, flags, joined_writes_vfs());
   connection->database_.reset(database);
   if (code != SQLITE_OK) return failure(code, database, path);
   PAWL_OK(connection->configure());

@@ -91,11 +91,18 @@ Status SqliteStore::inherit_goal(const ForkPoint& from, const std::string& run_i
   }
   PAWL_TRY(auto row, phase(run_id, from.phase_id));
   row.revision = 1;
-  row.replans = 1;
   PAWL_OK(write_phase(row));
   PAWL_TRY(auto query, connection_->query("insert_revision"));
   query.bind(run_id).bind(from.phase_id).bind(row.revision).bind(attempt_id);
   return query.bind(goal).bind(reason).run();
+}
+
+// Without a retry an attempt's level is one below its number; no level is above what the phase came to.
+Status SqliteStore::inherit_level(const ForkPoint& from, const std::string& run_id) {
+  PAWL_TRY(const auto old, phase(from.run_id, from.phase_id));
+  PAWL_TRY(auto row, phase(run_id, from.phase_id));
+  row.escalation_level = std::min(old.escalation_level, from.attempt - 1);
+  return write_phase(row);
 }
 
 Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
@@ -117,7 +124,10 @@ Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
     list.push_back(std::move(entry));
   }
   PAWL_OK(share_layers(shared, run_id));
-  if (fork.same_plan) PAWL_OK(inherit_goal(fork.from, run_id));
+  if (fork.same_plan) {
+    PAWL_OK(inherit_level(fork.from, run_id));
+    PAWL_OK(inherit_goal(fork.from, run_id));
+  }
   {
     PAWL_TRY(auto query, connection_->query("insert_fork"));
     query.bind(run_id).bind(fork.from.run_id).bind(fork.from.phase_id);

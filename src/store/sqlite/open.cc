@@ -31,19 +31,21 @@ Status check_version(const SchemaStatus& status, const std::string& path) {
   return {};
 }
 
+// Also an old one is refused; one without any schema is not.
+Status check_current(const SchemaStatus& status, const std::string& path) {
+  PAWL_OK(check_version(status, path));
+  if (status.database == 0 || status.database == status.program) return {};
+  return fail(ErrorKind::kInvalid,
+              fmt::format("database {}: its schema is version {}, this pawl needs {}; run `pawl migrate up`",
+                          path, status.database, status.program));
+}
+
 // With the schema of this program.
 Result<std::unique_ptr<sqlite::Connection>> connect_current(const std::string& location) {
   PAWL_TRY(auto connection, connect(location));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
-  PAWL_OK(check_version(status, connection->path()));
-  if (status.database == 0) {
-    PAWL_OK(sqlite::apply_pending(*connection, {}));
-  } else if (status.database < status.program) {
-    return fail(
-        ErrorKind::kInvalid,
-        fmt::format("database {}: its schema is version {}, this pawl needs {}; run `pawl migrate up`",
-                    connection->path(), status.database, status.program));
-  }
+  PAWL_OK(check_current(status, connection->path()));
+  if (status.database == 0) PAWL_OK(sqlite::apply_pending(*connection, {}));
   connection->expect_schema(status.program);
   return connection;
 }
@@ -77,6 +79,14 @@ Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location
   PAWL_TRY(auto connection, connect_current(location));
   auto group = std::make_shared<sqlite::Group>(std::move(connection), sealer);
   return std::make_unique<SqliteGroup>(location, std::move(sealer), std::move(group));
+}
+
+Status check_store(const std::string& location) {
+  PAWL_TRY(const std::string path, path_of(location));
+  if (!os::exists(path)) return {};
+  PAWL_TRY(const auto connection, sqlite::Connection::open(path));
+  PAWL_TRY(const auto status, sqlite::status_of(*connection));
+  return check_current(status, path);
 }
 
 Result<SchemaStatus> schema_status(const std::string& location) {

@@ -154,6 +154,7 @@ class SqliteStore : public Store {
   Status share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id);
   Status check_attempt(const ForkPoint& from);
   Status inherit_goal(const ForkPoint& from, const std::string& run_id);
+  Status inherit_level(const ForkPoint& from, const std::string& run_id);
 
   // --- plan
   Status insert_plan(const NewRun& run);
