@@ -328,12 +328,10 @@ class Store {
   virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
 
   // 2. The marker of the next step, with the result of the previous one and, when the marker repeats a lost
-  // step, the
-  //    decision that closes the lost one. Rows: [executed], [resume], pre_execute. kExhausted: execution > 3.
-  //    Settles what ended against the run's budgets (a lost step: the time since its marker, at most what it
-  //    had reserved; tokens and money: what was told), then reserves for the new one. So what a run spends
-  //    exceeds its cap by less than one step's reservation, or by what an agent spent before it could be
-  //    ended.
+  //    step, the decision that closes the lost one. Rows: [executed], [resume], pre_execute. kExhausted:
+  //    execution > 3. Settles what ended against the run's budgets (a lost step: the time since its marker,
+  //    at most what it had reserved; tokens and money: what was told), then reserves for the new one. So what
+  //    a run spends exceeds its cap by less than one reservation, or by what an agent spent before its end.
   virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
                                    const std::optional<StepEnd>& previous,
                                    const std::optional<ResumeDecision>& resume, WallTime now) = 0;
@@ -401,8 +399,8 @@ class Store {
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
-  // Steps that operators (and a doctor, of the whole run) ended, of all runs: they run on until somebody ends
-  // them. What an agent's told until then is written down with it.
+  // Steps that operators (and a doctor, of a whole run) ended: whoever looks next makes sure that they are
+  // over.
   virtual Result<std::vector<Owed>> owed() = 0;
   // Writes down what the agent of `owed` told, and settles what was reserved for it; the chain of a phase
   // that is over is opened for it and sealed again. REQUIRES: the step is gone, `told` is all since
@@ -488,8 +486,7 @@ class StoreGroup {  // thread-safe
 Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
                                                      std::shared_ptr<const RowSealer> sealer);
 
-// Whether open_store() would take what is there, or make a database. Makes nothing.
-Status check_store(const std::string& location);
+Status check_store(const std::string& location);  // whether open_store() would open or make it; makes nothing
 Result<SchemaStatus> schema_status(const std::string& location);
 // kUnavailable while somebody who is not known to be dead holds a phase: its statements are of another
 // schema.
