@@ -113,6 +113,7 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
                                                     const sandbox::SandboxRun& run) const {
   std::vector<gates::ReportFacts> out;
   if (run.copy_out.empty()) return out;
+  std::int64_t items = 0;
   for (const auto& declared : step.step->reports) {
     const auto add = [&](const std::string& path, Result<gates::Report> report) {
       out.push_back({.path = world_.redactor.redact(path),
@@ -132,6 +133,14 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
     for (auto& file : *files) {
       add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
       if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
+      // All of them are in memory, and are judged as one.
+      items += out.back().report ? gates::items_of(*out.back().report) : 0;
+      if (items <= gates::kReportItemsMax) continue;
+      out.back().report =
+          fail(ErrorKind::kExhausted, fmt::format("the reports of the step have more than {} tests "
+                                                  "or findings",
+                                                  gates::kReportItemsMax));
+      return out;
     }
   }
   return out;

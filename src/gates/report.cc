@@ -1,6 +1,7 @@
 #include "gates/report.h"
 
 #include <algorithm>
+#include <new>
 
 #include "gates/formats/format.h"
 
@@ -42,6 +43,15 @@ const Format* find_format(std::string_view name) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
+// A report must not end who reads it.
+Result<Report> read_in_memory(const Format& format, ByteSource& report, const secrets::Redactor& redactor) {
+  try {
+    return format.read(report, redactor);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kExhausted, "no memory is left to read it");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> report_formats() {
@@ -60,7 +70,7 @@ Result<Report> read_report(std::string_view format, ByteSource& report, const se
   const auto* found = find_format(format);
   if (found == nullptr)
     return fail(ErrorKind::kNotFound, "there is no report format \"" + std::string(format) + "\"");
-  auto out = found->read(report, redactor);
+  auto out = read_in_memory(*found, report, redactor);
   if (out) return out;
   Error problem = std::move(out).error().in("not a good " + std::string(format) + " report");
   problem.message = redactor.redact(problem.message);  // it quotes the report

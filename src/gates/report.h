@@ -17,7 +17,9 @@
 namespace pawl::gates {
 
 constexpr std::uint64_t kReportBytesMax = 128ULL << 20;
-constexpr std::int64_t kReportItemsMax = 200'000;  // tests, or findings
+constexpr std::int64_t kReportItemsMax = 200'000;  // tests, or findings; also of all reports of a step
+constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;  // of their names
+constexpr std::size_t kReportMessagesBytesMax = 4 << 20;     // of what they say; beyond them there is none
 constexpr int kReportDepthMax = 64;
 constexpr std::size_t kNameBytesMax = 1024;  // longer names are cut and get their hash appended
 
@@ -71,6 +73,11 @@ struct Report {
 inline constexpr std::string_view kTestsFamily = "tests", kAnalysisFamily = "analysis",
                                   kVulnerabilitiesFamily = "vulnerabilities";
 
+// How many tests, entries that are none, and findings.
+inline std::int64_t items_of(const Report& report) {
+  return static_cast<std::int64_t>(report.tests.size() + report.no_tests.size() + report.findings.size());
+}
+
 // Sorted.
 std::vector<std::string_view> report_formats();
 // The family of a format: one of the above; "" when there is no such format.
@@ -78,7 +85,8 @@ std::string_view family_of(std::string_view format);
 
 // What it says has no secrets: they are taken out before anything is cut.
 // kInvalid: not of that format, cut short, or at odds with its own totals (row and column set where there are
-// any). kExhausted: a bound above. kNotFound: there is no such format. Else what the source says.
+// any). kExhausted: a bound above, or no memory is left. kNotFound: there is no such format. Else what the
+// source says.
 Result<Report> read_report(std::string_view format, ByteSource& report, const secrets::Redactor& redactor);
 
 }  // namespace pawl::gates

@@ -2,7 +2,6 @@
 // that are not built. The texts are those that the runners wrote, shortened.
 #include <gtest/gtest.h>
 
-#include "base/escapes.h"
 #include "gates/reading/words.h"
 #include "gates/report.h"
 #include "support/plain_redactor.h"

@@ -199,5 +199,41 @@ TEST(Told, APathOfAFindingIsCutWhenItHasNoSecret) {
   }
 }
 
+TEST(Bounds, OfNamesEndAReportAndOfMessagesLeaveThemOut) {
+  std::string names = "1..40000\n", failures = "1..20000\n";
+  for (int i = 0; i < 40'000; ++i) names += fmt::format("ok {0} {0}{1}\n", i + 1, std::string(900, '.'));
+  MemorySource many(std::move(names));
+  const auto refused = read_report("tap", many, redactor());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("names of more bytes than the limit"));
+  for (int i = 0; i < 20'000; ++i)
+    failures += fmt::format("not ok {0} test {0}\n# {1}\n", i + 1,
+                            std::string(100, 'm') + " " + std::string(300, 'm'));
+  MemorySource loud(std::move(failures));
+  const auto report = read_report("tap", loud, redactor());
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->tests.size(), 20'000U);
+  EXPECT_NE(report->tests.front().message, "");
+  EXPECT_EQ(report->tests.back().message, "");
+  std::size_t bytes = 0;
+  for (const auto& test : report->tests) bytes += test.message.size();
+  EXPECT_LE(bytes, kReportMessagesBytesMax + 512);
+}
+
+// A source that takes what memory there is.
+class Endless final : public ByteSource {
+ public:
+  Result<std::string_view> next() override { throw std::bad_alloc(); }
+};
+
+TEST(Bounds, NoMemoryIsAnErrorOfTheReport) {
+  Endless source;
+  const auto report = read_report("tap", source, redactor());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::kExhausted);
+  EXPECT_THAT(report.error().message, HasSubstr("no memory is left"));
+}
+
 }  // namespace
 }  // namespace pawl::gates

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/escapes.h"
+
 namespace pawl::gates {
 namespace {
 

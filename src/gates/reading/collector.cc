@@ -35,8 +35,11 @@ std::string Collector<Item>::bounded_name(std::string_view group, std::string_vi
   return out;
 }
 
-std::string TestCollector::bounded_message(std::string_view message) const {
-  return excerpt(told(message), kMessageBytesMax);
+std::string TestCollector::bounded_message(std::string_view message) {
+  if (messages_bytes_ >= kReportMessagesBytesMax) return "";
+  auto out = excerpt(told(message), kMessageBytesMax);
+  messages_bytes_ += out.size();
+  return out;
 }
 
 template <class Item>
@@ -46,6 +49,10 @@ Status Collector<Item>::add_item(std::string_view group, std::string_view name) 
                 "more tests or findings than the limit of " + std::to_string(kReportItemsMax));
   const std::size_t place = items_.size();
   items_.push_back({.name = bounded_name(group, name)});
+  names_bytes_ += items_.back().name.size();
+  if (names_bytes_ > kReportNamesBytesMax)
+    return fail(ErrorKind::kExhausted,
+                "names of more bytes than the limit of " + std::to_string(kReportNamesBytesMax));
   auto& item = items_.back();
   auto& seen = seen_.try_emplace(item.name, Seen{.first = place}).first->second;
   first_.push_back(seen.first);

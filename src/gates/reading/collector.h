@@ -48,6 +48,7 @@ class Collector {
   };
   // Keys are views of the names in items_. Ordered: names that collide in a hash are easily made.
   std::map<std::string_view, Seen> seen_;
+  std::uint64_t names_bytes_ = 0;
   const secrets::Redactor* redactor_;
 };
 
@@ -69,8 +70,9 @@ class TestCollector : public Collector<TestCase> {
   Report take();
 
  private:
-  std::string bounded_message(std::string_view message) const;
+  std::string bounded_message(std::string_view message);
 
+  std::size_t messages_bytes_ = 0;
   std::deque<NoTest> no_tests_;
   std::string lower_bound_;
 };
