@@ -13,6 +13,12 @@ constexpr std::uint64_t kIndexBytesMax = 1 << 30;  // git's, of some million fil
 
 std::string mark_of(const std::string& folder) { return os::join(folder, "keys/here"); }
 
+// An empty folder, which git can't bring: one with a file in it is no mark.
+bool is_marked(const std::string& folder) {
+  const auto names = os::list_folder(mark_of(folder));
+  return names && names->empty();
+}
+
 std::unexpected<Error> refused(const std::string& path, const std::string& why, const std::string& remedy) {
   return fail(ErrorKind::kDenied,
               path + " " + why +
@@ -88,7 +94,7 @@ Status check_state_folder(const std::string& folder) {
   for (const auto& name : names) PAWL_OK(check_part(folder, os::join(folder, name)));
   for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work"})
     PAWL_OK(check_links(os::join(folder, below)));
-  if (!names.empty() && !os::exists(mark_of(folder))) PAWL_OK(check_origin(folder));
+  if (!names.empty() && !is_marked(folder)) PAWL_OK(check_origin(folder));
   tighten(folder, names);
   return {};
 }

@@ -384,6 +384,59 @@ class PrivateState(PawlTest):
         self.pawl("run", "plan.yaml")
         self.pawl("verify", "last")
 
+    def refused(self, *words):
+        for command in (("status",), ("run", "plan.yaml"), ("gc",), ("verify", "last")):
+            said = self.pawl(*command, expect=1).stderr
+            for word in (*words, "so it is not used"):
+                self.assertIn(word, said)
+
+    def test_one_that_others_can_write_is_not_used(self):
+        self.make()
+        self.pawl("run", "plan.yaml")
+        state = self.root / "source/.pawl"
+        for part in (".", "keys", "objects", "pawl.db"):
+            mode = (state / part).stat().st_mode & 0o777
+            (state / part).chmod(0o777)
+            self.refused("is writable for others", "chmod -R go-w")
+            (state / part).chmod(mode)
+        self.pawl("verify", "last")
+
+    def test_one_that_is_a_link_or_has_one_in_it_is_not_used(self):
+        self.make()
+        self.pawl("run", "plan.yaml")
+        state = self.root / "source/.pawl"
+        for part in (".", "keys", "objects", "work", "objects/layers", "keys/ledger.key"):
+            path = state / part if part != "." else state
+            elsewhere = self.root / "elsewhere"
+            path.rename(elsewhere)
+            path.symlink_to(elsewhere)
+            self.refused("is a symbolic link")
+            path.unlink()
+            elsewhere.rename(path)
+        self.pawl("verify", "last")
+
+    def test_one_that_came_with_a_repository_is_not_used(self):
+        """Also where it brings the folder that marks one as made here: git keeps no empty folder."""
+        self.make()
+        self.pawl("run", "plan.yaml")
+        for mark in (False, True):
+            with self.subTest(mark=mark):
+                there, here = self.root / "there", self.root / "here"
+                for folder in (there, here):
+                    shutil.rmtree(folder, ignore_errors=True)
+                shutil.copytree(self.root / "source", there)
+                (there / ".pawl/.gitignore").unlink()
+                if mark:
+                    self.write("there/.pawl/keys/here/kept", "")
+                self.commit_all("there")
+                subprocess.run(["git", "clone", "-q", there, here], check=True)
+                for path in (here / ".pawl").rglob("*"):
+                    path.chmod(0o700 if path.is_dir() else 0o600)
+                (here / ".pawl").chmod(0o700)
+                self.write("here.yaml", plan().replace("path: source", "path: here"))
+                for command in (("status", "--dir", here / ".pawl"), ("run", "here.yaml")):
+                    self.assertIn("is tracked by git", self.pawl(*command, expect=1).stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
