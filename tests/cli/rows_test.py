@@ -78,12 +78,15 @@ class Rows(WithRun):
         for rows in by_column.values():
             texts = choice.sample(TEXTS, 3)
             for _ in range(6):
-                value = json.loads(choice.choice(rows)[-1])
+                value = json.loads(choice.choice(rows)[-1].partition("\n")[0])  # a signature is behind it in `inventories`
                 texts.append(json.dumps(changed(value, choice.choice(list(places(value))), choice.choice(OTHERS)), separators=(",", ":")))
             for text in texts:
                 table, name, where, key, old = choice.choice(rows)
                 with self.subTest(seed=seed, table=table, column=name, text=text[:300]):
-                    self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (text, *key))
+                    try:
+                        self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (text, *key))
+                    except sqlite3.IntegrityError:
+                        continue  # a CHECK of the table keeps it out
                     for command in READING:
                         self.holds(*command)
                     self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (old, *key))

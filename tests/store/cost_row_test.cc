@@ -167,7 +167,8 @@ TEST(CostRow, TheFaultIsNamed) {
 // Whatever is done to the bytes: a line that is read is the line that is written of it.
 TEST(CostRow, NoLineIsReadAsAnotherOne) {
   std::mt19937 random(29);
-  const std::string bytes = std::string("\0\n\"\\{}[],:.0123456789-+eEnulltruefalsNaN\x7f\xff\xc3\xa9", 47);
+  constexpr char kBytes[] = "\0\n\"\\{}[],:.0123456789-+eEnulltruefalsNaN\x7f\xff\xc3\xa9";
+  const std::string bytes(kBytes, sizeof(kBytes) - 1);
   const auto below = [&](std::size_t count) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
   };
