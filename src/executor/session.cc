@@ -40,7 +40,7 @@ class Session {
   Result<Turn> run() {
     auto turn = work();
     const bool lost = !turn && (lease_lost_ || turn.error().kind == ErrorKind::kConflict);
-    if (lost && !planted("cancelled_steps_run_on")) PAWL_OK(end_unless_wanted());
+    if (lost) PAWL_OK(end_unless_wanted());
     return turn;
   }
 
