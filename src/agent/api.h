@@ -191,7 +191,7 @@ class Api {
   void tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now);
   // `loaded`: {} when a process begins afresh, or ends, and had loaded nothing.
   void tell_resumed(const Json& loaded, WallTime now);
-  // Of an id that has no checkpoint: the ids of others.
+  // The ids that have checkpoints, when the one that was asked for has none.
   Result<std::vector<std::string>> other_ids(const std::string& id);
   Handled not_loaded(const Call& call, const Error& error, WallTime now);
   void tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now);

@@ -119,7 +119,7 @@ struct Question {
   std::string asked_at, answered_at;
 };
 
-// What the ledger is to know: `resumed`, `warm_restart`, `checkpoint_damaged`, `checkpoint_not_found`,
+// An event for the ledger: `resumed`, `warm_restart`, `checkpoint_damaged`, `checkpoint_not_found`,
 // `question`, `answered`, `usage_limit`, ... The last one that fits is `events_full`.
 struct Event {
   std::int64_t seq = 0;  // grows, of events and usage together

@@ -186,7 +186,7 @@ constexpr char kWord[] =
     R"(|authorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?(?:basic|bearer|token)[ \t]+)()([^\s"'<>-][^\s"'<>]{3,}))";
 
 // What stands for a secret where there is none.
-bool is_placeholder(std::string_view value) {
+bool is_stand_in(std::string_view value) {
   constexpr std::string_view kWords[] = {"changeme", "empty",  "example",  "false",    "hidden",   "missing",
                                          "none",     "null",   "optional", "password", "redacted", "required",
                                          "secret",   "string", "text",     "true",     "undefined"};
@@ -214,13 +214,13 @@ bool is_password(const Guarded& found) {
   std::string_view value = found.value;
   const bool quoted = value.front() == '"' || value.front() == '\'';
   if (quoted) value = value.substr(1, value.size() - 2);
-  if (value.starts_with("<redacted:") || is_placeholder(value)) return false;
+  if (value.starts_with("<redacted:") || is_stand_in(value)) return false;
   if (quoted) return true;
   const auto end = value.find_last_not_of(",;)]}");
   const bool closed = end + 1 < value.size();
   value = value.substr(0, end + 1);
   if (value.size() < 4 || value.front() == '/' || value.find('(') != std::string_view::npos ||
-      is_placeholder(value))
+      is_stand_in(value))
     return false;
   const bool is_name = std::ranges::all_of(
       value, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c == '.'; });

@@ -32,7 +32,7 @@ class PawlSaver(BaseCheckpointSaver):
         self._threads = Threads(agent)
 
     def config(self, role: Optional[str] = None) -> Config:
-        """Of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is `checkpoint_id()` of
+        """The configuration of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is `checkpoint_id()` of
         the agent. A name of random bits would be another thread in the next process."""
         return {"configurable": {"thread_id": self._threads.own_thread(role)}}
 

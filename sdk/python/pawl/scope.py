@@ -44,7 +44,7 @@ class Scopes(Forked):
         return scope if scope is not None and scope.owner is self else self._root
 
     def checkpoint_id(self, role: Optional[str]) -> str:
-        """Of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it."""
+        """The id of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it."""
         scope = self.current()
         if role is None and scope.child:
             return scope.child[:-1]

@@ -40,7 +40,7 @@ export class PawlSaver extends BaseCheckpointSaver {
     return new PawlSaver();
   }
 
-  // Of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is checkpointId() of the
+  // The configuration of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is checkpointId() of the
   // agent. A name of random bits would be another thread in the next process.
   config(role?: string): { configurable: { thread_id: string } } {
     return { configurable: { thread_id: this.pawl.checkpointId(role) } };

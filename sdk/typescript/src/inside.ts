@@ -24,7 +24,7 @@ export function runInside<T>(inside: Inside, run: () => Promise<T> | T): Promise
   return current.run(inside.what === "child" ? { ...inside, child: inside.name, depth: depth + 1 } : { ...inside, child, depth }, run);
 }
 
-// Of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it.
+// The id of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it.
 export function checkpointId(episode: string, role: string | undefined): string {
   const { child, depth } = around(episode) ?? { child: "", depth: 0 };
   if (role === undefined && child !== "") return child;
