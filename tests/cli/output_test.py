@@ -45,7 +45,7 @@ class Output(WithRun):
         self.assertNotIn("\x1b[2J", text, "it never clears the screen")
 
     def test_a_terminal_sees_that_a_large_plan_takes_long(self):
-        phases = "".join(f"      - {{id: p{i}, may_be_empty: true, goal: g, agent: {{run: [\"true\"]}}, gates: [check]}}\n" for i in range(80_000))
+        phases = "".join(f"      - {{id: p{i}, may_be_empty: true, goal: g, agent: {{run: [\"true\"]}}, gates: [check]}}\n" for i in range(25_000))
         (self.root / "large.yaml").write_text("version: 1\nworkflow: large\nsource: {path: source}\nprotect: [{pattern: tests, may_be_absent: true}]\n"
                                               "gates:\n  check: {steps: [{name: unit, run: [\"true\"]}]}\n"
                                               "tiers:\n  - phases:\n" + phases)

@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-HISTORIES_MAX = 20000
+HISTORIES_MAX = 8000
 SHRUNK = "spec_hash_not_compared"
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src"
 

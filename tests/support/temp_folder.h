@@ -14,10 +14,9 @@ namespace pawl::testing {
 
 class TempFolder {
  public:
-  TempFolder() {
-    char name[] = "/tmp/pawl-test-XXXXXX";
-    PAWL_CHECK(mkdtemp(name) != nullptr);
-    path_ = name;
+  // /tmp may be memory: /var/tmp is on a disk.
+  explicit TempFolder(std::string_view where = "/tmp") : path_(os::join(std::string(where), "pawl-test-XXXXXX")) {
+    PAWL_CHECK(mkdtemp(path_.data()) != nullptr);
   }
   ~TempFolder() { static_cast<void>(os::remove_tree(path_)); }
   TempFolder(const TempFolder&) = delete;

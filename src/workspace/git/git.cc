@@ -63,17 +63,32 @@ Status check_format(git_repository& repository, const std::string& path) {
                   ", and only sha1 can be read; leave out source.ref to take the folder as it is");
 }
 
+// False: neither `path` nor a folder above it is one, and libgit2, which reads all certificates of the
+// machine when it starts, is not needed to say so.
+bool may_have_repository(const std::string& path) {
+  const auto absolute = os::absolute_path(path);
+  if (!absolute) return true;
+  for (std::string folder = *absolute;; folder = folder.substr(0, folder.rfind('/'))) {
+    if (os::exists(folder + "/.git") || os::exists(folder + "/HEAD")) return true;  // the second: a bare one
+    if (folder.find('/') == std::string::npos || folder == "/") return false;
+  }
+}
+
+std::unexpected<Error> no_repository(const std::string& path) {
+  return fail(ErrorKind::kInvalid,
+              path +
+                  " is in no git repository; leave out source.ref to take the folder as it is, or run `git "
+                  "init` and commit");
+}
+
 }  // namespace
 
 Result<FoundRepository> find_repository(const std::string& path) {
+  if (!may_have_repository(path)) return no_repository(path);
   git_start();
   git_repository* repository = nullptr;
   const int opened = git_repository_open_ext(&repository, path.c_str(), 0, nullptr);
-  if (opened == GIT_ENOTFOUND)
-    return fail(ErrorKind::kInvalid,
-                path +
-                    " is in no git repository; leave out source.ref to take the folder as it "
-                    "is, or run `git init` and commit");
+  if (opened == GIT_ENOTFOUND) return no_repository(path);
   if (opened != 0) {
     auto failed = git_failure(ErrorKind::kInvalid, path + ": its git repository can't be read");
     failed.error().message += "; leave out source.ref to take the folder as it is";

@@ -148,7 +148,9 @@ TEST_P(Machine, AFullTmpIsAnErrorWhateverItsShareOfTheMemory) {
 }
 
 TEST_P(Machine, HasRoomForLargeTemporaryFilesOnDisk) {
+  const testing::TempFolder disk("/var/tmp");
   SandboxBox box(GetParam());
+  box.folders.scratch = disk.path();
   box.spec.memory_limit_mib = 64;
   box.spec.disk_limit_mib = 200;
   auto run = box.sh(
