@@ -21,7 +21,12 @@ def median_ms(count, argv, **kwargs):
 def plan(phases, agent='["true"]'):
     lines = ["version: 1", "workflow: bench", "source: {path: source}", "gates:",
              "  check: {steps: [{name: unit, run: [\"true\"]}]}", "tiers:", "  - phases:"]
-    return "\n".join(lines + [f"      - {{id: p{i}, goal: g, agent: {{run: {agent}}}, gates: [check]}}" for i in range(phases)]) + "\n"
+    return "\n".join(lines + [f"      - {{id: p{i}, may_be_empty: true, goal: g, agent: {{run: {agent}}}, gates: [check]}}" for i in range(phases)]) + "\n"
+
+
+def own_steps(attempt):
+    """The steps of an attempt as `pawl inspect --json` has them, without those that ask base."""
+    return [step for step in attempt["steps"] if "@base" not in step["label"]]
 
 
 def with_source(folder):

@@ -98,6 +98,8 @@ def measure_part(show, place, part, wanted):
                 if name in wanted:
                     show.figure(by_name[name], value)
                     left.discard(name)
+        if left:
+            raise LookupError("the part ended without them")
     except Exception as error:  # whatever one part meets, the others are measured
         show.missing.append(f"{', '.join(sorted(left))}: {reason_of(error)}")
         show.progress(f"  failed: {reason_of(error)}")

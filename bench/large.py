@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import time
 
-from commands import seconds
+from commands import own_steps, seconds
 from figure import Figure
 
 FILES = int(os.environ.get("PAWL_BENCH_LARGE_FILES", 20_000))
@@ -63,7 +63,7 @@ def commit(repository, numbers, revision, parent):
 def plan(folder, name, source, agent):
     (folder / f"{name}.yaml").write_text(
         f"version: 1\nworkflow: {name}\nsource: {json.dumps(source)}\ngates:\n  check: {{steps: [{{name: unit, run: [\"true\"]}}]}}\n"
-        f"tiers:\n  - phases:\n      - {{id: p, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}\n")
+        f"tiers:\n  - phases:\n      - {{id: p, may_be_empty: true, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}\n")
 
 
 def moment(text):
@@ -71,12 +71,12 @@ def moment(text):
 
 
 def run(place, folder, name, state):
-    """(seconds from the start of `pawl run` to that of its first step, its steps)"""
+    """(seconds from the start of `pawl run` to that of its first step, which asks base; the attempt's own steps)"""
     started = time.time()
     subprocess.run([place.pawl, "run", f"{name}.yaml", "--dir", state], check=True, cwd=folder, stdout=subprocess.DEVNULL)
     seen = subprocess.run([place.pawl, "inspect", "last", "--dir", state, "--json"], check=True, cwd=folder, capture_output=True, text=True)
-    steps = json.loads(seen.stdout)["phases"][0]["attempts"][0]["steps"]
-    return moment(steps[0]["started_at"]) - started, steps
+    attempt = json.loads(seen.stdout)["phases"][0]["attempts"][0]
+    return moment(attempt["steps"][0]["started_at"]) - started, own_steps(attempt)
 
 
 def disk_bytes(folder):

@@ -9,10 +9,12 @@ import statistics
 import subprocess
 import time
 
-from commands import BWRAP, median_ms, plan, seconds, with_source
+from commands import BWRAP, median_ms, own_steps, plan, seconds, with_source
 
 PHASES = 20
 SLEEPS = "[sleep, 60]"
+LEDGER_ROWS = 1_000_000
+GATED_FOLDERS = 500  # of 100 files each
 
 
 def version(place):
@@ -27,7 +29,7 @@ def status(place):
     yield "status_ms", median_ms(50, [place.pawl, "status"], cwd=folder)
     with sqlite3.connect(folder / "source/.pawl/pawl.db") as database:
         # The rows belong to that run, and to phases that the page does not show: ten rows a phase, as real phases have.
-        database.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) INSERT INTO ledger (run_id, chain, seq,"
+        database.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {LEDGER_ROWS}) INSERT INTO ledger (run_id, chain, seq,"
                          " hash, line) SELECT run_id, 'later' || (n.i / 10), n.i, hash, line FROM ledger, n WHERE chain = 'p0' AND seq = 1")
     yield "inspect_a_million_rows_ms", median_ms(50, [place.pawl, "inspect", "last"], cwd=folder)
 
@@ -47,7 +49,7 @@ def attempts(place):
 def gates(place):
     """What a gate takes beside its own steps, on 50,000 files: from the start of one gate's step to the next one's."""
     folder = place.fresh("gates")
-    for i in range(500):
+    for i in range(GATED_FOLDERS):
         (folder / f"large/{i}").mkdir(parents=True)
         for j in range(100):
             (folder / f"large/{i}/{j}").write_text(f"{i} {j}\n")
@@ -58,7 +60,7 @@ def gates(place):
     (folder / "gates.yaml").write_text("\n".join(lines) + "\n")
     subprocess.run([place.pawl, "run", "gates.yaml", "--dir", "gates"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
     seen = subprocess.run([place.pawl, "inspect", "last", "--dir", "gates", "--json"], check=True, cwd=folder, capture_output=True, text=True)
-    steps = json.loads(seen.stdout)["phases"][0]["attempts"][0]["steps"][1:]
+    steps = own_steps(json.loads(seen.stdout)["phases"][0]["attempts"][0])[1:]
     started = [datetime.datetime.fromisoformat(step["started_at"].replace("Z", "+00:00")) for step in steps]
     yield "gate_adds_ms", statistics.median((after - before).total_seconds() * 1000 - step["run"]["duration_ms"]
                                             for before, after, step in zip(started, started[1:], steps))

@@ -87,6 +87,15 @@ class Testing(unittest.TestCase):
             self.assertTrue(patterns or path.startswith("tests/fuzz/"), path)
             self.assertTrue(all(any(re.fullmatch(pattern, name) for name in tests) for pattern in patterns), f"{path}: {patterns}")
 
+    def test_each_script_of_tests_is_run(self):
+        if os.environ["PRESET"] != "dev":
+            return
+        shown = subprocess.run(["ctest", "--test-dir", os.environ["BUILD"], "--show-only=json-v1"], capture_output=True, text=True, check=True)
+        words = {word for test in json.loads(shown.stdout)["tests"] for word in test.get("command", [])}
+        scripts = {str(path) for path in (ROOT / "tests").rglob("*_test.py")}
+        self.assertGreater(len(scripts), 40)
+        self.assertEqual(scripts - words, set())
+
     def test_what_does_not_fit_is_found(self):
         rows = [("a.*", ["asan", "tsan"]), ("b", ["dev"]), ("c", ["dev"])]
         good = {"a.one": ["asan", "tsan"], "b": ["dev"], "c": ["dev"]}

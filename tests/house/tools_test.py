@@ -41,6 +41,33 @@ class AtOnce(InAFolder):
         self.assertEqual(self.status("def test_it(self): self.skip" + "Test('no')"), 1)
 
 
+class InMemory(InAFolder):
+    SCRIPT = ROOT / "tests/support/in_memory.sh"
+
+    def said(self, folder=ROOT, words=()):
+        done = subprocess.run([*words, self.SCRIPT, "sh", "-c", "stat -f -c %T /tmp; exit 7"], cwd=folder, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (7, ""))
+        return done.stdout.splitlines()
+
+    def test_it_says_which_tmp_the_command_has(self):
+        first, kind = self.said()
+        self.assertIn(first, ("/tmp is in memory", "/tmp is as it is"))
+        if first == "/tmp is in memory":
+            self.assertEqual(kind, "tmpfs")
+
+    def test_a_folder_below_tmp_stays_visible(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
+        self.addCleanup(folder.rmdir)
+        self.assertEqual(self.said(folder)[0], "/tmp is as it is")
+
+    def test_who_may_not_mount_has_the_tmp_that_is_there(self):
+        words = ["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups"] if os.geteuid() == 0 else []
+        with tempfile.TemporaryDirectory(dir="/tmp") as name:
+            os.chmod(name, 0o755)
+            self.SCRIPT = shutil.copy(self.SCRIPT, name)
+            self.assertEqual(self.said("/", words)[0], "/tmp is as it is")
+
+
 class Changed(unittest.TestCase):
     LINES = changed.lines_of("# a comment\n\nsrc/a/: a.* b\ntests/x/: x.*\ntests/%/%_test.py: %.%.*\ntests/%/: %.*\nempty/:\n")
 

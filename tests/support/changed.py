@@ -40,7 +40,7 @@ def git(*words):
 
 def changed():
     base = git("merge-base", "HEAD", "@{upstream}").stdout.strip() or "HEAD"
-    done = [git("diff", "--name-only", base), git("ls-files", "-o", "--exclude-standard")]
+    done = [git("diff", "--name-only", "--no-renames", base), git("ls-files", "-o", "--exclude-standard")]
     if any(one.returncode for one in done):
         sys.exit("".join(one.stderr for one in done))
     return [path for one in done for path in one.stdout.splitlines()]

@@ -14,8 +14,8 @@ namespace pawl::testing {
 
 class TempFolder {
  public:
-  // /tmp may be memory: /var/tmp is on a disk.
-  explicit TempFolder(std::string_view where = "/tmp") : path_(os::join(std::string(where), "pawl-test-XXXXXX")) {
+  // /tmp may be memory, and /var/tmp is not.
+  explicit TempFolder(const std::string& where = usual()) : path_(os::join(where, "pawl-test-XXXXXX")) {
     PAWL_CHECK(mkdtemp(path_.data()) != nullptr);
   }
   ~TempFolder() { static_cast<void>(os::remove_tree(path_)); }
@@ -25,6 +25,11 @@ class TempFolder {
   std::string operator/(std::string_view name) const { return os::join(path_, name); }
 
  private:
+  static std::string usual() {
+    const char* asked = getenv("TMPDIR");
+    return asked == nullptr ? "/tmp" : asked;
+  }
+
   std::string path_;
 };
 

@@ -2,7 +2,9 @@
 
 #include <git2/sys/mempack.h>
 #include <git2/sys/odb_backend.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <iterator>
 
 #include "base/json.h"
@@ -63,14 +65,19 @@ Status check_format(git_repository& repository, const std::string& path) {
                   ", and only sha1 can be read; leave out source.ref to take the folder as it is");
 }
 
+bool is_absent(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) != 0 && errno == ENOENT;
+}
+
 // False: neither `path` nor a folder above it is one, and libgit2, which reads all certificates of the
 // machine when it starts, is not needed to say so.
 bool may_have_repository(const std::string& path) {
   const auto absolute = os::absolute_path(path);
   if (!absolute) return true;
   for (std::string folder = *absolute;; folder = folder.substr(0, folder.rfind('/'))) {
-    if (os::exists(folder + "/.git") || os::exists(folder + "/HEAD")) return true;  // the second: a bare one
-    if (folder.find('/') == std::string::npos || folder == "/") return false;
+    if (!is_absent(folder + "/.git") || !is_absent(folder + "/HEAD")) return true;  // the second: a bare one
+    if (folder.find('/') == std::string::npos) return false;
   }
 }
 
