@@ -197,6 +197,38 @@ TEST_F(CommitsTest, ANewRuleForLineEndsCounts) {
   EXPECT_EQ(tree_of(applied(layer(script))), tree_by_git(script));
 }
 
+// Neither in the folder's index today nor in that of the run: rules are files of the accepted tree.
+TEST_F(CommitsTest, ARuleThatIsOnlyStagedDoesNotCount) {
+  git("printf '*.old text\\n' > .gitattributes && git add -A && git commit -q -m rules");
+  take_folder();
+  const std::string script = "rm .gitattributes && printf 'a\\r\\n' > new.txt && printf 'b\\r\\n' > new.old";
+  const auto expected =
+      git("rm -rf ../by-git && cp -a . ../by-git && cd ../by-git && rm .gitattributes && git add -A && " +
+          script.substr(script.find("printf")) + " && git add -A && git write-tree");
+  const auto id = layer(script);
+  git("printf '*.txt text\\n*.old text\\n' > .gitattributes && git add .gitattributes");
+  EXPECT_EQ(tree_of(applied(id)), expected) << refusal_;
+}
+
+// An index that libgit2 can't read is refused with the command that mends it.
+TEST_F(CommitsTest, AnIndexThatCantBeReadIsRefusedWithTheWayOut) {
+  git("git config core.splitIndex true && git update-index --split-index");
+  const auto split = workspaces_->check_source(source_, {});
+  ASSERT_FALSE(split);
+  EXPECT_NE(split.error().message.find("`git update-index --no-split-index`"), std::string::npos)
+      << split.error().message;
+  git("git config core.splitIndex false && git update-index --no-split-index");
+  EXPECT_TRUE(workspaces_->check_source(source_, {}));
+  sh("size=$(stat -c %s " + source_ + "/.git/index) && dd if=/dev/zero of=" + source_ +
+     "/.git/index bs=1 seek=$((size - 20)) count=20 conv=notrunc 2>/dev/null");
+  const auto unchecked = workspaces_->check_source(source_, {});
+  ASSERT_FALSE(unchecked);
+  EXPECT_NE(unchecked.error().message.find("--force-write-index"), std::string::npos)
+      << unchecked.error().message;
+  git("git -c index.skipHash=false update-index --force-write-index");
+  EXPECT_TRUE(workspaces_->check_source(source_, {}));
+}
+
 // What the commit has is what agents and gates had, byte for byte.
 TEST_F(CommitsTest, OfACommitNothingIsFiltered) {
   git("git config core.autocrlf true && printf '* text=auto\\n' > .gitattributes && git add -A && git commit "
@@ -233,6 +265,11 @@ TEST_F(CommitsTest, LfsFilesAreCommittedAsPointers) {
                 "-c1-2)/$(echo $h | "
                 "cut -c3-4)/$h"),
             "new");
+  // git-lfs-config(5): a relative `lfs.storage` lies in the git folder.
+  git("git branch -q -D $(git branch --list 'pawl/*') && git config lfs.storage store");
+  ASSERT_NE(applied(layer(script)), "") << refusal_;
+  EXPECT_EQ(git("find .git/store/objects -type f | wc -l"), "2");
+  git("git branch -q -D $(git branch --list 'pawl/*') && git config --unset lfs.storage");
   base_ = *workspaces_->snapshot_git(source_, "HEAD");
   EXPECT_EQ(*workspaces_->lfs_pointers(base_.base_id), std::vector<std::string>{"a.png"});
 }

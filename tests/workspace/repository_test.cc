@@ -84,6 +84,21 @@ TEST_F(RepositoryTest, APartialCloneSaysWhatBringsTheRest) {
   EXPECT_EQ(whole->base_id, base_.base_id);
 }
 
+TEST_F(RepositoryTest, ACloneWithoutTreesSaysItToo) {
+  const std::string partial = temp_ / "partial";
+  sh("cd " + source_ +
+     " && mkdir -p a/b && echo 1 >a/b/f && git add -A && git commit -q -m folders && git config "
+     "uploadpack.allowFilter true && git clone -q --no-checkout --filter=tree:0 file://" +
+     source_ + " " + partial);
+  for (const std::string ref : {"HEAD", "HEAD~1"}) {
+    const auto missing = workspaces_->snapshot_git(partial, ref);
+    ASSERT_FALSE(missing) << ref;
+    EXPECT_EQ(missing.error().kind, ErrorKind::kInvalid);
+    EXPECT_NE(missing.error().message.find("git fetch --refetch --no-filter"), std::string::npos)
+        << missing.error().message;
+  }
+}
+
 TEST_F(RepositoryTest, ANameThatCantBeUsedIsShownSafely) {
   sh("cd " + source_ + " && touch \"$(printf 'Icon\\r')\" && git add -A && git commit -q -m icon");
   for (const auto& taken :

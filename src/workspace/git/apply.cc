@@ -36,6 +36,20 @@ std::string_view way_out(const std::vector<Uncommitted>& found) {
   return "commit or remove that and run the plan again (`source.ref` takes what is committed)";
 }
 
+// git-lfs-config(5): `lfs.storage`, in the git folder when it is relative.
+std::string lfs_objects(git_repository& repository) {
+  git_config* raw = nullptr;
+  git_buf value{};
+  std::string storage = "lfs";
+  if (git_repository_config_snapshot(&raw, &repository) == 0) {
+    const GitConfig config(raw);
+    if (git_config_get_string_buf(&value, raw, "lfs.storage") == 0) storage = value.ptr;
+    git_buf_dispose(&value);
+  }
+  if (!storage.starts_with('/')) storage = os::join(git_repository_commondir(&repository), storage);
+  return os::join(storage, "objects");
+}
+
 class Applier {
  public:
   // `scratch`: an empty folder. `keeps`: blobs are written, too; else only their names are worked out.
@@ -66,7 +80,7 @@ class Applier {
       return git_failure(ErrorKind::kUnavailable, "objects");
     database_.reset(database);
     // Where the filters of Git LFS put what they take out of a commit; before the work tree is another one.
-    lfs_ = os::join(git_repository_commondir(&repository_), "lfs/objects");
+    lfs_ = lfs_objects(repository_);
     PAWL_TRY(committed_, listing_at(*root_));
     PAWL_TRY(rules_, Rules::open(found_, scratch_));
     files_ = files_of_base(base_);

@@ -32,15 +32,14 @@ std::string named(const std::vector<std::string>& paths, std::string_view what) 
 // What of a commit a folder has not.
 class NotThere {
  public:
-  NotThere(const std::string& source, const FoundRepository& found) : source_(source), found_(found) {}
+  NotThere(const std::string& source, const Rules& rules) : source_(source), rules_(rules) {}
 
   void see(const std::string& path, const GitEntry& entry) {
     const std::string full = os::join(source_, path);
     if (entry.mode == GIT_FILEMODE_COMMIT) {
       const auto names = os::list_folder(full);
       if (!names || names->empty()) submodules_.push_back(path);
-    } else if (!os::exists(full) &&
-               unseen_by_index(*found_.repository, found_.prefix + path) == Unseen::kSkipped) {
+    } else if (!os::exists(full) && rules_.unseen(path) == Unseen::kSkipped) {
       sparse_.push_back(path);
     }
   }
@@ -61,7 +60,7 @@ class NotThere {
 
  private:
   const std::string& source_;
-  const FoundRepository& found_;
+  const Rules& rules_;
   std::vector<std::string> submodules_, sparse_;
 };
 
@@ -75,7 +74,7 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   PAWL_OK(check_index(*found->repository, "source: " + source));
   PAWL_TRY(const auto rules, Rules::open(*found, scratch));
   PAWL_TRY(const auto files, listing_of(*found->repository, **tree));
-  NotThere not_there(source, *found);
+  NotThere not_there(source, rules);
   for (const auto& [path, entry] : files) {
     if (is_left_out(left_out, path)) continue;
     not_there.see(path, entry);

@@ -36,8 +36,12 @@ void git_start() {
 
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what) {
   const git_error* error = git_error_last();
-  return fail(
-      kind, what + (error != nullptr && error->message != nullptr ? std::string(": ") + error->message : ""));
+  const std::string_view said = error != nullptr && error->message != nullptr ? error->message : "";
+  if (said.starts_with("object not found"))
+    return fail(ErrorKind::kInvalid, what + ": " + std::string(said) +
+                                         "; it is not in the repository, as in a partial clone: `git fetch "
+                                         "--refetch --no-filter` brings what is missing");
+  return fail(kind, what + (said.empty() ? "" : ": ") + std::string(said));
 }
 
 Status keep_new_objects_in_memory(git_odb& database) {
@@ -55,7 +59,7 @@ Status check_format(git_repository& repository, const std::string& path) {
   git_config* all = nullptr;
   git_buf value{};
   if (git_repository_config_snapshot(&all, &repository) != 0) return git_failure(ErrorKind::kInvalid, path);
-  const GitOwner<git_config, git_config_free> owner(all);
+  const GitConfig owner(all);
   const bool there = git_config_get_string_buf(&value, all, "extensions.objectformat") == 0;
   const std::string format = there ? value.ptr : "sha1";
   git_buf_dispose(&value);
@@ -124,37 +128,36 @@ Result<GitCommit> find_commit(git_repository& repository, const std::string& ref
   return GitCommit(reinterpret_cast<git_commit*>(commit));
 }
 
-Status check_index(git_repository& repository, const std::string& path) {
+GitIndex index_of(git_repository& repository) {
   git_index* raw = nullptr;
-  if (git_repository_index(&raw, &repository) != 0) {
-    auto failed = git_failure(ErrorKind::kInvalid, path + ": the index of its git repository can't be read");
-    failed.error().message +=
-        "; `git sparse-checkout reapply --no-sparse-index` makes a sparse one whole, and source.ref takes "
-        "what "
-        "is committed without it";
-    return failed;
-  }
-  git_index_free(raw);
-  return {};
+  return GitIndex(git_repository_index(&raw, &repository) == 0 ? raw : nullptr);
 }
 
-Unseen unseen_by_index(git_repository& repository, const std::string& path) {
-  git_index* raw = nullptr;
-  if (git_repository_index(&raw, &repository) != 0) return Unseen::kNo;
-  const GitIndex index(raw);
-  const git_index_entry* entry = git_index_get_bypath(raw, path.c_str(), 0);
+Status check_index(git_repository& repository, const std::string& path) {
+  if (index_of(repository)) return {};
+  auto failed = git_failure(ErrorKind::kInvalid, path + ": the index of its git repository can't be read");
+  std::string& text = failed.error().message;
+  // gitformat-index(5): `link` is a split index. `index.skipHash` leaves zeros for the checksum.
+  if (text.find("'link'") != std::string::npos)
+    text += "; `git update-index --no-split-index` makes it a whole one (core.splitIndex, too)";
+  else if (text.find("checksum") != std::string::npos)
+    text += "; `git -c index.skipHash=false update-index --force-write-index` gives it a checksum";
+  else
+    text += "; `git sparse-checkout reapply --no-sparse-index` makes a sparse one whole";
+  text += ", and source.ref takes what is committed without it";
+  return failed;
+}
+
+Unseen unseen_by_index(git_index& index, const std::string& path) {
+  const git_index_entry* entry = git_index_get_bypath(&index, path.c_str(), 0);
   if (entry == nullptr) return Unseen::kNo;
   if ((entry->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0) return Unseen::kSkipped;
   return (entry->flags & GIT_INDEX_ENTRY_VALID) != 0 ? Unseen::kAssumedUnchanged : Unseen::kNo;
 }
 
-Result<bool> is_tracked(git_repository& repository, const std::string& path) {
-  git_index* raw = nullptr;
-  if (git_repository_index(&raw, &repository) != 0)
-    return git_failure(ErrorKind::kUnavailable, std::string("index of ") + git_repository_path(&repository));
-  const GitIndex index(raw);
-  return git_index_find(nullptr, raw, path.c_str()) == 0 ||
-         git_index_find_prefix(nullptr, raw, (path + "/").c_str()) == 0;
+bool is_tracked(git_index& index, const std::string& path) {
+  return git_index_find(nullptr, &index, path.c_str()) == 0 ||
+         git_index_find_prefix(nullptr, &index, (path + "/").c_str()) == 0;
 }
 
 std::string text_of(const git_oid& id) {

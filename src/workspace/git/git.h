@@ -21,6 +21,7 @@ struct GitDeleter {
 template <typename T, auto Free>
 using GitOwner = std::unique_ptr<T, GitDeleter<Free>>;
 
+using GitConfig = GitOwner<git_config, git_config_free>;
 using GitOdb = GitOwner<git_odb, git_odb_free>;
 using GitRepository = GitOwner<git_repository, git_repository_free>;
 using GitObject = GitOwner<git_object, git_object_free>;
@@ -47,14 +48,16 @@ Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
-// kInvalid: the repository at `path` has an index that libgit2 can't read, as `git sparse-checkout
-// --sparse-index` writes it. What a work tree's files are in a commit can't be told then.
+// Null when there is none, or libgit2 can't read it.
+GitIndex index_of(git_repository& repository);
+// kInvalid: the repository at `path` has an index that libgit2 can't read (a sparse one, a split one, one
+// without a checksum). What a work tree's files are in a commit can't be told then.
 Status check_index(git_repository& repository, const std::string& path);
 // What the index says of a file that `git status` therefore does not look at.
 enum class Unseen { kNo, kSkipped, kAssumedUnchanged };  // git-update-index(1): --skip-worktree, and so on
-Unseen unseen_by_index(git_repository& repository, const std::string& path);
+Unseen unseen_by_index(git_index& index, const std::string& path);
 // Whether the index has `path`, or something below it: git ignores nothing of that, committed or not.
-Result<bool> is_tracked(git_repository& repository, const std::string& path);
+bool is_tracked(git_index& index, const std::string& path);
 std::string text_of(const git_oid& id);
 
 }  // namespace pawl::workspace

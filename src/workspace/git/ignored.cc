@@ -80,7 +80,8 @@ class Committed {
   bool is_staged(const std::string& path) const {
     if (!base_->find(path)) return false;
     if (has_all_of_base_ || !repository_) return has_all_of_base_;
-    return is_tracked(*repository_, index_prefix_ + path).value_or(false);
+    const GitIndex index = index_of(*repository_);  // the repository's own, which it has read before
+    return index && is_tracked(*index, index_prefix_ + path);
   }
 
   GitTreeEntry find(const std::string& path) const {

@@ -1,5 +1,6 @@
 #include "workspace/git/rules.h"
 
+#include <git2/sys/repository.h>
 #include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,6 @@
 namespace pawl::workspace {
 namespace {
 
-using GitConfig = GitOwner<git_config, git_config_free>;
 using GitConfigIterator = GitOwner<git_config_iterator, git_config_iterator_free>;
 using GitFilters = GitOwner<git_filter_list, git_filter_list_free>;
 
@@ -122,6 +122,15 @@ Result<std::string> pointer_to(const GitFile& file) {
   return std::string(kPointerStart) + "oid sha256:" + to_hex(hash) + "\nsize " + std::to_string(size) + "\n";
 }
 
+// libgit2 takes the attributes of paths without a file from the index: what somebody stages today would
+// change the commit of a run of yesterday.
+bool forget_index(git_repository& repository) {
+  git_index* raw = nullptr;
+  if (git_index_new(&raw) != 0) return false;
+  const GitIndex empty(raw);
+  return git_repository_set_index(&repository, raw) == 0;
+}
+
 // Whether the tree has the folder `prefix`, "" or "a/b/".
 bool is_in(const git_tree& root, const std::string& prefix) {
   if (prefix.empty()) return true;
@@ -140,6 +149,7 @@ bool is_lfs_pointer(const std::string& full) {
 
 Result<Rules> Rules::open(const FoundRepository& found, const std::string& scratch) {
   Rules rules(*found.repository, found.prefix, scratch);
+  rules.index_ = index_of(*found.repository);
   PAWL_OK(rules.read_config());
   return rules;
 }
@@ -200,7 +210,8 @@ Status Rules::learn(const git_tree& root, const GitFiles& files) {
     PAWL_OK(write(prefix_ + path, bytes));
   }
   // Setting the same one once more leaks (libgit2 1.5).
-  const bool is_set = has_learnt_ || git_repository_set_workdir(repository_, tree.c_str(), 0) == 0;
+  const bool is_set = has_learnt_ || (git_repository_set_workdir(repository_, tree.c_str(), 0) == 0 &&
+                                      forget_index(*repository_));
   has_learnt_ = is_set;
   if (!is_set || git_attr_cache_flush(repository_) != 0)
     return git_failure(ErrorKind::kUnavailable, "attributes");

@@ -36,9 +36,11 @@ class Rules {  // for one thread
   // Of a path below the folder that was found.
   // Whether git would not see it: what is staged, it sees.
   bool ignores(const std::string& path) {
-    return ignored_.names(prefix_ + path, false) && !is_tracked(*repository_, prefix_ + path).value_or(false);
+    return ignored_.names(prefix_ + path, false) && (!index_ || !is_tracked(*index_, prefix_ + path));
   }
-  Unseen unseen(const std::string& path) const { return unseen_by_index(*repository_, prefix_ + path); }
+  Unseen unseen(const std::string& path) const {
+    return index_ ? unseen_by_index(*index_, prefix_ + path) : Unseen::kNo;
+  }
   // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
   // The filter of `path` that only a command could apply; "" when there is none.
@@ -55,6 +57,7 @@ class Rules {  // for one thread
 
   git_repository* repository_;
   std::string prefix_, scratch_;
+  GitIndex index_;                 // as it was when the rules were opened
   std::set<std::string> filters_;  // those that a command is configured for
   bool has_modes_ = true, has_learnt_ = false;
   IgnoreRules ignored_;  // that were learnt
