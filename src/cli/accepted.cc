@@ -51,7 +51,7 @@ std::vector<std::string> layers_topmost_first(const std::vector<workspace::Appli
 Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
                                   const std::vector<workspace::AppliedPhase>& accepted) {
   return workspaces.diff(run.base_id, {}, layers_topmost_first(accepted),
-                         workspace::Workspaces::folder_in_repository(run.source_path));
+                         workspace::Workspaces::patch_target(run.source_path));
 }
 
 Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,

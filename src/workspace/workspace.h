@@ -114,6 +114,14 @@ struct Patch {
   std::vector<LeftOut> left_out;  // what no patch can say; `text` has all the rest
 };
 
+// How `git apply` in a folder takes a patch.
+struct PatchTarget {
+  // Where the folder lies in the work tree of its git repository, "a/b/"; "" at its root and where there is
+  // none. git takes the paths of a patch from that root, wherever in the work tree it runs.
+  std::string folder;
+  bool sha256_ids = false;  // its repository names contents by SHA-256; a binary patch needs their names
+};
+
 // One accepted phase, for diff and apply.
 struct AppliedPhase {
   std::string phase_id;
@@ -274,13 +282,11 @@ class Workspaces {
 
   // --- what comes out
   // A patch for `git apply` from base + `before` to base + `after` (layers, topmost first; `before` is
-  // usually empty, else a suffix of `after`); "" when they are equal. Its paths are below `folder`, "" or
-  // "a/b/". kNotFound: gc took what it is made of.
+  // usually empty, else a suffix of `after`); "" when they are equal. kNotFound: gc took what it is made of.
   Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
-                     const std::vector<std::string>& after, const std::string& folder = {}) const;
-  // Where `source` lies in the work tree of its git repository: "a/b/", or "" at its root and where there is
-  // none. `git apply` takes the paths of a patch from that root, wherever in the work tree it runs.
-  static std::string folder_in_repository(const std::string& source);
+                     const std::vector<std::string>& after, const PatchTarget& target = {}) const;
+  // Of a source as it lies there now, also where its repository can't be read otherwise.
+  static PatchTarget patch_target(const std::string& source);
   // Makes them on a new branch. Touches neither working tree, index nor HEAD. kConflict: the branch is there
   // with other content, or a changed path differs between the commit and the base snapshot. Returns the id of
   // the last commit. Making the same again gives the same branch.

@@ -413,9 +413,9 @@ TEST_F(CommitsTest, OfAFolderOfARepositoryTheRestStays) {
       "printf '*.txt "
       "text eol=crlf\\n' > pkg/.gitattributes && printf 'a\\r\\n' > pkg/a/w.txt && git add -A && git commit "
       "-q -m pkg");
-  EXPECT_EQ(Workspaces::folder_in_repository(source_ + "/pkg/a"), "pkg/a/");
-  EXPECT_EQ(Workspaces::folder_in_repository(source_), "");
-  EXPECT_EQ(Workspaces::folder_in_repository(temp_.path()), "");
+  EXPECT_EQ(Workspaces::patch_target(source_ + "/pkg/a").folder, "pkg/a/");
+  EXPECT_EQ(Workspaces::patch_target(source_).folder, "");
+  EXPECT_EQ(Workspaces::patch_target(temp_.path()).folder, "");
   git("touch pkg/a/some.log outside");
   base_ = *workspaces_->snapshot_directory(source_ + "/pkg/a");
   const std::string script = "echo 2 > f && printf 'b\\r\\n' > w.txt && mkdir new && echo n > new/n";

@@ -237,7 +237,7 @@ class RandomPatches : public ::testing::Test {
   // Applied to a clone, to the index and to files alone, at its root and in the folder.
   void expect_patch(const Workspaces& workspaces, const Base& base, const std::vector<std::string>& layers,
                     const std::string& prefix, const std::string& accepted) {
-    const auto patch = workspaces.diff(base.base_id, {}, layers, prefix);
+    const auto patch = workspaces.diff(base.base_id, {}, layers, {.folder = prefix});
     ASSERT_TRUE(patch) << patch.error().message;
     EXPECT_TRUE(patch->left_out.empty());
     if (patch->text.empty()) {

@@ -84,8 +84,8 @@ Result<std::map<std::string, std::string>> moves(const GitFiles& before, const G
 
 class PatchWriter {
  public:
-  PatchWriter(std::string folder, const GitFiles& before, const GitFiles& after)
-      : folder_(std::move(folder)), before_(before), after_(after) {}
+  PatchWriter(const PatchTarget& target, const GitFiles& before, const GitFiles& after)
+      : target_(target), before_(before), after_(after) {}
 
   Result<Patch> write() {
     PAWL_TRY(const auto moved, moves(before_, after_));
@@ -101,8 +101,8 @@ class PatchWriter {
 
  private:
   Status add(const std::string& from, const std::string& to) {
-    auto text = patch_text({.path = folder_ + from, .file = before_.at(from)},
-                           {.path = folder_ + to, .file = after_.at(to)});
+    auto text = patch_text({.path = target_.folder + from, .file = before_.at(from)},
+                           {.path = target_.folder + to, .file = after_.at(to)}, target_.sha256_ids);
     if (!text && text.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(text).error());
     if (!text) {
       patch_.left_out.push_back({.path = to, .reason = text.error().message});
@@ -114,7 +114,7 @@ class PatchWriter {
     return {};
   }
 
-  const std::string folder_;
+  const PatchTarget& target_;
   const GitFiles& before_;
   const GitFiles& after_;
   Patch patch_;
@@ -162,13 +162,8 @@ Result<GitFiles> git_files(const View& base, const Changes& changes) {
   return out;
 }
 
-std::string Workspaces::folder_in_repository(const std::string& source) {
-  if (const auto found = find_repository(source)) return found->prefix;
-  return {};
-}
-
 Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std::string>& before,
-                               const std::vector<std::string>& after, const std::string& folder) const {
+                               const std::vector<std::string>& after, const PatchTarget& target) const {
   if (!has_base(base_id))
     return fail(ErrorKind::kNotFound, "the base " + base_id + " is gone (`pawl gc` takes it from old runs)");
   git_start();
@@ -182,7 +177,7 @@ Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std
     if (!old_files.contains(path)) old_files[path] = git_file_of(base, path);
   for (const auto& [path, file] : old_files)
     if (!new_files.contains(path)) new_files[path] = git_file_of(base, path);
-  return PatchWriter(folder, old_files, new_files).write();
+  return PatchWriter(target, old_files, new_files).write();
 }
 
 }  // namespace pawl::workspace

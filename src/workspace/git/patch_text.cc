@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "os/file.h"
+#include "workspace/git/sha256.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -46,7 +49,7 @@ std::string named_line(const char* sign, const std::string& name) {
 struct Read {
   std::optional<GitFile> file;
   std::uint64_t size = 0;
-  git_oid id{};
+  std::string id;     // the name that git gives the content
   std::string bytes;  // when bounded
   bool bounded = true;
 };
@@ -61,9 +64,32 @@ Result<Read> read_side(const PatchSide& side) {
   return out;
 }
 
-Status identify(Read& side) {
-  if (!side.file) return {};
-  PAWL_TRY(side.id, blob_id(*side.file));
+// As blob_id() names it where git has SHA-256.
+Result<std::string> sha256_name(const GitFile& file, std::uint64_t size) {
+  std::unique_ptr<ByteSource> source = os::file_source(file.full, kTreeBytesMax);
+  if (file.is_link) {
+    PAWL_TRY(auto target, target_of_link(file.full));
+    size = target.size();
+    source = std::make_unique<MemorySource>(std::move(target));
+  }
+  Sha256 hash;
+  hash.add(fmt::format("blob {}", size) + '\0');
+  for (;;) {
+    PAWL_TRY(const auto piece, source->next());
+    if (piece.empty()) return hash.hex();
+    hash.add(piece);
+  }
+}
+
+Status identify(Read& side, bool sha256_ids) {
+  if (!side.file) {
+    side.id = std::string(sha256_ids ? kHashHexSize : GIT_OID_HEXSZ, '0');
+  } else if (sha256_ids) {
+    PAWL_TRY(side.id, sha256_name(*side.file, side.size));
+  } else {
+    PAWL_TRY(const git_oid id, blob_id(*side.file));
+    side.id = text_of(id);
+  }
   return {};
 }
 
@@ -177,8 +203,7 @@ bool is_text(const Read& side) {
 Status add_content(const PatchSide& from, const PatchSide& to, const Read& before, const Read& after,
                    std::string& out) {
   const bool same_mode = before.file && after.file && mode_of(*before.file) == mode_of(*after.file);
-  out += "index " + text_of(before.id) + ".." + text_of(after.id) +
-         (same_mode ? " " + mode_text(*after.file) : "") + "\n";
+  out += "index " + before.id + ".." + after.id + (same_mode ? " " + mode_text(*after.file) : "") + "\n";
   if (!before.bounded || !is_text(before) || !is_text(after)) return add_binary_hunk(before, after, out);
   if (before.bytes.empty() && after.bytes.empty()) return {};
   out += before.file ? named_line("--- ", "a/" + from.path) : "--- /dev/null\n";
@@ -200,11 +225,11 @@ std::unexpected<Error> too_large(const Read& side) {
 
 }  // namespace
 
-Result<std::string> patch_text(const PatchSide& from, const PatchSide& to) {
+Result<std::string> patch_text(const PatchSide& from, const PatchSide& to, bool sha256_ids) {
   if (from.file && to.file && from.file->is_link != to.file->is_link) {
     // Another type of file: git takes it in two parts.
-    PAWL_TRY(auto removed, patch_text(from, {.path = to.path, .file = std::nullopt}));
-    PAWL_TRY(const auto made, patch_text({.path = from.path, .file = std::nullopt}, to));
+    PAWL_TRY(auto removed, patch_text(from, {.path = to.path, .file = std::nullopt}, sha256_ids));
+    PAWL_TRY(const auto made, patch_text({.path = from.path, .file = std::nullopt}, to, sha256_ids));
     return removed + made;
   }
   PAWL_TRY(auto before, read_side(from));
@@ -212,9 +237,9 @@ Result<std::string> patch_text(const PatchSide& from, const PatchSide& to) {
   if (!before.file && !after.file) return std::string();
   const bool may_be_same = before.file && after.file && before.size == after.size;
   if (!may_be_same && !after.bounded) return too_large(after);
-  PAWL_OK(identify(before));
-  PAWL_OK(identify(after));
-  const bool same_content = before.file && after.file && git_oid_equal(&before.id, &after.id) != 0;
+  PAWL_OK(identify(before, sha256_ids));
+  PAWL_OK(identify(after, sha256_ids));
+  const bool same_content = before.file && after.file && before.id == after.id;
   const bool moved = from.path != to.path;
   const std::string modes = mode_lines(before, after);
   if (same_content && modes.empty() && !moved) return std::string();

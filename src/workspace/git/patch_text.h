@@ -25,7 +25,8 @@ struct PatchSide {
 
 // The part of a patch that makes `after` of `before`; "" when they are the same. Both sides are there and
 // their paths differ: the file was moved, and the two are equally a file or equally a link. kExhausted: what
-// is new is larger than kPatchedFileBytesMax; the message says so and has no path.
-Result<std::string> patch_text(const PatchSide& before, const PatchSide& after);
+// is new is larger than kPatchedFileBytesMax; the message says so and has no path. `sha256_ids`: as
+// PatchTarget has it.
+Result<std::string> patch_text(const PatchSide& before, const PatchSide& after, bool sha256_ids);
 
 }  // namespace pawl::workspace

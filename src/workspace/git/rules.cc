@@ -1,17 +1,16 @@
 #include "workspace/git/rules.h"
 
 #include <git2/sys/repository.h>
-#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-#include "base/hash.h"
 #include "base/json.h"
 #include "os/file.h"
 #include "workspace/git/git_tree.h"
 #include "workspace/git/patch_text.h"
+#include "workspace/git/sha256.h"
 
 namespace pawl::workspace {
 namespace {
@@ -106,20 +105,17 @@ Status write_config(const std::string& path) {
 }
 
 Result<std::string> pointer_to(const GitFile& file) {
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
+  Sha256 hash;
   const auto source = os::file_source(file.full, kTreeBytesMax);
   std::uint64_t size = 0;
   for (;;) {
     PAWL_TRY(const auto piece, source->next());
     if (piece.empty()) break;
     size += piece.size();
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+    hash.add(piece);
   }
   if (size == 0) return std::string();  // an empty file is its own pointer
-  std::string hash(crypto_hash_sha256_BYTES, '\0');
-  crypto_hash_sha256_final(&state, reinterpret_cast<unsigned char*>(hash.data()));
-  return std::string(kPointerStart) + "oid sha256:" + to_hex(hash) + "\nsize " + std::to_string(size) + "\n";
+  return std::string(kPointerStart) + "oid sha256:" + hash.hex() + "\nsize " + std::to_string(size) + "\n";
 }
 
 // libgit2 takes the attributes of paths without a file from the index: what somebody stages today would

@@ -1,0 +1,31 @@
+// SHA-256 of what comes in pieces: what Git LFS, and git in a repository of that format, name contents by. A
+// detail of this room.
+#pragma once
+
+#include <sodium.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+
+namespace pawl::workspace {
+
+class Sha256 {
+ public:
+  Sha256() { crypto_hash_sha256_init(&state_); }
+  void add(std::string_view bytes) {
+    crypto_hash_sha256_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  }
+  // Of everything that was added, as 64 hexadecimal digits. REQUIRES: it is the last call.
+  std::string hex() {
+    std::string hash(crypto_hash_sha256_BYTES, '\0');
+    crypto_hash_sha256_final(&state_, reinterpret_cast<unsigned char*>(hash.data()));
+    return to_hex(hash);
+  }
+
+ private:
+  crypto_hash_sha256_state state_;
+};
+
+}  // namespace pawl::workspace

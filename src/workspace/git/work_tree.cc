@@ -1,0 +1,121 @@
+// Where a folder lies in a work tree, found as git finds it: gitrepository-layout(5) and the discovery of
+// git(1). git_repository_open() is no help: it refuses repositories that git itself reads, of SHA-256, with
+// reftables or with extensions that are newer than libgit2.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "os/file.h"
+#include "workspace/git/git.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+constexpr std::uint64_t kPathFileBytesMax = 1 << 16;  // a path has at most 4096
+
+// The path in a file of one line, such as "gitdir: ../x", as seen from `folder`; "" when there is none.
+std::string path_in(const std::string& file, std::string_view start, const std::string& folder) {
+  const auto text = os::read_file(file, kPathFileBytesMax);
+  if (!text || !text->starts_with(start)) return {};
+  const std::string line = text->substr(start.size());
+  const std::string path = line.substr(0, line.find_last_not_of("\r\n") + 1);
+  if (path.empty()) return {};
+  return os::absolute_path(path.starts_with('/') ? path : os::join(folder, path)).value_or("");
+}
+
+// The two differ in a linked work tree (git-worktree(1)): `common` is that of the main one.
+struct GitFolder {
+  std::string own, common;
+};
+
+std::optional<GitFolder> git_folder_at(const std::string& path) {
+  GitFolder out{.own = path, .common = path};
+  if (const auto file = os::join(path, "commondir"); os::exists(file)) out.common = path_in(file, "", path);
+  if (out.common.empty() || !os::exists(os::join(path, "HEAD"))) return std::nullopt;
+  for (const auto* needed : {"objects", "refs"})
+    if (!os::is_folder(os::join(out.common, needed))) return std::nullopt;
+  return out;
+}
+
+struct WorkTree {
+  std::string root;
+  GitFolder git;
+};
+
+// The nearest one at or above `inside`, an absolute path. git stops where another file system begins.
+std::optional<WorkTree> work_tree_above(const std::string& inside) {
+  struct stat first {};
+  if (stat(inside.c_str(), &first) != 0) return std::nullopt;
+  for (std::string folder = inside;; folder = folder.substr(0, std::max<std::size_t>(folder.rfind('/'), 1))) {
+    struct stat status {};
+    if (stat(folder.c_str(), &status) != 0 || status.st_dev != first.st_dev) return std::nullopt;
+    const std::string dot_git = os::join(folder, ".git");
+    const auto git =
+        git_folder_at(os::is_regular_file(dot_git) ? path_in(dot_git, "gitdir: ", folder) : dot_git);
+    if (git) return WorkTree{.root = folder, .git = *git};
+    // Inside of a bare repository, or of a folder .git, there is no work tree.
+    if (git_folder_at(folder) || folder == "/") return std::nullopt;
+  }
+}
+
+// What the repository itself is told, whatever format it has. A file that can't be read says nothing.
+class OwnConfiguration {
+ public:
+  explicit OwnConfiguration(const GitFolder& git) {
+    git_start();
+    git_config* raw = nullptr;
+    if (git_config_new(&raw) != 0) return;
+    all_.reset(raw);
+    add(os::join(git.common, "config"), GIT_CONFIG_LEVEL_LOCAL);
+    if (is_true("extensions.worktreeconfig"))
+      add(os::join(git.own, "config.worktree"), GIT_CONFIG_LEVEL_APP);  // it wins over LOCAL
+  }
+
+  std::string text(const char* name) const {
+    git_buf value{};
+    std::string out;
+    if (all_ && git_config_get_string_buf(&value, all_.get(), name) == 0) out = value.ptr;
+    git_buf_dispose(&value);
+    return out;
+  }
+  bool is_true(const char* name) const {
+    int value = 0;
+    return all_ && git_config_get_bool(&value, all_.get(), name) == 0 && value != 0;
+  }
+
+ private:
+  void add(const std::string& path, git_config_level_t level) {
+    static_cast<void>(git_config_add_file_ondisk(all_.get(), path.c_str(), level, nullptr, 0));
+  }
+
+  GitOwner<git_config, git_config_free> all_;
+};
+
+}  // namespace
+
+PatchTarget Workspaces::patch_target(const std::string& source) {
+  PatchTarget out;
+  const auto inside = os::absolute_path(source);
+  const auto found = inside ? work_tree_above(*inside) : std::nullopt;
+  if (!found) return out;
+  const OwnConfiguration configuration(found->git);
+  out.sha256_ids = configuration.text("extensions.objectformat") == "sha256";
+  std::string root = found->root;
+  // In a linked work tree these speak of the main one.
+  if (found->git.own == found->git.common) {
+    const std::string elsewhere = configuration.text("core.worktree");
+    if (elsewhere.empty() && configuration.is_true("core.bare")) return out;
+    if (!elsewhere.empty()) {
+      const auto path = elsewhere.starts_with('/') ? elsewhere : os::join(found->git.own, elsewhere);
+      root = os::absolute_path(path).value_or("");
+    }
+  }
+  if (!root.ends_with('/')) root += '/';
+  if (inside->starts_with(root) && inside->size() > root.size())
+    out.folder = inside->substr(root.size()) + "/";
+  return out;
+}
+
+}  // namespace pawl::workspace

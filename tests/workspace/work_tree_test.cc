@@ -1,0 +1,113 @@
+// Where `git apply` takes the paths of a patch from, and which ids a binary one has: git is the judge.
+#include "workspace/repository.h"
+
+namespace pawl::workspace {
+namespace {
+
+class WorkTreeTest : public ::testing::Test {
+ protected:
+  std::string line(const std::string& command) {
+    auto out = sh("export GIT_CONFIG_GLOBAL=/dev/null; cd " + temp_.path() + " && { " + command + "; }");
+    while (out.ends_with('\n')) out.pop_back();
+    return out;
+  }
+  std::string folder_of(const std::string& path) { return Workspaces::patch_target(temp_ / path).folder; }
+
+  TempFolder temp_;
+};
+
+TEST_F(WorkTreeTest, IsTheOneThatGitFinds) {
+  line(
+      "git init -q plain && mkdir -p plain/pkg/a 'plain/some pkg/ünï' plain/empty/.git plain/part/.git/refs "
+      "plain/no/repo && "
+      "echo 'ref: refs/heads/x' >plain/part/.git/HEAD && echo 1 >plain/f && "
+      "git -C plain -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m base");
+  line(
+      "git -C plain worktree add -q ../linked && mkdir -p linked/pkg && git init -q plain/nested && mkdir "
+      "plain/nested/in");
+  line(
+      "git init -q --object-format=sha256 sha256 && mkdir -p sha256/pkg/a && ln -s plain/pkg link && ln -s "
+      "sha256/pkg sha");
+  line("git init -q --separate-git-dir=separate.git apart && mkdir apart/pkg && mkdir -p outside/pkg");
+  line(
+      "git init -q --bare bare.git && mkdir bare.git/pkg && git init -q set && git -C set config core.bare "
+      "true && mkdir set/pkg");
+  line(
+      "git -C bare.git config extensions.worktreeConfig true && git -C bare.git config "
+      "core.repositoryformatversion 1");
+  line(
+      "mkdir -p outer/other && git init -q outer/inner && git -C outer/inner config core.worktree ../.. && "
+      "mkdir outer/inner/x");
+  line(
+      "git init -q own && git -C own config extensions.worktreeConfig true && git -C own config "
+      "core.repositoryformatversion 1 && "
+      "git -C own config --worktree core.bare true && mkdir own/pkg");
+  for (const std::string path : {"plain",       "plain/pkg/a",     "plain/some pkg/ünï",
+                                 "plain/empty", "plain/part",      "plain/no/repo",
+                                 "plain/.git",  "plain/.git/refs", "linked",
+                                 "linked/pkg",  "plain/nested",    "plain/nested/in",
+                                 "sha256",      "sha256/pkg/a",    "link",
+                                 "link/a",      "sha/a",           "apart",
+                                 "apart/pkg",   "separate.git",    "outside",
+                                 "outside/pkg", "bare.git",        "bare.git/pkg",
+                                 "set",         "set/pkg",         "outer",
+                                 "outer/other", "outer/inner",     "outer/inner/x",
+                                 "own",         "own/pkg"})
+    EXPECT_EQ(folder_of(path),
+              line("cd '" + path + "' && { git rev-parse --show-prefix 2>/dev/null || true; }"))
+        << path;
+  EXPECT_EQ(folder_of("not there"), "");
+}
+
+// Newer than this git, too: its own user has one that knows them.
+TEST_F(WorkTreeTest, IsFoundWhateverTheRepositoryHas) {
+  line("git init -q repo && mkdir -p repo/pkg/a && git -C repo config core.repositoryformatversion 1");
+  for (const auto* change :
+       {"git config -f repo/.git/config extensions.refStorage reftable",
+        "git config -f repo/.git/config extensions.new true",
+        "git config -f repo/.git/config core.repositoryformatversion 9", "echo 'not git' >repo/.git/index",
+        "rm -rf repo/.git/objects/* && echo no >repo/.git/packed-refs", "echo '[broken' >>repo/.git/config",
+        "rm repo/.git/config"}) {
+    line(change);
+    EXPECT_EQ(folder_of("repo/pkg/a"), "pkg/a/") << change;
+  }
+}
+
+TEST_F(WorkTreeTest, OfSha256TakesThePatch) {
+  for (const std::string prefix : {"", "pkg/a/"}) {
+    line("rm -rf repo tree got want pawl && git init -q --object-format=sha256 repo && mkdir -p repo/" +
+         prefix + " && echo beside >repo/beside");
+    const std::string source = temp_ / ("repo/" + prefix);
+    line("cd " + source +
+         " && seq 9 >text && seq 40 >moved && echo run >tool && for f in binary doomed turned; do head -c "
+         "3000 /dev/urandom >$f; done && "
+         "touch empty && ln -s text link && cd " +
+         temp_ / "repo" +
+         " && git add -A && git -c user.name=t -c user.email=t@example.org commit -q -m base");
+    const std::string script =
+        "echo 10 >>text && mv moved to && echo 41 >>to && chmod +x tool binary && rm doomed link && ln -s "
+        "binary link && "
+        "head -c 2000 /dev/urandom >fresh && echo x >>binary && cat binary >>empty && rm turned && ln -s "
+        "text turned";
+    auto workspaces = *Workspaces::open(temp_ / "pawl");
+    const auto base = *workspaces.snapshot_directory(source);
+    line("cp -a " + workspaces.base_tree(base.base_id) + " tree && cp -a repo want && cd tree && " + script);
+    line("cp -aT tree want/" + prefix + " && cd want/" + prefix + " && rm doomed moved && cd " +
+         temp_ / "want" + " && git add -A");
+    const auto wanted = line("cd want && git write-tree");
+    const auto layer = workspaces.collect(temp_ / "tree", workspaces.trees_of(base.base_id, {}), true);
+    ASSERT_TRUE(layer) << layer.error().message;
+    const auto patch = workspaces.diff(base.base_id, {}, {layer->layer_id}, Workspaces::patch_target(source));
+    ASSERT_TRUE(patch) << patch.error().message;
+    ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
+    for (const std::string& at : {std::string("got/"), "got/" + prefix})
+      for (const auto* how : {"--index", "--3way", ""}) {
+        line("rm -rf got && cp -a repo got && git -C got status --short && cd " + at + " && git apply " +
+             how + " " + (temp_ / "patch") + " && git add -A");
+        EXPECT_EQ(line("cd got && git write-tree"), wanted) << "in " << at << " " << how;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace pawl::workspace
