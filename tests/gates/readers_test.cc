@@ -1,49 +1,10 @@
 // What the real runners write when more fails than a test: files that do not load, hooks, teardowns, packages
 // that are not built. The texts are those that the runners wrote, shortened.
-#include <gtest/gtest.h>
-
 #include "gates/reading/words.h"
-#include "gates/report.h"
-#include "support/plain_redactor.h"
+#include "gates/told_by.h"
 
 namespace pawl::gates {
 namespace {
-
-Result<Report> report_of(std::string_view format, std::string text) {
-  MemorySource bytes(std::move(text));
-  return read_report(format, bytes, testing::plain_redactor());
-}
-
-// "+a -b ~c": passed, failed, skipped; "!d": no test, and it failed. Or why not.
-std::string told_by(std::string_view format, std::string text) {
-  const auto report = report_of(format, std::move(text));
-  if (!report) return report.error().message;
-  std::string out;
-  const auto add = [&](const std::string& mark, const std::string& name) {
-    out += (out.empty() ? "" : " | ") + mark + name;
-  };
-  constexpr const char* kMarks[] = {"+", "-", "~"};
-  for (const auto& test : report->tests) add(kMarks[static_cast<int>(test.status)], test.name);
-  for (const auto& other : report->no_tests)
-    if (other.failed) add("!", other.name);
-  return out;
-}
-
-std::string bound_of(std::string_view format, std::string text) {
-  const auto report = report_of(format, std::move(text));
-  return report ? report->lower_bound : report.error().message;
-}
-
-// The message of the first test, or of the first that is none, which failed.
-std::string message_in(std::string_view format, std::string text) {
-  const auto report = report_of(format, std::move(text));
-  if (!report) return report.error().message;
-  for (const auto& test : report->tests)
-    if (test.status == TestStatus::kFailed) return test.message;
-  for (const auto& other : report->no_tests)
-    if (other.failed) return other.message;
-  return "nothing failed";
-}
 
 constexpr const char* kPytest =
     R"(<testsuites name="pytest tests"><testsuite name="pytest" errors="4" failures="2" skipped="2" tests="16" time="0.2">

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "gates/told_by.h"
 #include "support/plain_redactor.h"
 
 namespace pawl::gates {
@@ -20,18 +21,6 @@ Result<Report> read_all_of(std::string_view format, std::string text) {
 Result<Tests> read(std::string_view format, std::string text) {
   PAWL_TRY(auto report, read_all_of(format, std::move(text)));
   return std::move(report.tests);
-}
-
-// "name high | name unknown", or why not.
-std::string found(std::string_view format, std::string text) {
-  constexpr const char* kWords[] = {"unknown", "low", "medium", "high", "critical"};
-  MemorySource bytes(std::move(text));
-  const auto report = read_report(format, bytes, testing::plain_redactor());
-  if (!report) return report.error().message;
-  std::string out;
-  for (const auto& finding : report->findings)
-    out += (out.empty() ? "" : " | ") + finding.name + " " + kWords[static_cast<int>(finding.severity)];
-  return out;
 }
 
 // "+a -b ~c !d": passed, failed, skipped, and no test, which failed; or why not.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/escapes.h"
+#include "gates/told_by.h"
 
 namespace pawl::gates {
 namespace {

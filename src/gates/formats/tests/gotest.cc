@@ -31,6 +31,21 @@ struct Output {
   }
 };
 
+// Go 1.20 and later say that a benchmark began; when it was measured, output alone says so.
+bool is_benchmark(std::string_view test) { return test.starts_with("Benchmark"); }
+
+// "BenchmarkA-8 \t 100 \t 12 ns/op". ReportMetric() can leave "ns/op" out.
+bool is_measurement(std::string_view output) {
+  return is_benchmark(output) && (output.find('\t') != output.npos || output.find(" ns/op") != output.npos);
+}
+
+// "BenchmarkA" for "BenchmarkA-8": with the number of processors that it was measured with (-cpu).
+std::string_view without_processors(std::string_view test) {
+  const auto digits = test.find_last_not_of("0123456789") + 1;
+  const bool numbered = digits > 1 && digits < test.size() && test[digits - 1] == '-';
+  return numbered && is_benchmark(test) ? test.substr(0, digits - 1) : test;
+}
+
 struct OpenTest {
   explicit OpenTest(const secrets::Redactor& redactor) : output(redactor) {}
   std::optional<TestStatus> said;  // by its output
@@ -40,9 +55,17 @@ struct OpenTest {
 struct Package {
   explicit Package(const secrets::Redactor& redactor) : output(redactor) {}
   bool failed = false, failed_by_a_test = false, over = false;
-  Output output;                         // what it printed itself
+  bool told = false;  // PASS or FAIL, when all that it has had run: a panic and a time limit come before it
+  Output output;      // what it printed itself
   std::string failed_build;              // the build that it waited for
   std::map<std::string, OpenTest> open;  // tests that began and have not ended
+
+  // The one of this name; of a benchmark, also with the processors behind it. Null: there is none.
+  OpenTest* opened(const std::string& test) {
+    auto found = open.find(test);
+    if (found == open.end()) found = open.find(std::string(without_processors(test)));
+    return found == open.end() ? nullptr : &found->second;
+  }
 };
 
 // "50%--- PASS: TestA (0.00s)": before Go 1.20 the end of a test that printed without a line end is output
@@ -50,12 +73,13 @@ struct Package {
 std::optional<std::pair<std::string, TestStatus>> end_in(std::string_view output) {
   constexpr std::pair<std::string_view, TestStatus> kMarks[] = {{"--- PASS: ", TestStatus::kPassed},
                                                                 {"--- FAIL: ", TestStatus::kFailed},
-                                                                {"--- SKIP: ", TestStatus::kSkipped}};
+                                                                {"--- SKIP: ", TestStatus::kSkipped},
+                                                                {"--- BENCH: ", TestStatus::kPassed}};
   for (const auto& [mark, status] : kMarks) {
     const auto at = output.rfind(mark);
     if (at == output.npos) continue;
     output.remove_prefix(at + mark.size());
-    return std::pair(std::string(output.substr(0, output.find(' '))), status);
+    return std::pair(std::string(output.substr(0, output.find_first_of(" \r\n"))), status);
   }
   return std::nullopt;
 }
@@ -119,6 +143,11 @@ class GotestReader {
       return {};
     }
     if (!ended) return {};
+    // It is measured again, with other processors or as often as -count says.
+    if (auto* benchmark = package.opened(test); benchmark != nullptr && !package.open.contains(test)) {
+      if (action == "fail") benchmark->said = TestStatus::kFailed;
+      return {};
+    }
     auto begun = package.open.extract(test);
     kept_ -= begun.empty() ? 0 : begun.mapped().output.size();
     const std::string output = begun.empty() ? "" : begun.mapped().output.all();
@@ -138,11 +167,15 @@ class GotestReader {
     const auto package = packages_.find(name);
     if (package == packages_.end()) return {};
     if (const auto end = end_in(output))
-      if (const auto test = package->second.open.find(end->first); test != package->second.open.end())
-        test->second.said = end->second;
+      if (auto* test = package->second.opened(end->first);
+          test != nullptr && test->said != TestStatus::kFailed)
+        test->said = end->second;
+    if (test_name.empty() && (output == "PASS\n" || output == "FAIL\n")) package->second.told = true;
     if (is_noise(output)) return {};
-    const auto test = package->second.open.find(test_name);
-    keep(test == package->second.open.end() ? package->second.output : test->second.output, output);
+    auto* test = package->second.opened(test_name);
+    if (test != nullptr && !test->said && is_benchmark(test_name) && is_measurement(output))
+      test->said = TestStatus::kPassed;
+    keep(test == nullptr ? package->second.output : test->output, output);
     return {};
   }
 
@@ -173,7 +206,9 @@ class GotestReader {
     bool failed_by_a_test = package.failed_by_a_test;
     const bool passed = package.over && !package.failed;
     for (auto& [test, open] : package.open) {
-      const bool ended = open.said && (passed || *open.said == TestStatus::kFailed);
+      const bool by_output = is_benchmark(test);
+      if (by_output && !open.said && (passed || package.told)) open.said = TestStatus::kPassed;
+      const bool ended = open.said && (passed || by_output || *open.said == TestStatus::kFailed);
       const auto status = ended ? *open.said : TestStatus::kFailed;
       failed_by_a_test = failed_by_a_test || status == TestStatus::kFailed;
       const std::string output = open.output.all();

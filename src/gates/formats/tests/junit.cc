@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -24,18 +25,21 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   });
 }
 
-// The status that an attribute names. CTest writes `status`, GoogleTest writes `status` and, since 1.8.1,
-// `result` (docs/advanced.md, "Generating an XML Report"); most other tools write an element. A word that
-// nobody knows is no success.
-TestStatus status_of(std::string_view word) {
+// The status that an attribute names; nullopt: by a word that nobody knows, which is no success, and an
+// element says more. CTest writes `status`, GoogleTest writes `status` and, since 1.8.1, `result`
+// (docs/advanced.md, "Generating an XML Report"); most other tools write an element.
+std::optional<TestStatus> status_of(std::string_view word) {
   if (word.empty() ||
       is_one_of(word, {"run", "completed", "complete", "pass", "passed", "ok", "success", "successful",
                        "succeeded", "executed", "finished", "fixed", "xfail", "xfailed", "bpass"}))
     return TestStatus::kPassed;
   if (is_one_of(word, {"skip", "skipped", "disabled", "notrun", "suppressed", "ignored", "pending", "todo",
-                       "inactive", "notexecuted"}))
+                       "inactive", "notexecuted", "untested"}))
     return TestStatus::kSkipped;
-  return TestStatus::kFailed;
+  if (is_one_of(word, {"fail", "failed", "failure", "error", "errored", "errors", "broken", "crashed",
+                       "aborted", "timeout", "timedout", "bfail"}))
+    return TestStatus::kFailed;
+  return std::nullopt;
 }
 
 // "3", also "3.0"; -1 when it is none.
@@ -102,7 +106,7 @@ class JunitHandler final : public XmlHandler {
     } else if (name == "failure" || name == "error") {
       return take_failure(name, attributes);
     } else if (in_test_ && is_one_of(name, {"skipped", "skip", "ignored", "disabled"})) {
-      if (case_.status == TestStatus::kPassed) case_.status = TestStatus::kSkipped;
+      take_skipped();
     } else if (in_test_ && name == "system-out") {
       text_ = &case_.output;
     }
@@ -152,16 +156,26 @@ class JunitHandler final : public XmlHandler {
     in_test_ = true;
     case_ = {.group = std::string(attributes.get("classname")), .name = std::string(attributes.get("name"))};
     if (!suites_.empty()) case_.suite = suites_.back().name;
-    const auto status = status_of(attributes.get("status")), result = status_of(attributes.get("result"));
-    case_.status = status == TestStatus::kPassed ? result : status;
-    if (case_.status == TestStatus::kFailed)
-      case_.message = fmt::format("its status is \"{}\"",
-                                  attributes.get(status == TestStatus::kFailed ? "status" : "result"));
+    const bool by_result = status_of(attributes.get("status")) == TestStatus::kPassed;
+    const auto word = attributes.get(by_result ? "result" : "status");
+    const auto status = status_of(word);
+    case_.status = status.value_or(TestStatus::kFailed);
     told_by_status_ = case_.status == TestStatus::kFailed;
+    if (told_by_status_) case_.message = fmt::format("its status is \"{}\"", word);
+    unknown_status_ = !status;
     elements_ = 0;
     // doctest gives each test the status "run", and nothing else does without a result or a suite's time.
     if (maybe_doctest_ && attributes.get("status") == "run" && attributes.get("result").empty())
       suites_.back().counts_tests = false;
+  }
+
+  // behave writes status="untested", others words of their own: the element says what is meant.
+  void take_skipped() {
+    const bool decides = case_.status == TestStatus::kPassed || (unknown_status_ && elements_ == 0);
+    if (!decides) return;
+    case_.status = TestStatus::kSkipped;
+    case_.message.clear();
+    told_by_status_ = false;
   }
 
   // Of a test, or of a suite: what could not be loaded, say.
@@ -278,7 +292,8 @@ class JunitHandler final : public XmlHandler {
   std::string* text_ = nullptr;  // where text goes
   std::string last_;             // group and name of the test before
   std::int64_t elements_ = 0;    // that say that the test failed
-  bool in_test_ = false, seen_ = false, told_by_status_ = false, maybe_doctest_ = false;
+  bool in_test_ = false, seen_ = false, told_by_status_ = false, unknown_status_ = false,
+       maybe_doctest_ = false;
 };
 
 }  // namespace
