@@ -122,5 +122,117 @@ TEST(Dialects, OfGoABenchmarkThatPanicsDidNotEnd) {
   EXPECT_NE(bound_of("gotest", panicked), "");
 }
 
+TEST(Dialects, OfTapADurationIsNoPartOfAName) {
+  const auto name = [](const std::string& description) {
+    return told_by("tap", "ok 1 - " + description + "\n1..1\n");
+  };
+  for (const std::string duration :
+       {"27 ms",          "27ms",     "0.31 seconds", "1 second",         "2 secs",    "1 sec",
+        "3.5s",           "1m 3s",    "1m3.5s",       "1 min 3 s",        "2 minutes", "1h 2m 3s",
+        "1h 2m",          "1 hour",   "12\u00b5s",    "12\u03bcs",        "12 us",     "15 usec",
+        "3 microseconds", "40 ns",    "1,234 ms",     "250 milliseconds", "2s 30ms",   "<1ms",
+        "~2 s",           "0.000 sec"}) {
+    for (const std::string before :
+         {" (", " [", " (took ", " (in ", " (ran in ", " (time: ", " [elapsed=", " (Took "})
+      EXPECT_EQ(name("adds" + before + duration + (before[1] == '(' ? ")" : "]")), "+adds")
+          << before << duration;
+    for (const std::string before :
+         {" in ", " took ", " - ", " \u2013 ", " \u2014 ", "  ", "      ", "\t", " .... \t"})
+      EXPECT_EQ(name("adds" + before + duration), before == " .... \t" ? "+adds ...." : "+adds")
+          << before << duration;
+    EXPECT_EQ(told_by("tap", "ok 1 - (" + duration + ")\n1..1\n"), "+test 1") << duration;
+    EXPECT_EQ(told_by("tap", "ok 1 - a (" + duration + ") {\n    ok 1 - b\n    1..1\n}\n1..1\n"),
+              "+a | +a::b")
+        << duration;
+  }
+}
+
+TEST(Dialects, OfTapANameKeepsWhatIsNoDuration) {
+  for (const std::string name : {"waits 5 ms",
+                                 "waits (a 5 ms timer)",
+                                 "waits (at least 5 ms)",
+                                 "jumps (5 m)",
+                                 "jumps - 5 m",
+                                 "sleeps 1 h",
+                                 "hashes md5s",
+                                 "v1.2s",
+                                 "is (5)",
+                                 "has [3 items]",
+                                 "ratio (3/5 s)",
+                                 "a ()",
+                                 "in 27",
+                                 "(ms)",
+                                 "converts ms",
+                                 "rounds 3 m 5 km",
+                                 "lasts (3 s 5 s)",
+                                 "reads .5s",
+                                 "makes (a",
+                                 "closes )",
+                                 "adds - 12",
+                                 "x  y",
+                                 "takes 3 s 1 m"})
+    EXPECT_EQ(told_by("tap", "ok 1 - " + name + "\n1..1\n"), "+" + name);
+  EXPECT_EQ(told_by("tap", "TAP version 13\n# section 3 section\nok 1 - a\n1..1\n"), "+section 3 section::a");
+  for (const auto* comment : {"took 12 ms", "time 3.1 seconds", "12\u00b5s", "1m 3s", "at 12:30"})
+    EXPECT_EQ(told_by("tap", std::string("TAP version 13\n# ") + comment + "\nok 1 - a\n1..1\n"), "+a")
+        << comment;
+}
+
+// Section 3.4.5: `index` alone is a whole reference. Lists may come behind the results, and each run has its
+// own.
+TEST(Dialects, OfSarifAPlaceInAListIsAName) {
+  const std::string result =
+      R"({"ruleIndex":1,"message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"index":1}}}]})";
+  const auto lists = [](const std::string& file, const std::string& rule) {
+    return R"("artifacts":[{"location":{"uri":"other.c"}},{"location":{"uri":"file:///workspace/)" + file +
+           R"("}}],"tool":{"driver":{"name":"t","rules":[{"id":"r0"},{"id":")" + rule + R"("}]}})";
+  };
+  const auto run = [&](const std::string& before, const std::string& results, const std::string& behind) {
+    return "{" + before + R"("results":[)" + results + "]" + behind + "}";
+  };
+  const auto runs = [](const std::string& text) { return R"({"version":"2.1.0","runs":[)" + text + "]}"; };
+  EXPECT_EQ(found("sarif", runs(run(lists("a.c", "r1") + ",", result, ""))), "a.c::r1: m medium");
+  EXPECT_EQ(found("sarif", runs(run("", result, "," + lists("a.c", "r1")))), "a.c::r1: m medium");
+  EXPECT_EQ(found("sarif", runs(run("", result, "," + lists("a.c", "r1")) + "," +
+                                run("", result, "," + lists("b.c", "r2")) + "," + run("", result, ""))),
+            "a.c::r1: m medium | b.c::r2: m medium | rule 1: m medium")
+      << "a run without lists has none of another one's";
+  const auto one = [&](const std::string& text) {
+    return found("sarif", runs(run(lists("a.c", "r1") + ",", text, "")));
+  };
+  const std::string in = R"("message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":)";
+  EXPECT_EQ(one(R"({"rule":{"index":1},)" + in + R"({"uri":"x.c","index":1}}}]})"), "x.c::r1: m medium");
+  EXPECT_EQ(one(R"({"rule":{"index":1,"toolComponent":{"index":0}},)" + in + R"({"index":7}}}]})"),
+            "rule 1: m medium");
+  EXPECT_EQ(one(R"({"ruleId":"id","ruleIndex":1,)" + in + R"({"index":-1}}}]})"), "id: m medium");
+  EXPECT_EQ(one(R"({"message":{"text":"m"}})"), "rule 0: m medium") << "no index is not the first one";
+  EXPECT_EQ(one(R"({"ruleIndex":0,"fingerprints":{"v":"f"}})"), "r0: v f medium");
+  EXPECT_EQ(one(result + "," + result), "a.c::r1: m medium | a.c::r1: m#2 medium");
+}
+
+// cyclonedx.org/docs/1.6/json: a state of `analysis`, and what `affects` says of versions.
+TEST(Dialects, OfCyclonedxWhatIsSettledIsNoFinding) {
+  const auto vulnerability = [](const std::string& more, const std::string& versions = "") {
+    return found("cyclonedx", R"({"vulnerabilities":[{"id":"CVE-1")" + more +
+                                  R"(,"affects":[{"ref":"pkg:npm/a@1")" + versions + "}]}]}");
+  };
+  for (const auto* state : {"resolved", "resolved_with_pedigree", "false_positive", "not_affected"})
+    EXPECT_EQ(vulnerability(std::string(R"(,"analysis":{"state":")") + state + "\"}"), "") << state;
+  const std::string it = "pkg:npm/a::CVE-1 unknown";
+  for (const auto* state : {"exploitable", "in_triage", "", "Resolved soon"})
+    EXPECT_EQ(vulnerability(std::string(R"(,"analysis":{"state":")") + state + "\"}"), it) << state;
+  for (const auto* analysis : {"{}", "null", "[]", "\"resolved\"", R"({"justification":"code_not_present"})"})
+    EXPECT_EQ(vulnerability(std::string(R"(,"analysis":)") + analysis), it) << analysis;
+  EXPECT_EQ(
+      vulnerability(
+          "",
+          R"(,"versions":[{"version":"1","status":"unaffected"},{"range":"vers:npm/>=2","status":"unaffected"}])"),
+      "");
+  for (const auto* versions :
+       {"[]", R"([{"version":"1"}])", R"([{"version":"1","status":"unknown"}])",
+        R"([{"version":"1","status":"unaffected"},{"version":"2","status":"affected"}])"})
+    EXPECT_EQ(vulnerability("", std::string(R"(,"versions":)") + versions), it) << versions;
+}
+
 }  // namespace
 }  // namespace pawl::gates

@@ -112,14 +112,21 @@ class Items {
   void take_plain(int depth, const Json& value) {
     if (keys_.empty() || keys_.back().depth != depth) return;
     const auto& path = keys_.back().path;
-    if (std::ranges::find(plain_, path) == plain_.end()) return;
-    if (auto taken = take_(path, value); !taken) throw Stop(std::move(taken).error());
+    if (std::ranges::find(plain_, path) != plain_.end()) tell(path, value);
+  }
+
+  void tell(const std::string& path, const Json& item) {
+    if (auto taken = take_(path, item); !taken) throw Stop(std::move(taken).error());
   }
 
   bool open(int depth, bool members) {
     while (!keys_.empty() && keys_.back().depth > depth) keys_.pop_back();
     if (keys_.empty() || !keys_.back().leads) return true;
     if (keys_.back().depth == depth && keys_.back().to_items) found.push_back(keys_.back().path);
+    const bool in_array = members && keys_.back().depth + 1 == depth;
+    if (const auto each = keys_.back().path + "[]";
+        in_array && std::ranges::find(plain_, each) != plain_.end())
+      tell(each, Json());
     if (std::ranges::find(paths_, keys_.back().path) == paths_.end()) return true;
     path_ = keys_.back().path;
     items_depth_ = depth + 1;
@@ -137,7 +144,7 @@ class Items {
     // The library keeps the keys of plain ones, so that their number had no bound.
     if (members_ && !value.is_structured()) throw Stop({.message = path_ + ": a member that is no object"});
     values_ = 0;
-    if (auto taken = take_(path_, value); !taken) throw Stop(std::move(taken).error());
+    tell(path_, value);
     return false;
   }
 

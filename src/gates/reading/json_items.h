@@ -19,7 +19,8 @@ namespace pawl::gates {
 // of all runs). What is elsewhere is skipped. The first failure of `take` ends the reading. Returns the paths
 // that were there with an array or object, as often as they were. kInvalid: not JSON, or no object.
 // kExhausted: nested too deeply, or an item of more than a million values. `plain`: paths of strings, numbers
-// and booleans below objects only; they are items, too.
+// and booleans below objects only; they are items, too. "a[]" among them is told with null whenever an object
+// in the array at "a", which is on the way, begins.
 Result<std::vector<std::string>> for_each_json_item(
     ByteSource& source, const std::vector<std::string_view>& paths,
     const std::function<Status(std::string_view path, const Json& item)>& take,

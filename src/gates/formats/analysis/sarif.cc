@@ -1,5 +1,9 @@
 // SARIF 2.1.0 (OASIS): clang, GCC, CodeQL, semgrep, eslint, clippy and others. A result is named
 // "file::rule: fingerprint, else message", without the file where the tool gives `fingerprints`.
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
@@ -18,21 +22,40 @@ const Json* first_of(const Json& object, const char* key) {
   return list != nullptr && list->is_array() && !list->empty() ? &list->front() : nullptr;
 }
 
-// Section 3.27.5: an id, or that of the rule that `rule` or `ruleIndex` points at.
-std::string rule_of(const Json& result) {
-  if (auto id = text_in(result, "ruleId"); !id.empty()) return id;
-  const Json* rule = member(result, "rule");
-  if (rule != nullptr)
-    if (auto id = text_in(*rule, "id"); !id.empty()) return id;
-  return "rule " +
-         std::to_string(rule != nullptr ? integer_in(*rule, "index") : integer_in(result, "ruleIndex"));
+std::optional<std::size_t> index_in(const Json& object, const char* key) {
+  const Json* index = member(object, key);
+  if (index == nullptr || !index->is_number_unsigned()) return std::nullopt;
+  return index->get<std::size_t>();
 }
 
-std::string file_of(const Json& result) {
+// How a result is named. Its rule and its file may be places in lists of its run, which can come behind it.
+struct Named {
+  std::string file, rule, rest;
+  std::optional<std::size_t> file_at, rule_at;
+
+  std::string text() const { return (file.empty() ? "" : file + "::") + rule + ": " + rest; }
+};
+
+// Sections 3.27.5 to 3.27.7: an id, or that of the rule that `rule` or `ruleIndex` points at.
+void name_rule(const Json& result, Named& named) {
+  named.rule = text_in(result, "ruleId");
+  const Json* rule = member(result, "rule");
+  if (named.rule.empty() && rule != nullptr) named.rule = text_in(*rule, "id");
+  if (!named.rule.empty()) return;
+  const auto at = rule != nullptr ? index_in(*rule, "index") : index_in(result, "ruleIndex");
+  named.rule = "rule " + std::to_string(at.value_or(0));
+  // Those of an extension are in another list.
+  if (rule == nullptr || member(*rule, "toolComponent") == nullptr) named.rule_at = at;
+}
+
+// Section 3.4: a URI, or the place of the artifact that has it.
+void name_file(const Json& result, Named& named) {
   const Json* location = first_of(result, "locations");
   const Json* physical = location != nullptr ? member(*location, "physicalLocation") : nullptr;
   const Json* artifact = physical != nullptr ? member(*physical, "artifactLocation") : nullptr;
-  return artifact != nullptr ? std::string(inside_workspace(text_in(*artifact, "uri"))) : "";
+  if (artifact == nullptr) return;
+  named.file = inside_workspace(text_in(*artifact, "uri"));
+  if (named.file.empty()) named.file_at = index_in(*artifact, "index");
 }
 
 std::string prints_of(const Json& result, const char* key) {
@@ -47,16 +70,17 @@ std::string prints_of(const Json& result, const char* key) {
 
 // Sections 3.27.16 and 3.27.17: `fingerprints` tell a result again wherever it moved, also to another file;
 // `partialFingerprints` together with where it is.
-std::string name_of(const Json& result) {
-  const std::string rule = rule_of(result) + ": ";
-  if (const auto whole = prints_of(result, "fingerprints"); !whole.empty()) return rule + whole;
-  const std::string file = file_of(result);
-  std::string start = file.empty() ? rule : file + "::" + rule;
-  if (const auto partial = prints_of(result, "partialFingerprints"); !partial.empty()) return start + partial;
+Named name_of(const Json& result) {
+  Named named;
+  name_rule(result, named);
+  named.rest = prints_of(result, "fingerprints");
+  if (!named.rest.empty()) return named;
+  name_file(result, named);
+  named.rest = prints_of(result, "partialFingerprints");
   const Json* message = member(result, "message");
-  if (message == nullptr) return start;
-  const auto text = text_in(*message, "text");
-  return start + (text.empty() ? text_in(*message, "id") : text);
+  if (named.rest.empty() && message != nullptr) named.rest = text_in(*message, "text");
+  if (named.rest.empty() && message != nullptr) named.rest = text_in(*message, "id");
+  return named;
 }
 
 // Sections 3.27.9, 3.27.10 and 3.27.24: a result that is `absent` was found in an earlier run only. A kind
@@ -74,24 +98,76 @@ Severity level_of(const Json& result) {
   return Severity::kMedium;  // "warning" is the default
 }
 
+class SarifReader {
+ public:
+  explicit SarifReader(const secrets::Redactor& redactor) : findings_(&redactor) {}
+
+  Status take(std::string_view path, const Json& item) {
+    if (path == "runs[]") return end_run();
+    if (!item.is_object()) return {};
+    if (path == "runs.invocations") return check_invocation(item);
+    if (path == "runs.tool.driver.rules") return keep(rules_, text_in(item, "id"));
+    if (path == "runs.artifacts")
+      return keep(files_, inside_workspace(text_in(object_in(item, "location"), "uri")));
+    // Also one that a comment in the code suppresses: whoever wrote the code could write the comment.
+    if (!is_finding(item)) return {};
+    auto named = name_of(item);
+    if (!named.file_at && !named.rule_at) return findings_.add("", named.text(), level_of(item));
+    if (static_cast<std::int64_t>(waiting_.size()) >= kReportItemsMax)
+      return fail(ErrorKind::kExhausted, "more findings than the limit");
+    waiting_.emplace_back(std::move(named), level_of(item));
+    return {};
+  }
+
+  Result<Findings> result() {
+    PAWL_OK(end_run());
+    return findings_.take();
+  }
+
+ private:
+  static Status check_invocation(const Json& item) {
+    const Json* good = member(item, "executionSuccessful");
+    if (good != nullptr && good->is_boolean() && !good->get<bool>())
+      return fail(ErrorKind::kInvalid, "it says of its own run that it did not succeed");
+    return {};
+  }
+
+  // Beyond the limit a place is as good as one that is not there.
+  static Status keep(std::vector<std::string>& list, std::string_view name) {
+    if (static_cast<std::int64_t>(list.size()) < kReportItemsMax) list.emplace_back(name);
+    return {};
+  }
+
+  Status end_run() {
+    for (auto& [named, severity] : waiting_) {
+      if (named.rule_at && *named.rule_at < rules_.size() && !rules_[*named.rule_at].empty())
+        named.rule = rules_[*named.rule_at];
+      if (named.file_at && *named.file_at < files_.size()) named.file = files_[*named.file_at];
+      PAWL_OK(findings_.add("", named.text(), severity));
+    }
+    waiting_.clear();
+    rules_.clear();
+    files_.clear();
+    return {};
+  }
+
+  FindingCollector findings_;
+  // Of the run that is read.
+  std::vector<std::pair<Named, Severity>> waiting_;
+  std::vector<std::string> rules_, files_;
+};
+
 }  // namespace
 
 Result<Findings> sarif(ByteSource& report, const secrets::Redactor& redactor) {
-  FindingCollector findings(&redactor);
-  const auto take = [&](std::string_view path, const Json& item) -> Status {
-    if (path == "runs.invocations") {
-      const Json* good = member(item, "executionSuccessful");
-      if (good != nullptr && good->is_boolean() && !good->get<bool>())
-        return fail(ErrorKind::kInvalid, "it says of its own run that it did not succeed");
-      return {};
-    }
-    // Also one that a comment in the code suppresses: whoever wrote the code could write the comment.
-    if (!item.is_object() || !is_finding(item)) return {};
-    return findings.add("", name_of(item), level_of(item));
-  };
-  PAWL_TRY(const auto found, for_each_json_item(report, {"runs.results", "runs.invocations"}, take));
+  SarifReader reader(redactor);
+  const auto take = [&](std::string_view path, const Json& item) { return reader.take(path, item); };
+  PAWL_TRY(const auto found,
+           for_each_json_item(
+               report, {"runs.results", "runs.invocations", "runs.artifacts", "runs.tool.driver.rules"}, take,
+               {"runs[]"}));
   for (const auto& path : found)
-    if (path == "runs.results") return findings.take();
+    if (path == "runs.results") return reader.result();
   return fail(ErrorKind::kInvalid, "no run in it has results");
 }
 

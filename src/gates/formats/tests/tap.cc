@@ -46,41 +46,109 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// "boolean          120 ms" of pg_regress, "adds in 27ms" of bats: how long it took is no part of a name.
-// A duration behind a single space is a part of the name: "waits 5 ms".
-std::string_view without_duration(std::string_view name) {
-  std::string_view rest = name;
-  // "adds (27 ms)": the runner's, too.
-  const bool closed = rest.ends_with(')') || rest.ends_with(']');
-  const auto opened = closed ? rest.find_last_of("([") : rest.npos;
-  if (opened != rest.npos && opened > 0) {
-    const auto inside = rest.substr(opened + 1, rest.size() - opened - 2);
-    if (without_duration(std::string("x  ") + std::string(inside)) == "x")
-      return trimmed(rest.substr(0, opened));
-    return name;
+// The units that runners write durations in, the smaller before the larger. "m" and "h" may be another thing
+// ("jumps 5 m"): they count beside another one only.
+int rank_of_unit(std::string_view word) {
+  constexpr std::pair<std::string_view, int> kUnits[] = {
+      {"ns", 0},     {"nsec", 0},    {"nsecs", 0},   {"nanosecond", 0},  {"nanoseconds", 0},
+      {"us", 1},     {"\u00b5s", 1}, {"\u03bcs", 1}, {"usec", 1},        {"usecs", 1},
+      {"ms", 2},     {"msec", 2},    {"msecs", 2},   {"millisecond", 2}, {"milliseconds", 2},
+      {"s", 3},      {"sec", 3},     {"secs", 3},    {"second", 3},      {"seconds", 3},
+      {"m", 4},      {"min", 4},     {"mins", 4},    {"minute", 4},      {"minutes", 4},
+      {"h", 5},      {"hr", 5},      {"hrs", 5},     {"hour", 5},        {"hours", 5},
+      {"millis", 2}, {"micros", 1},  {"nanos", 0},   {"microsecond", 1}, {"microseconds", 1}};
+  for (const auto& [unit, rank] : kUnits)
+    if (word == unit) return rank;
+  return -1;
+}
+
+bool is_ambiguous_unit(std::string_view word) { return word == "m" || word == "h"; }
+
+bool is_letter(char c) {  // or a part of one that is not ASCII
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+}
+
+struct Quantity {
+  std::string_view before;  // what stands before its number
+  std::string_view unit;
+};
+
+// "27 ms" at the end of a text.
+std::optional<Quantity> quantity_at_end(std::string_view text) {
+  std::string_view rest = text;
+  while (!rest.empty() && is_letter(rest.back())) rest.remove_suffix(1);
+  const auto unit = text.substr(rest.size());
+  while (rest.ends_with(' ')) rest.remove_suffix(1);
+  const auto number = rest.find_last_not_of("0123456789.,") + 1;
+  const auto digits = rest.substr(number);
+  if (rank_of_unit(unit) < 0 || digits.empty() || digits.front() == '.' || digits.front() == ',' ||
+      digits.back() == '.' || digits.back() == ',')
+    return std::nullopt;
+  return Quantity{.before = rest.substr(0, number), .unit = unit};
+}
+
+// `text` without the duration at its end, "27 ms", "1m 3.5s" or "<1ms"; `text` when there is none.
+std::string_view before_duration(std::string_view text) {
+  const auto last = quantity_at_end(text);
+  if (!last) return text;
+  bool certain = !is_ambiguous_unit(last->unit);
+  auto rest = last->before;
+  for (auto unit = last->unit; !rest.empty();) {
+    const bool glued = is_letter(rest.back());  // "1m3s", else "md5s"
+    const bool spaced = rest.ends_with(' ') && !rest.ends_with("  ");
+    const auto more =
+        glued || spaced ? quantity_at_end(rest.substr(0, rest.size() - (spaced ? 1 : 0))) : std::nullopt;
+    const bool larger = more && rank_of_unit(more->unit) > rank_of_unit(unit);
+    if (glued && !larger) return text;
+    if (!larger) break;
+    certain = true;
+    unit = more->unit;
+    rest = more->before;
   }
-  while (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.back())) != 0) rest.remove_suffix(1);
-  const auto unit = name.substr(rest.size());
-  if (unit != "ms" && unit != "s" && unit != "sec" && unit != "us" && unit != "ns") return name;
-  rest = trimmed(rest);
-  const auto digits = rest.find_last_not_of("0123456789.") + 1;
-  if (digits == 0 || digits == rest.size()) return name;
-  rest = rest.substr(0, digits);
-  const bool padded = rest.ends_with("  ") || rest.ends_with('\t');
-  const bool told = rest.ends_with(" in ");
-  if (!padded && !told) return name;
-  return trimmed(rest.substr(0, rest.size() - (told ? 4 : 0)));
+  if (!certain) return text;
+  return rest.substr(0, rest.find_last_not_of("<~") + 1);
+}
+
+// Whether what stands in brackets before a duration only says that it is one: "(took 12 ms)".
+bool only_says_how_long(std::string_view before) {
+  before = trimmed(before);
+  if (before.ends_with(':') || before.ends_with('=')) before = trimmed(before.substr(0, before.size() - 1));
+  constexpr std::string_view kWords[] = {"",        "took",        "in",          "time",
+                                         "elapsed", "duration",    "runtime",     "ran in",
+                                         "done in", "finished in", "completed in"};
+  for (const auto word : kWords)
+    if (before.size() == word.size() && starts_word(before, word)) return true;
+  return false;
+}
+
+// "boolean          120 ms" of pg_regress, "adds in 27ms" of bats, "adds (27 ms)", "adds - 1m 3s": how long
+// it took is no part of a name. A duration behind a single space is a part of the name: "waits 5 ms".
+std::string_view without_duration(std::string_view name) {
+  if (name.ends_with(')') || name.ends_with(']')) {
+    const auto opened = name.find_last_of("([");
+    if (opened == name.npos) return name;
+    const auto inside = name.substr(opened + 1, name.size() - opened - 2), before = before_duration(inside);
+    const bool is_duration = before.size() < inside.size() && only_says_how_long(before);
+    return is_duration ? trimmed(name.substr(0, opened)) : name;
+  }
+  const auto before = before_duration(name);
+  if (before.size() == name.size()) return name;
+  if (before.ends_with("  ") || before.ends_with('\t')) return trimmed(before);
+  for (const std::string_view told : {" in ", " took ", " - ", " \u2013 ", " \u2014 "})
+    if (before.ends_with(told)) return trimmed(before.substr(0, before.size() - told.size()));
+  return name;
 }
 
 // Whether a comment can be the name of what follows: nothing in it should be another one tomorrow.
 bool is_name(std::string_view comment) {
   if (comment.empty() || comment.starts_with("SKIP") || comment.starts_with("TODO")) return false;
   for (std::size_t i = 0; i + 1 < comment.size(); ++i) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(comment[i])) != 0;
+    if (std::isdigit(static_cast<unsigned char>(comment[i])) == 0) continue;
     const auto behind = trimmed(comment.substr(i + 1));
-    const bool unit = starts_word(behind, "ms") || starts_word(behind, "s ") || behind == "s" ||
-                      starts_word(behind, "sec") || behind.starts_with(":");
-    if (digit && unit) return false;
+    std::size_t letters = 0;
+    while (letters < behind.size() && is_letter(behind[letters])) ++letters;
+    const auto word = behind.substr(0, letters);
+    if (behind.starts_with(':') || (rank_of_unit(word) >= 0 && !is_ambiguous_unit(word))) return false;
   }
   return true;
 }
@@ -244,7 +312,8 @@ class TapReader {
     if (!opens) return {};
     auto& level = levels_[at];
     auto& name = level.points.back().name;
-    if (name.ends_with('{')) name = std::string(trimmed(std::string_view(name).substr(0, name.size() - 1)));
+    if (name.ends_with('{'))
+      name = std::string(without_duration(trimmed(std::string_view(name).substr(0, name.size() - 1))));
     level.buffered = name;
     return {};
   }

@@ -17,6 +17,22 @@ std::string without_version(std::string name) {
   return name.substr(0, name.find_first_of("@?#"));
 }
 
+// cyclonedx.org/docs/1.6/json, `analysis`: what was found out about it. `exploitable`, `in_triage` and a
+// state that the standard does not know are findings.
+bool is_settled(const Json& vulnerability) {
+  const std::string state = text_in(object_in(vulnerability, "analysis"), "state");
+  return state == "resolved" || state == "resolved_with_pedigree" || state == "false_positive" ||
+         state == "not_affected";
+}
+
+// Whether each version that `affects` names is `unaffected`.
+bool is_unaffected(const Json& affected) {
+  const Json& versions = list_in(affected, "versions");
+  return !versions.empty() && std::ranges::all_of(versions, [](const Json& version) {
+    return text_in(version, "status") == "unaffected";
+  });
+}
+
 class CyclonedxReader {
  public:
   explicit CyclonedxReader(const secrets::Redactor& redactor) : findings_(&redactor) {}
@@ -57,6 +73,7 @@ class CyclonedxReader {
   }
 
   Status add_vulnerability(const Json& item) {
+    if (is_settled(item)) return {};
     Severity severity = Severity::kUnknown;
     if (const auto ratings = item.find("ratings"); ratings != item.end() && ratings->is_array())
       for (const auto& rating : *ratings)
@@ -65,7 +82,8 @@ class CyclonedxReader {
     const auto affects = item.find("affects");
     const bool some = affects != item.end() && affects->is_array() && !affects->empty();
     if (!some) return add(Vulnerability{"", id, severity});
-    for (const auto& affected : *affects) PAWL_OK(add({text_in(affected, "ref"), id, severity}));
+    for (const auto& affected : *affects)
+      if (!is_unaffected(affected)) PAWL_OK(add({text_in(affected, "ref"), id, severity}));
     return {};
   }
 
