@@ -21,7 +21,7 @@ Json to_json(const std::vector<workspace::Patch::LeftOut>& left_out) {
 }
 
 // Whether the patch has all of it.
-Result<bool> diff(const StateOptions& options, const std::string& text) {
+Result<bool> diff(const StateOptions& options, const std::string& text, bool raw) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
@@ -44,7 +44,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text) {
                 {"left_out", to_json(patch.left_out)},
                 {"missing", missing_json(phases)}});
   } else {
-    PAWL_OK(print_out(patch.text));
+    PAWL_OK(print_of_steps(patch.text, raw));
   }
   return patch.left_out.empty();
 }
@@ -55,7 +55,9 @@ void add_diff(const Command& program) {
   const Command command = program.add("diff", "Print what a run changed, as a patch for `git apply`");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
+  auto raw = std::make_shared<bool>(false);
   command.required("RUN", *run, kRunHelp);
+  command.flag("--raw", *raw, "Pass control bytes on to a terminal, as they are (else they are spelled)");
   add_state_options(command, *options);
   command.footer(
       "Only accepted phases count: what failed attempts did is in `pawl inspect`. Phases that are not in it "
@@ -66,7 +68,7 @@ void add_diff(const Command& program) {
       "printed, and the exit code is 1.\n\n"
       "Example, anywhere in the repository:\n  pawl diff last | git apply --check");
   command.on_run([=] {
-    const auto whole = diff(*options, *run);
+    const auto whole = diff(*options, *run, *raw);
     if (!whole) return report(whole.error());
     return *whole ? kDone : kGeneral;
   });

@@ -30,19 +30,11 @@ struct LogsOptions {
 // Which of a step's records.
 enum class Record { kOutput, kTrace, kNetwork };
 
-std::string spelled(std::string_view text) {
-  std::string out;
-  const auto append = [&](std::string_view part) { out += part; };
-  each_part(text, append, append);
-  return out;
-}
-
 // Prints each step of one attempt as far as it has come.
 class Printer {
  public:
-  // `spelled`: control bytes are shown and not passed on, for steps choose them and terminals obey them.
-  Printer(const State& state, Record record, bool json, bool spelled)
-      : state_(state), record_(record), json_(json), spelled_(spelled) {}
+  Printer(const State& state, Record record, bool json, bool raw)
+      : state_(state), record_(record), json_(json), raw_(raw) {}
 
   Json take_steps() { return std::exchange(steps_, Json::array()); }  // as JSON, instead of what it prints
 
@@ -63,8 +55,7 @@ class Printer {
     PAWL_TRY(const std::string text, text_of(step));
     const std::size_t before = std::min(printed_, text.size());
     printed_ = std::max(printed_, text.size());
-    const auto piece = std::string_view(text).substr(before);
-    return print_out(spelled_ ? spelled(piece) : piece);
+    return print_of_steps(std::string_view(text).substr(before), raw_);
   }
 
  private:
@@ -90,7 +81,7 @@ class Printer {
 
   const State& state_;
   const Record record_;
-  const bool json_, spelled_;
+  const bool json_, raw_;
   Json steps_ = Json::array();
   std::string current_;
   std::size_t printed_ = 0;
@@ -131,14 +122,14 @@ Status logs(const LogsOptions& options) {
                   options.trace     ? Record::kTrace
                   : options.network ? Record::kNetwork
                                     : Record::kOutput,
-                  options.state.json, !options.raw && os::is_terminal(STDOUT_FILENO));
+                  options.state.json, options.raw);
   std::size_t done = 0;
   if (options.follow) os::catch_interrupts();
   for (;;) {
     PAWL_TRY(const bool over, print_once(state, run_id, options, printer, done));
     if (options.state.json)
       print_json({{"run_id", run_id}, {"phase_id", options.phase}, {"steps", printer.take_steps()}});
-    if (!options.follow || over) return {};
+    if (!options.follow || over || os::reader_left(STDOUT_FILENO)) return {};
     if (os::interrupted()) return fail(ErrorKind::kCancelled, "interrupted");
     os::SystemClock().sleep_ms(kFollowEveryMs);
   }

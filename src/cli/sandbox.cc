@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/state_folder.h"
+#include "cli/terminal.h"
 #include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -172,10 +174,9 @@ Result<int> exec(const ExecOptions& options) {
     folders.lower.push_back(std::move(base));
   }
 
-  events.on_output = [](sandbox::Stream stream, std::string_view bytes) {
-    std::FILE* out = stream == sandbox::Stream::kStdout ? stdout : stderr;
-    std::fwrite(bytes.data(), 1, bytes.size(), out);
-    std::fflush(out);
+  bool left = false;  // nobody reads what it prints
+  events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
+    left = !pass_on(stream == sandbox::Stream::kStdout ? stdout : stderr, bytes) || left;
   };
   events.on_network = [](std::string_view line) {
     const auto tried = parse_json(line);
@@ -186,7 +187,7 @@ Result<int> exec(const ExecOptions& options) {
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
   os::catch_interrupts();  // the sandbox is to be gone when we are
-  events.should_stop = os::interrupted;
+  events.should_stop = [&] { return os::interrupted() || left; };
   os::SystemClock clock;
   os::SystemRandom random;
   const auto execution = backend->execute(spec, folders, events, os::uuid7(clock.wall(), random));
@@ -197,10 +198,11 @@ Result<int> exec(const ExecOptions& options) {
   PAWL_OK(trace.check_written());
   if (options.json) {
     tell("{}\n", json_text(run));
-  } else if (run.outcome != sandbox::Outcome::kExited) {
+  } else if (run.outcome != sandbox::Outcome::kExited && !left) {
     tell("pawl: {}{}\n", name(run.outcome), run.reason.empty() ? "" : ": " + run.reason);
   }
-  return os::interrupted() ? kInterrupted : exit_code_of(run);
+  if (os::interrupted()) return kInterrupted;
+  return left ? kSignalBase + SIGPIPE : exit_code_of(run);
 }
 
 int health(bool json) {
@@ -259,7 +261,7 @@ void add_exec(const Command& program) {
       "budget, 123 output or "
       "disk limit,\n"
       "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why. Interrupted, it "
-      "ends the command: 130.\n\n"
+      "ends the command: 130.\nSo does a pipe that nobody reads any more (`| head`): 141.\n\n"
       "Example:\n  pawl sandbox exec --workspace . --memory-mib 512 -- make test");
   command.on_run([options] {
     const auto code = exec(*options);

@@ -136,4 +136,17 @@ Status print_out(std::string_view text) {
   return failed;
 }
 
+Status print_of_steps(std::string_view text, bool raw) {
+  if (raw || !os::is_terminal(fileno(stdout))) return print_out(text);
+  return print_out(spelled(text));
+}
+
+bool pass_on(std::FILE* out, std::string_view bytes) {
+  errno = 0;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() && std::fflush(out) == 0) return true;
+  const int error = errno;
+  if (out == stdout) note_stdout_error(error);
+  return error != EPIPE;
+}
+
 }  // namespace pawl::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,5 +38,10 @@ std::string table(std::vector<Row> rows, std::size_t indent, const Look& look);
 
 // All of it, to stdout. Nobody reading any more (`| head`) is no error.
 Status print_out(std::string_view text);
+// The same of text that agents and steps wrote: a terminal gets it as spelled() gives it, unless `raw`, for
+// it would obey the control bytes.
+Status print_of_steps(std::string_view text, bool raw);
+// Writes to stdout or stderr, at once. False: nobody reads it any more.
+bool pass_on(std::FILE* out, std::string_view bytes);
 
 }  // namespace pawl::cli

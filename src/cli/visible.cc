@@ -105,6 +105,13 @@ void each_part(std::string_view text, const VisitText& plain, const VisitText& e
   if (shown < text.size()) plain(text.substr(shown));
 }
 
+std::string spelled(std::string_view text) {
+  std::string out;
+  const auto append = [&](std::string_view part) { out += part; };
+  each_part(text, append, append);
+  return out;
+}
+
 std::string visible(std::string_view text) {
   std::string out;
   each_part(

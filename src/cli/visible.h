@@ -15,6 +15,9 @@ using VisitText = std::function<void(std::string_view)>;
 // invisible, \xff of a byte that is no UTF-8.
 void each_part(std::string_view text, const VisitText& plain, const VisitText& escape);
 
+// The same as a text, with its lines and tabs.
+std::string spelled(std::string_view text);
+
 // The same as one line: a tab is four spaces, a newline is \n.
 std::string visible(std::string_view text);
 

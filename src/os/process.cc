@@ -209,6 +209,11 @@ bool asked_to_stop_by_keyboard() { return g_interrupted_by == SIGINT; }
 
 bool is_terminal(int fd) { return isatty(fd) == 1; }
 
+bool reader_left(int fd) {
+  pollfd end{.fd = fd, .events = 0, .revents = 0};
+  return poll(&end, 1, 0) == 1 && (end.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 std::size_t terminal_columns(int fd) {
   winsize size{};
   return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

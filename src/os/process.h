@@ -61,6 +61,7 @@ void catch_interrupts();
 bool interrupted();
 bool asked_to_stop_by_keyboard();  // by SIGINT, and not by another one after it
 bool is_terminal(int fd);
+bool reader_left(int fd);              // of a pipe or a socket: nobody can read what is written (poll(2))
 std::size_t terminal_columns(int fd);  // 80 when it can't be known
 std::int64_t user_id();                // the real uid
 // From here on nobody of the same user can look into this process, its memory or its environment

@@ -153,7 +153,8 @@ class Output(WithRun):
         self.make_simple(agent="echo said; echo x >new")
         self.pawl("run", "plan.yaml")
         for command in ("diff last", "diff last --json", "logs last p1", "status", "status --json", "inspect last", "verify last",
-                        "cost --csv", "attest last", "check plan.yaml", "stats --json", "why last"):
+                        "cost --csv", "attest last", "check plan.yaml", "stats --json", "why last", "logs -f last p1", "sandbox health",
+                        "sandbox exec -- echo hi", "sandbox exec --json -- echo hi", "sandbox exec --copy-out out -- echo hi"):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PAWL, *command.split()], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True,
                                       timeout=TIMEOUT_S)
@@ -183,6 +184,40 @@ class Output(WithRun):
         self.assertNotIn("\x1b", shown)
         self.assertIn(b"\x1b]52;c;aGk=\x07\x1b[2J", self.on_a_terminal("logs", "last", "p1", "--raw"))
         self.assertIn("\x1b]52", self.pawl("logs", "last", "p1").stdout, "a program gets the bytes")
+
+    def test_diff_on_a_terminal_spells_what_a_terminal_obeys(self):
+        self.make_simple(agent=r"printf '\033]52;c;aGk=\007\033[2J\302\233A caf\303\251\ttab\r\nnext\n' >f; printf '\342\200\256' >'g h'")
+        self.pawl("run", "plan.yaml")
+        raw = subprocess.run([PAWL, "diff", "last"], cwd=self.root, capture_output=True, check=True).stdout
+        self.assertIn(b"+\x1b]52;c;aGk=\x07\x1b[2J\xc2\x9bA caf\xc3\xa9\ttab\r\n+next\n", raw, "a program gets the bytes")
+        shown = self.on_a_terminal("diff", "last").decode()
+        self.assertIn("+" + r"\x1b]52;c;aGk=\x07\x1b[2J\u009bA café" + "\ttab" + r"\x0d" + "\r\n+next\r\n", shown)
+        self.assertIn(r"+\u202e", shown)
+        self.assertNotRegex(shown, "[\x1b\x07\x9b\u202e]")
+        self.assertEqual(self.on_a_terminal("diff", "last", "--raw"), raw.replace(b"\n", b"\r\n"))
+        self.assertEqual(subprocess.run([PAWL, "diff", "last", "--raw"], cwd=self.root, capture_output=True, check=True).stdout, raw)
+
+    def left(self, command):
+        """The exit code of a command whose output nobody reads any more; first what was read."""
+        done = subprocess.run(f"{PAWL} {command}; echo ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash", cwd=self.root,
+                              capture_output=True, text=True, timeout=TIMEOUT_S)
+        return done.stdout.split()
+
+    def test_a_command_in_a_sandbox_ends_when_nobody_reads_it(self):
+        forever = "sh -c 'while echo x; do sleep 0.1; done'"
+        self.assertEqual(self.left(f"sandbox exec --time-budget-seconds 3000 -- {forever} | head -n1"), ["x", "141"])
+        self.assertEqual(self.left(f"sandbox exec --time-budget-seconds 3000 -- {forever.replace('echo x', 'echo x >&2')} 2>&1 | head -n1"),
+                         ["x", "141"])
+        silent = "sh -c 'sleep 0.3; echo made >f'"
+        self.assertEqual(self.left(f"sandbox exec --copy-out out -- {silent} | true"), ["0"], "nothing was printed to nobody")
+        self.assertEqual((self.root / "out/f").read_text(), "made\n")
+
+    def test_following_ends_when_nobody_reads_it(self):
+        self.make_simple(agent="echo x; sleep 1000")
+        run = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.assertEqual(self.left("logs -f last p1 | head -n1"), ["==>", "p1.agent.run.attempt1", "0"])
+        self.kill_all(run)
 
     def test_an_anchor_or_a_key_that_is_none_is_not_taken_for_no_anchor(self):
         self.make_simple()
