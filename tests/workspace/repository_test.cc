@@ -1,6 +1,9 @@
 // Repositories as people have them, and the commits that are made in them.
 #include "workspace/repository.h"
 
+#include "support/small_disk.h"
+#include "workspace/own_mounts.h"
+
 // libgit2 1.5 keeps what it matched the names of extensions with, a few kilobytes each time it opens a
 // repository that has some.
 extern "C" const char*
@@ -140,6 +143,49 @@ TEST_F(RepositoryTest, ApplyRefusesWhatWasNotCommittedAsItRan) {
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().kind, ErrorKind::kConflict);
   EXPECT_NE(applied.error().message.find("text"), std::string::npos);
+}
+
+// Nobody is to be waited for: what has to be done is said.
+TEST_F(RepositoryTest, ARepositoryThatCantBeWrittenIsNotBusy) {
+  const auto large = layer("head -c 300000 /dev/urandom > new"), small_change = layer("echo 1 > text");
+  auto id = large;
+  const std::string disk = temp_ / "disk", repository = disk + "/repo";
+  testing::enter_namespaces();
+  const auto expect = [&](ErrorKind kind, int number, std::string_view said,
+                          const std::string& branch = "pawl/x") {
+    const auto refused = workspaces_->apply(branch, {.source = repository,
+                                                     .base = base_,
+                                                     .phases = {{.phase_id = "p", .layer_id = id}},
+                                                     .message = [](const auto&) { return "m"; }});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, kind) << refused.error().message;
+    EXPECT_EQ(refused.error().sys_errno, number) << refused.error().message;
+    EXPECT_NE(refused.error().message.find(said), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find(repository + "/.git/"), std::string::npos)
+        << refused.error().message;
+  };
+  const auto set_read_only = [](const std::string& at, bool yes) {
+    PAWL_CHECK(mount(nullptr, at.c_str(), nullptr, yes ? MS_REMOUNT | MS_RDONLY : +MS_REMOUNT, nullptr) == 0);
+  };
+  const testing::SmallDisk small(disk, "2m");
+  ASSERT_TRUE(small.mounted());
+  sh("cp -a " + source_ + " " + repository);
+  set_read_only(disk, true);
+  expect(ErrorKind::kDenied, EROFS, "Read-only file system");
+  set_read_only(disk, false);
+  sh("cat /dev/zero > " + disk + "/full || true");
+  for (const auto& each : {small_change, large}) {
+    id = each;
+    expect(ErrorKind::kExhausted, ENOSPC, "make room");
+  }
+  sh("rm " + disk + "/full");
+  {
+    const testing::SmallDisk heads(repository + "/.git/refs/heads", "1m");
+    set_read_only(repository + "/.git/refs/heads", true);
+    expect(ErrorKind::kDenied, EROFS, "create branch pawl/x");
+  }
+  sh("touch " + repository + "/.git/refs/heads/held.lock");
+  expect(ErrorKind::kUnavailable, 0, "held.lock", "held");
 }
 
 }  // namespace

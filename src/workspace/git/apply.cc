@@ -188,19 +188,20 @@ class Applier {
     struct stat status {};
     git_odb_stream* raw = nullptr;
     if (lstat(file.full.c_str(), &status) != 0) return fail_errno(errno, "changed file", file.full);
+    const std::string objects = std::string("write ") + git_repository_path(&repository_) + "objects";
+    git_error_clear();  // a stream that can't be written sets errno alone
     if (git_odb_open_wstream(&raw, database_.get(), static_cast<git_object_size_t>(status.st_size),
                              GIT_OBJECT_BLOB) != 0)
-      return git_failure(ErrorKind::kUnavailable, file.full);
+      return git_failure(ErrorKind::kUnavailable, objects);
     const GitOwner<git_odb_stream, git_odb_stream_free> stream(raw);
     for (;;) {
       PAWL_TRY(const auto piece, source->next());
       if (piece.empty()) break;
       if (git_odb_stream_write(raw, piece.data(), piece.size()) != 0)
-        return git_failure(ErrorKind::kUnavailable, file.full);
+        return git_failure(ErrorKind::kUnavailable, objects);
     }
     git_oid made;
-    if (git_odb_stream_finalize_write(&made, raw) != 0)
-      return git_failure(ErrorKind::kUnavailable, file.full);
+    if (git_odb_stream_finalize_write(&made, raw) != 0) return git_failure(ErrorKind::kUnavailable, objects);
     if (git_oid_equal(&made, &id) == 0)
       return fail(ErrorKind::kCorrupt, file.full + " changes while it is read");
     return {};
@@ -309,12 +310,16 @@ Status make_branch(git_repository& repository, const std::string& branch, const 
   const int made = git_reference_create(&reference, &repository, name.c_str(), &commit, 0, "pawl apply");
   if (made == GIT_ELOCKED) return git_failure(ErrorKind::kUnavailable, "create branch " + branch);
   if (made != 0) {
+    const git_error* why = git_error_last();
+    const bool by_system = why != nullptr && why->klass == GIT_ERROR_OS;
+    auto failed =
+        git_failure(by_system ? ErrorKind::kUnavailable : ErrorKind::kInvalid, "create branch " + branch);
     if (const auto other = branch_in_the_way(repository, branch); !other.empty())
       return fail(ErrorKind::kConflict,
                   "branch " + branch + " can't be made beside the branch " + other +
                       " (git keeps branches as files in folders); rename that one with `git "
                       "branch -m`, then apply again");
-    return git_failure(ErrorKind::kInvalid, "create branch " + branch);
+    return failed;
   }
   git_reference_free(reference);
   return {};

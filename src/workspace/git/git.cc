@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 
 #include "base/json.h"
@@ -34,14 +35,39 @@ void git_start() {
   static_cast<void>(started);
 }
 
+namespace {
+
+// libgit2 keeps no errno: its message of a system call that failed ends with what strerror(3) says.
+int errno_in(std::string_view message) {
+  char buffer[128];
+  for (const int number : {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EMFILE, ENOMEM})
+    if (message.ends_with(strerror_r(number, buffer, sizeof buffer))) return number;
+  return 0;
+}
+
+std::string_view way_out_of(int number) {
+  if (number == ENOSPC || number == EDQUOT) return "; make room there, then do that again";
+  if (number == EACCES || number == EPERM) return "; give this user the right to it, then do that again";
+  return "";
+}
+
+}  // namespace
+
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what) {
+  const int last = errno;
   const git_error* error = git_error_last();
   const std::string_view said = error != nullptr && error->message != nullptr ? error->message : "";
   if (said.starts_with("object not found"))
     return fail(ErrorKind::kInvalid, what + ": " + std::string(said) +
                                          "; it is not in the repository, as in a partial clone: `git fetch "
                                          "--refetch --no-filter` brings what is missing");
-  return fail(kind, what + (said.empty() ? "" : ": ") + std::string(said));
+  const std::string message = what + (said.empty() ? "" : ": ") + std::string(said);
+  const int number = said.empty() ? last : error->klass == GIT_ERROR_OS ? errno_in(said) : 0;
+  if (kind != ErrorKind::kUnavailable || number == 0) return fail(kind, message);
+  auto failed = fail_errno(number, what);
+  if (!said.empty()) failed.error().message = message;
+  failed.error().message += way_out_of(number);
+  return failed;
 }
 
 Status keep_new_objects_in_memory(git_odb& database) {
