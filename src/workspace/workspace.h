@@ -285,7 +285,7 @@ class Workspaces {
   // usually empty, else a suffix of `after`); "" when they are equal. kNotFound: gc took what it is made of.
   Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
                      const std::vector<std::string>& after, const PatchTarget& target = {}) const;
-  // Of a source as it lies there now, also where its repository can't be read otherwise.
+  // For a source as it lies there now, also where its repository can't be read otherwise.
   static PatchTarget patch_target(const std::string& source);
   // Makes them on a new branch. Touches neither working tree, index nor HEAD. kConflict: the branch is there
   // with other content, or a changed path differs between the commit and the base snapshot. Returns the id of

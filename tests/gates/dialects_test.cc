@@ -39,7 +39,7 @@ TEST(Dialects, OfJunitAnElementSaysWhatAnUnknownStatusMeans) {
       << "a test that was skipped is no failure of a suite's total";
 }
 
-// Of go test -json: action, test, output.
+// Events of go test -json: action, test, output.
 std::string go_events(const std::vector<std::array<std::string, 3>>& events) {
   std::string out;
   for (const auto& [action, test, output] : events) {

@@ -1,4 +1,4 @@
-// What a reader makes of a report, in a line.
+// A report in a line, as a reader reads it.
 #pragma once
 
 #include <gtest/gtest.h>

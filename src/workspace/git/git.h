@@ -36,7 +36,7 @@ using GitSignature = GitOwner<git_signature, git_signature_free>;
 
 void git_start();  // once a process; every function of this room that uses git calls it
 
-// What was tried, and the message of libgit2's last error. kUnavailable becomes what fail_errno() makes of a
+// Says what was tried, and libgit2's last message. kUnavailable becomes what fail_errno() makes of a
 // system call that failed for want of rights or room, with what to do: nobody else is to be waited for.
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
 

@@ -60,7 +60,7 @@ std::optional<WorkTree> work_tree_above(const std::string& inside) {
   }
 }
 
-// What the repository itself is told, whatever format it has. A file that can't be read says nothing.
+// The repository's own configuration, whatever format it has. A file that can't be read says nothing.
 class OwnConfiguration {
  public:
   explicit OwnConfiguration(const GitFolder& git) {

@@ -44,7 +44,7 @@ void name_rule(const Json& result, Named& named) {
   if (!named.rule.empty()) return;
   const auto at = rule != nullptr ? index_in(*rule, "index") : index_in(result, "ruleIndex");
   named.rule = "rule " + std::to_string(at.value_or(0));
-  // Those of an extension are in another list.
+  // The rules of an extension are in another list.
   if (rule == nullptr || member(*rule, "toolComponent") == nullptr) named.rule_at = at;
 }
 
@@ -152,7 +152,7 @@ class SarifReader {
   }
 
   FindingCollector findings_;
-  // Of the run that is read.
+  // These belong to the run that is read.
   std::vector<std::pair<Named, Severity>> waiting_;
   std::vector<std::string> rules_, files_;
 };
