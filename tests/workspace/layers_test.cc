@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "sandbox/namespace/copy_tree.h"
 #include "support/temp_folder.h"
 #include "workspace/own_mounts.h"
 #include "workspace/random_work.h"
@@ -26,6 +27,7 @@ using testing::enter_namespaces;
 using testing::listing_of;
 using testing::RandomWork;
 using testing::TempFolder;
+using testing::times_of;
 using testing::use_memory_if_it_has_attributes;
 namespace fs = std::filesystem;
 using Ids = std::vector<std::string>;
@@ -61,6 +63,7 @@ enum class Made { kOverlay, kMapped, kCopy };
 // The tree of a step before and after its work, as the step sees it.
 struct Seen {
   Listing before, after;
+  Listing times = {};  // before; what another process has seen is without
 };
 
 // Mounts trees, works on them, and leaves the upper layer in `rw`/upper.
@@ -71,7 +74,7 @@ Seen work_on_overlay(const Ids& lower, const std::string& rw, const std::string&
   std::string options = "userxattr,volatile,upperdir=" + rw + "/upper,workdir=" + rw + "/work";
   for (const auto& tree : lower) options += (&tree == &lower.front() ? ",lowerdir=" : ":") + tree;
   PAWL_CHECK(mount("overlay", merged.c_str(), "overlay", 0, options.c_str()) == 0);
-  Seen seen{.before = listing_of(merged), .after = {}};
+  Seen seen{.before = listing_of(merged), .after = {}, .times = times_of(merged)};
   if (seed) RandomWork(merged, *seed).work();
   if (seed) seen.after = listing_of(merged);
   PAWL_CHECK(umount(merged.c_str()) == 0);
@@ -188,28 +191,13 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     const bool copied = GetParam() == Made::kCopy && seed;
     auto seen = work_on_overlay(lower_, path("own/rw"), path("own/merged"), copied ? std::nullopt : seed);
     if (!copied) return seen;
-    // As what sandboxes without overlayfs make (copy_merged): the whole tree.
+    // As sandboxes without overlayfs have it: the whole tree.
     const std::string copy = path("own/rw/upper");
-    for (auto tree = lower_.rbegin(); tree != lower_.rend(); ++tree) lay_over(*tree, copy);
+    PAWL_CHECK(sandbox::copy_merged(lower_, copy).has_value());
+    EXPECT_EQ(times_of(copy), seen.times);
     RandomWork(copy, *seed).work();
     seen.after = listing_of(copy);
     return seen;
-  }
-
-  static void lay_over(const std::string& tree, const std::string& to) {
-    for (const auto& entry : fs::directory_iterator(tree)) {
-      const std::string at = to + "/" + entry.path().filename().string();
-      const auto type = entry.symlink_status().type(), before = fs::symlink_status(at).type();
-      if (type != fs::file_type::directory || before != fs::file_type::directory) fs::remove_all(at);
-      if (type == fs::file_type::character) continue;
-      if (type != fs::file_type::directory) {
-        fs::copy(entry.path(), at, fs::copy_options::copy_symlinks);
-        continue;
-      }
-      fs::create_directory(at);
-      lay_over(entry.path(), at);
-      fs::permissions(at, entry.status().permissions());
-    }
   }
 
   void accept() {

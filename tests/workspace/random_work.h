@@ -33,6 +33,18 @@ inline std::map<std::string, std::string> listing_of(const std::string& tree) {
   return out;
 }
 
+// When each path was written.
+inline std::map<std::string, std::string> times_of(const std::string& tree) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+    struct stat status {};
+    PAWL_CHECK(lstat(entry.path().c_str(), &status) == 0);
+    out[entry.path().string().substr(tree.size() + 1)] =
+        std::to_string(status.st_mtim.tv_sec) + " " + std::to_string(status.st_mtim.tv_nsec);
+  }
+  return out;
+}
+
 class RandomWork {
  public:
   RandomWork(std::string tree, unsigned seed) : tree_(std::move(tree)), random_(seed) {}

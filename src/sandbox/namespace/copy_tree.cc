@@ -21,7 +21,7 @@ Status copy_link(const std::string& from, const std::string& to) {
   std::array<char, PATH_MAX + 1> target{};
   if (readlink(from.c_str(), target.data(), PATH_MAX) < 0 || symlink(target.data(), to.c_str()) != 0)
     return fail_errno(errno, "copy", to);
-  return {};
+  return os::copy_times(from, to);
 }
 
 bool is_whiteout(const struct stat& status) { return S_ISCHR(status.st_mode) && status.st_rdev == 0; }
@@ -42,7 +42,7 @@ Status copy_over(const std::string& from, const std::string& to) {
   PAWL_TRY(const auto names, os::list_folder(from));
   for (const auto& name : names) PAWL_OK(copy_over(os::join(from, name), os::join(to, name)));
   if (chmod(to.c_str(), status.st_mode & kCopiedBits) != 0) return fail_errno(errno, "copy", to);
-  return {};
+  return os::copy_times(from, to);
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 
 namespace pawl::sandbox {
 
-// Copies a file or folder: regular files, folders and symlinks with their permission bits, nothing else.
+// Copies a file or folder: regular files, folders and symlinks with their permission bits and times, nothing
+// else.
 Status copy_tree(const std::string& from, const std::string& to);
 // The view of `lower` (topmost first, overlayfs form) as one tree in the existing, empty folder `to`.
 Status copy_merged(const std::vector<std::string>& lower, const std::string& to);
