@@ -176,8 +176,8 @@ class Collector {
                     const std::optional<std::string>& below) {
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (is_same(entry, below)) return remove(path);
-    const bool unsayable = valid_utf8(entry.content) != entry.content;  // in a manifest
-    if (unsayable || !(caps_.outer_links || link_stays_inside(path, entry.content))) return refuse(path);
+    if (!is_kept_target(entry.content) || !(caps_.outer_links || link_stays_inside(path, entry.content)))
+      return refuse(path);
     return add(std::move(entry));
   }
 

@@ -139,6 +139,7 @@ class Looker {
       entry.type = EntryType::kSymlink;
       entry.mode = 0;
       PAWL_TRY(entry.content, target_of_link(os::join(root_, entry.path)));
+      PAWL_OK(check_target("source: ", without_.above + entry.path, entry.content));
     } else {
       entry.mode |= 0400U;
       entry.size = status.st_size;
@@ -256,6 +257,7 @@ Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vecto
       so_far.add(out[i].size);
     } else if (entry.type == EntryType::kSymlink) {
       PAWL_TRY(out[i].content, target_of_link(source));
+      PAWL_OK(check_target("source: ", entry.path, out[i].content));
       if (symlink(out[i].content.c_str(), made.c_str()) != 0) return fail_errno(errno, "make link", made);
       PAWL_OK(os::copy_times(source, made));
     } else if (entry.type == EntryType::kDeleted && mknod(made.c_str(), S_IFCHR, 0) != 0) {

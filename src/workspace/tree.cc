@@ -23,6 +23,18 @@ constexpr std::size_t kShownBytesMax = 400;  // of a path in a message
 
 constexpr std::array kTypeNames = {"file", "folder", "symlink", "deleted"};
 
+std::unexpected<Error> unusable_for(const std::string& what, const std::string& path,
+                                    const std::string& reason) {
+  std::string shown = escaped(path), pattern = printable(path);
+  if (shown.size() > kShownBytesMax) {
+    shown = shown.substr(0, kShownBytesMax) + "...";
+    pattern = printable(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
+  }
+  return fail(ErrorKind::kInvalid, what + shown + " can't be used: " + reason +
+                                       ", or take the source without it: `exclude: " +
+                                       canonical(Json::array({pattern})) + "` below `source` in the plan");
+}
+
 Status sync_each(std::string_view label, const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "fsync", path);
@@ -47,22 +59,29 @@ bool is_left_out(const std::vector<std::string>& patterns, std::string_view path
 }
 
 std::unexpected<Error> unusable(const std::string& what, const std::string& path) {
-  std::string shown = escaped(path), pattern = printable(path);
-  if (shown.size() > kShownBytesMax) {
-    shown = shown.substr(0, kShownBytesMax) + "...";
-    pattern = printable(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
-  }
-  return fail(ErrorKind::kInvalid,
-              what + shown + " can't be used: names are UTF-8 without control characters and not .git in " +
-                  "another spelling, paths have at most " + std::to_string(kPathBytesMax) +
-                  " bytes; rename it, or take the source without it: `exclude: " +
-                  canonical(Json::array({pattern})) + "` below `source` in the plan");
+  return unusable_for(
+      what, path,
+      "names are UTF-8 without control characters and not .git in another spelling, paths have at "
+      "most " +
+          std::to_string(kPathBytesMax) + " bytes; rename it");
+}
+
+Status check_target(const std::string& what, const std::string& path, std::string_view target) {
+  if (is_kept_target(target)) return {};
+  return unusable_for(what, path,
+                      "the target of a link is UTF-8 without NUL and has 1 to " +
+                          std::to_string(PATH_MAX - 1) + " bytes; let it lead elsewhere");
 }
 
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where) {
   if (entries <= kEntriesMax && bytes <= kTreeBytesMax) return {};
   return fail(ErrorKind::kExhausted, where + " has more than " + std::to_string(kEntriesMax) +
                                          " entries or " + std::to_string(kTreeBytesMax >> 30) + " GiB");
+}
+
+bool is_kept_target(std::string_view target) {
+  return !target.empty() && target.size() < PATH_MAX && target.find('\0') == std::string_view::npos &&
+         valid_utf8(target) == target;
 }
 
 bool link_stays_inside(std::string_view path, std::string_view target) {

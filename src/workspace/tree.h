@@ -28,9 +28,13 @@ bool is_left_out(const std::vector<std::string>& patterns, std::string_view path
 
 // kInvalid, for a path that no base can have, relative to the source; `what` it is begins the message.
 std::unexpected<Error> unusable(const std::string& what, const std::string& path);
+// kInvalid, as unusable(), for the link `path` when no base can have its `target`.
+Status check_target(const std::string& what, const std::string& path, std::string_view target);
 // kExhausted: `where` has more than a base may have.
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where);
 
+// A target that a link of ours may have: a manifest can say it, and file systems can have it.
+bool is_kept_target(std::string_view target);
 // Whether the link `path` -> `target` stays inside its tree. Absolute ones do not.
 bool link_stays_inside(std::string_view path, std::string_view target);
 

@@ -7,7 +7,7 @@
 //   layers/<id>/{manifest.jsonl,tree/}  what a step changed, in overlayfs form (whiteouts are c 0:0 devices);
 //                                       id = BLAKE3 of the manifest
 //   folders/<key>                       a cache: what a folder had when it was taken last
-//   git/<tree>.2                    a cache: the base of a git tree that was taken before
+//   git/<tree>.3                    a cache: the base of a git tree that was taken before
 //   git/<tree>.submodules           a cache: what are submodules in it
 //   merges/<key>                    a cache: the layer that a row of accepted layers was merged to before
 // Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,

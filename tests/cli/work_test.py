@@ -177,6 +177,28 @@ class Sources(WithRun):
         self.make('path: source, exclude: ["dir/caf? ?", "huge"]', agent="mkdir huge; echo 1 >huge/x")
         self.assertEqual(self.pawl("run", "plan.yaml", expect=None).returncode, 11, "nobody makes what is left out")
 
+    def test_a_link_that_can_not_be_kept_is_shown_with_the_line_that_leaves_it_out(self):
+        self.make()
+        self.commit()
+        for target in (b"caf\xe9", b"", b"a\0b", b"x" * 4096):
+            for source in ("path: source, ref: HEAD", "path: source"):
+                with self.subTest(target=target[:9], source=source):
+                    if "ref" in source:
+                        blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], input=target, cwd=self.root / "source", check=True, capture_output=True)
+                        self.git("update-index", "--add", "--cacheinfo", "120000," + blob.stdout.decode().strip() + ",l", cwd="source")
+                        self.git("commit", "-qm", "link", cwd="source")
+                    elif target == b"caf\xe9":
+                        os.symlink(target, os.fsencode(self.root / "source/l"))
+                    else:
+                        continue  # no folder has such a link
+                    self.make(source)
+                    said = self.pawl("run", "plan.yaml", expect=2).stderr
+                    self.assertRegex(said, "l can't be used: the target of a link is UTF-8 .*`exclude: \\[\"l\"\\]`")
+                    self.make(source + ', exclude: ["l"]')
+                    self.pawl("run", "plan.yaml")
+                    self.assertIn("+2", self.pawl("diff", "last").stdout)
+                    self.pawl("attest", "last", "-o", self.root / "statement.json")
+
     def test_a_step_sees_the_present_times_of_an_unchanged_source(self):
         self.make(gate='if [ file -nt dir/x ]; then echo stale; else echo fresh; fi', agent="echo 1 >>made")
         for newer, older, seen in (("file", "dir/x", "stale"), ("dir/x", "file", "fresh"), ("file", "dir/x", "stale")):

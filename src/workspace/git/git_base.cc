@@ -16,8 +16,9 @@
 namespace pawl::workspace {
 namespace {
 
-// Behind the name of a tree whose base is kept: an older Pawl's base of it does not say what is a submodule.
-constexpr std::string_view kTakenAs = ".2";
+// Behind the name of a tree whose base is kept: an older Pawl's base of it does not say what is a submodule,
+// or has another target of a link.
+constexpr std::string_view kTakenAs = ".3";
 constexpr std::size_t kCandidatesMax = 16;  // trees that were taken last, and are compared
 
 // A tree that was taken before, and its base.

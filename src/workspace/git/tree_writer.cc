@@ -177,6 +177,7 @@ Status TreeWriter::write_file(std::size_t index) {
                                git_odb_object_size(object));
   const std::string full = os::join(root_, entry.path);
   if (entry.type == EntryType::kSymlink) {
+    PAWL_OK(check_target("source: a link of the commit, ", entry.path, bytes));
     entry.content = bytes;
     if (symlink(entry.content.c_str(), full.c_str()) != 0) return fail_errno(errno, "make link", full);
     return {};
