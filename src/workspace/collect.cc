@@ -81,6 +81,16 @@ Result<std::vector<std::string>> names_in(const HeldTree& tree, const std::strin
   return os::list_folder(here.path());
 }
 
+// A command can take all rights from /workspace itself, also those that its owner needs.
+Result<HeldTree> open_upper(const std::string& upper) {
+  struct stat status {};
+  if (lstat(upper.c_str(), &status) != 0) return fail_errno(errno, "look at", upper);
+  const mode_t mode = (status.st_mode & 07777U) | 0700U;
+  if ((status.st_mode & 07777U) != mode && fchmodat(AT_FDCWD, upper.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail_errno(errno, "chmod", upper);
+  return HeldTree::open(upper);
+}
+
 class Collector {
  public:
   Collector(HeldTree tree, std::vector<std::string> lower, bool copied, const Caps& caps)
@@ -284,7 +294,7 @@ class Matcher {
 
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
                                       bool copied, const Caps& caps) {
-  PAWL_TRY(auto tree, HeldTree::open(upper));
+  PAWL_TRY(auto tree, open_upper(upper));
   Collector collector(std::move(tree), lower, copied, caps);
   PAWL_OK(collector.run());
   auto refused = collector.refused();
@@ -306,7 +316,7 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
 
 Result<Collected> Workspaces::collect_matching(const std::string& upper,
                                                const std::vector<std::string>& patterns, const Caps& caps) {
-  PAWL_TRY(auto tree, HeldTree::open(upper));
+  PAWL_TRY(auto tree, open_upper(upper));
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
   Matcher matcher(std::move(tree), patterns, caps, os::join(temporary, "tree"));
   PAWL_OK(matcher.folder(""));

@@ -352,6 +352,13 @@ if os.geteuid() == 0:
             done = subprocess.run([self.root / "bin/pawl", *args], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[], timeout=TIMEOUT_S,
                                   capture_output=True, text=True, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return done.stdout
+
+        def test_a_step_that_takes_the_rights_from_its_folder_is_kept(self):
+            for mode in ("000", "555", "111"):
+                self.write("plan.yaml", plan(agent=f"touch file; echo {mode} >new; chmod {mode} ."))
+                self.pawl_of_user("run", "plan.yaml")
+                self.assertIn(f"+{mode}", self.pawl_of_user("diff", "last"))
 
         def test_it_is_told_whose_it_is_and_how_to_take_it_over(self):
             self.pawl_of_user("run", "plan.yaml")

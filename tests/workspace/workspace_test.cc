@@ -291,6 +291,27 @@ TEST_F(WorkspaceTest, ContentIsCheckedToTheByte) {
   EXPECT_EQ(patch.error().kind, ErrorKind::kNotFound);
 }
 
+// For an ordinary user, who owns it.
+TEST_F(WorkspaceTest, ATopThatACommandTookTheRightsFromIsReadAllTheSame) {
+  const uid_t self = geteuid(), user = self == 0 ? 1234 : self;
+  for (const mode_t mode : {0U, 0111U, 0444U, 0555U, 0200U}) {
+    const std::string upper = temp_ / ("upper" + std::to_string(mode));
+    sh("mkdir -p " + upper + "/dir && echo new > " + upper + "/a && touch " + upper + "/dir/b && cp -p " +
+       workspaces_->base_tree(base_.base_id) + "/text " + upper);
+    if (self == 0) sh("chown -R 1234:1234 " + temp_.path());
+    ASSERT_EQ(chmod(upper.c_str(), mode), 0);
+    ASSERT_EQ(seteuid(user), 0);
+    const auto matching = workspaces_->collect_matching(upper, {"a"});
+    if (chmod(upper.c_str(), mode) != 0) ADD_FAILURE();
+    const auto collected = workspaces_->collect(upper, lower_of({}), false);
+    ASSERT_EQ(seteuid(self), 0);
+    ASSERT_TRUE(matching) << matching.error().message;
+    ASSERT_TRUE(collected) << mode << " " << collected.error().message;
+    EXPECT_EQ(paths_of(matching->layer_id), std::vector<std::string>{"a"});
+    EXPECT_EQ(paths_of(collected->layer_id), (std::vector<std::string>{"a", "dir/b"}));
+  }
+}
+
 TEST_F(WorkspaceTest, FoldersNestedBeyondEveryPathAreRefusedAndTheRestIsKept) {
   const std::string upper = temp_ / "upper";
   sh("mkdir " + upper + " && echo good > " + upper + "/good");
