@@ -22,8 +22,9 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const san
   run.outcome = sandbox::Outcome::kExited;
   run.exit_code = 0;
   run.reason = "its result was lost; the probe found that its effect had happened";
-  PAWL_TRY(const auto layer, workspaces.collect(os::join(spool.work_folder(), "upper"), lower, copied,
-                                                {.bytes = job.spec.disk_limit_mib << 20}));
+  PAWL_TRY(const auto layer,
+           workspaces.collect(os::join(spool.work_folder(), "upper"), lower, copied,
+                              {.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()}));
   run.layer = layer.layer_id;
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
   for (const auto& path : layer.refused) run.refused.push_back(redactor->redact(path));

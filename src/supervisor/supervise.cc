@@ -89,7 +89,7 @@ Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
                        workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = work.folders.upper;
-  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20};
+  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()};
   if (copied) {
     // The upper is the whole tree: only the differences are what the step made.
     PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));

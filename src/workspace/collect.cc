@@ -91,10 +91,20 @@ Result<HeldTree> open_upper(const std::string& upper) {
   return HeldTree::open(upper);
 }
 
+struct FromSandbox {
+  HeldTree tree;
+  std::string spare;  // a path beside it, on its file system, that nobody uses
+  bool copied;
+};
+
 class Collector {
  public:
-  Collector(HeldTree tree, std::vector<std::string> lower, bool copied, const Caps& caps)
-      : tree_(std::move(tree)), view_(std::move(lower)), copied_(copied), caps_(caps) {}
+  Collector(FromSandbox from, std::vector<std::string> lower, const Caps& caps)
+      : tree_(std::move(from.tree)),
+        spare_(std::move(from.spare)),
+        view_(std::move(lower)),
+        copied_(from.copied),
+        caps_(caps) {}
 
   Status run() {
     PAWL_TRY(const auto root, tree_.find(""));
@@ -179,7 +189,17 @@ class Collector {
     if (is_entry) PAWL_OK(add({.path = path, .type = EntryType::kFolder, .mode = mode}));
     const auto entries_before = entries_.size();
     PAWL_OK(folder(path, hides));
-    return is_entry || entries_.size() != entries_before ? Status() : remove(path);
+    if (!is_entry && entries_.size() == entries_before) return remove(path);
+    return put_time_back(path, status);
+  }
+
+  // What goes from a folder, or comes into it, changes its time.
+  Status put_time_back(const std::string& path, const struct stat& status) const {
+    PAWL_TRY(const auto here, tree_.find(path));
+    const std::array<timespec, 2> times = {status.st_atim, status.st_mtim};
+    if (utimensat(here.folder.get(), here.name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0)
+      return fail_errno(errno, "set the times of", path);
+    return {};
   }
 
   Status visit_link(const std::string& path, const HeldTree::Place& here,
@@ -199,13 +219,25 @@ class Collector {
     if ((status.st_mode & 07777U) != mode) PAWL_OK(set_mode(here, mode));
     take_attributes(here.path());
     PAWL_TRY(auto entry, entry_of(here.path(), path));
-    if (!is_same(entry, below)) return add(std::move(entry));
+    if (!is_same(entry, below)) {
+      if (status.st_nlink > 1 && !is_full()) PAWL_OK(give_own_file(here, mode));
+      return add(std::move(entry));
+    }
     struct stat before {};
     const bool known = lstat(below->c_str(), &before) == 0;
     const auto& then = before.st_mtim;
     if (known && (then.tv_sec != status.st_mtim.tv_sec || then.tv_nsec != status.st_mtim.tv_nsec))
       ++rewritten_;
     return remove(path);
+  }
+
+  // A second name of a file would get its time, and a build would take the one for older than the other.
+  Status give_own_file(const HeldTree::Place& here, mode_t mode) const {
+    PAWL_OK(os::remove_tree(spare_));  // of somebody who did not come to the end
+    PAWL_OK(os::copy_file(here.path(), spare_, mode));
+    if (renameat(AT_FDCWD, spare_.c_str(), here.folder.get(), here.name.c_str()) != 0)
+      return fail_errno(errno, "rename to", here.name);
+    return {};
   }
 
   static bool is_same(const Entry& entry, const std::optional<std::string>& below) {
@@ -218,6 +250,7 @@ class Collector {
   }
 
   const HeldTree tree_;
+  const std::string spare_;
   const View view_;
   const bool copied_;
   const Caps caps_;
@@ -295,7 +328,7 @@ class Matcher {
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
                                       bool copied, const Caps& caps) {
   PAWL_TRY(auto tree, open_upper(upper));
-  Collector collector(std::move(tree), lower, copied, caps);
+  Collector collector({.tree = std::move(tree), .spare = upper + ".spare", .copied = copied}, lower, caps);
   PAWL_OK(collector.run());
   auto refused = collector.refused();
   Collected out{.refused = std::move(refused.first),
@@ -310,7 +343,7 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
   if (rename(upper.c_str(), os::join(temporary, "tree").c_str()) != 0)
     return fail_errno(errno, "rename", upper);
-  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(entries)));
+  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(entries), caps.own_times));
   return out;
 }
 

@@ -1,15 +1,18 @@
 // Opening the store of objects, blobs, and housekeeping.
 #include "workspace/objects.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <deque>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -37,6 +40,46 @@ Status make_shard(const std::string& path) {
   return os::fsync_folder("objects.shard", os::folder_of(path));
 }
 
+// What tells a layer that was made anew from the same one that is kept: times are no part of its id.
+struct Anew {
+  std::vector<std::pair<std::string, std::string>> files;  // that have other times, made and kept
+  std::vector<std::pair<std::string, timespec>> others;    // kept folders and links, and their times
+};
+
+Status compare_times(const std::string& made, const std::string& kept, Anew& out) {
+  PAWL_TRY(const auto names, os::list_folder(made));
+  for (const auto& name : names) {
+    const std::string from = os::join(made, name), to = os::join(kept, name);
+    struct stat now {
+    }, before{};
+    if (lstat(from.c_str(), &now) != 0 || lstat(to.c_str(), &before) != 0)
+      return fail_errno(errno, "look at", to);
+    const bool is_same =
+        now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+    if (S_ISREG(now.st_mode) && !is_same) out.files.emplace_back(from, to);
+    if (S_ISDIR(now.st_mode)) PAWL_OK(compare_times(from, to, out));
+    if (S_ISDIR(now.st_mode) || S_ISLNK(now.st_mode)) out.others.emplace_back(to, now.st_mtim);
+  }
+  return {};
+}
+
+// Gives the layer that is kept the times of the same one made anew: a build takes a source of the day on
+// which the layer was first made for older than its product. Files are put in the place of those that are
+// there, which bases and other layers may share.
+Status renew_times(const std::string& made, const std::string& kept, std::size_t entries) {
+  Anew anew;
+  PAWL_OK(compare_times(made, kept, anew));
+  if (!anew.files.empty()) PAWL_OK(sync_tree("layers", made, entries));
+  for (const auto& [from, to] : anew.files)
+    if (rename(from.c_str(), to.c_str()) != 0) return fail_errno(errno, "rename to", to);
+  for (const auto& [path, time] : anew.others) {
+    const std::array<timespec, 2> times = {time, time};
+    if (utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0)
+      return fail_errno(errno, "set the times of", path);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string lock_path(const std::string& folder) { return object_folder(folder, "lock"); }
@@ -53,12 +96,14 @@ Result<std::string> make_temporary(const std::string& folder) {
 }
 
 Result<std::string> keep_object(const std::string& folder, std::string_view kind,
-                                const std::string& temporary, std::vector<Entry> entries) {
+                                const std::string& temporary, std::vector<Entry> entries, bool renews) {
   std::ranges::sort(entries, {}, &Entry::path);
   const std::string manifest = manifest_of(entries);
   const std::string id = blake3_hex(manifest);
   const std::string target = os::join(object_folder(folder, kind), id);
   if (os::exists(target)) {
+    if (kind == "layers" && renews)
+      PAWL_OK(renew_times(os::join(temporary, "tree"), os::join(target, "tree"), entries.size()));
     PAWL_OK(os::remove_tree(temporary));
     return id;
   }

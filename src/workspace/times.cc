@@ -1,13 +1,17 @@
 // Times of what an agent left. Builds compare them; whoever is judged does not say what they are.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <ctime>
+#include <charconv>
+#include <limits>
+#include <map>
 
 #include "os/file.h"
 #include "os/walls.h"
+#include "workspace/bases.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -15,28 +19,180 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::time_t kOldSeconds =
-    315'619'200;  // 1980-01-02: before any source, and archives of zip can say it
-constexpr std::size_t kMagicBytes = 4;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+// 1980-01-02: before most sources, and archives of zip can say it.
+constexpr std::int64_t kOldNs = 315'619'200 * kSecondNs;
+constexpr std::int64_t kTickNs = 10'000'000;  // the coarsest clock that a kernel gives files their times from
 
-// ELF, archives of ar, Java, WebAssembly, LLVM's bitcode, headers precompiled by GCC, PE, Mach-O.
-constexpr std::array<std::string_view, 8> kCompiled = {
+// ELF, Java, LLVM's bitcode, Mach-O, WebAssembly: no text that anybody compiles begins so.
+constexpr std::array<std::string_view, 5> kCompiled = {
     "\x7f"
     "ELF",
-    "!<ar",
-    "\xca\xfe\xba\xbe",
-    std::string_view("\0asm", 4),
-    "BC\xc0\xde",
-    "gpch",
-    "MZ",
-    "\xcf\xfa\xed\xfe"};
+    "\xca\xfe\xba\xbe", "BC\xc0\xde", "\xcf\xfa\xed\xfe", std::string_view("\0asm\x01\0\0\0", 8)};
+constexpr std::array<std::string_view, 2> kArchives = {"!<arch>\n", "!<thin>\n"};
+// Headers precompiled by GCC, PE. A source can begin so, and still compile.
+constexpr std::array<std::string_view, 2> kMaybeCompiled = {"gpch", "MZ"};
+constexpr std::size_t kArchiveHeadBytes = 8, kMemberHeadBytes = 60;  // ar(5)
 
-bool is_compiled(const std::string& path) {
+enum class Looks { kText, kMaybeCompiled, kCompiled };
+
+Looks looks_of(const std::string& path) {
   const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  std::array<char, kMagicBytes> start{};
+  std::array<char, kArchiveHeadBytes + kMemberHeadBytes> start{};
   const ssize_t got = fd ? read(fd.get(), start.data(), start.size()) : -1;
   const std::string_view text(start.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
-  return std::ranges::any_of(kCompiled, [&](auto magic) { return text.starts_with(magic); });
+  const auto has = [&](auto magic) { return text.starts_with(magic); };
+  if (std::ranges::any_of(kCompiled, has)) return Looks::kCompiled;
+  // A comment of Fortran may be the first line of an archive, but no head of a member follows it.
+  if (std::ranges::any_of(kArchives, has) && (text.size() == kArchiveHeadBytes || text.ends_with("`\n")))
+    return Looks::kCompiled;
+  return std::ranges::any_of(kMaybeCompiled, has) ? Looks::kMaybeCompiled : Looks::kText;
+}
+
+Result<std::int64_t> written_ns(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "look at", path);
+  return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
+}
+
+Status set_time(const std::string& path, std::int64_t ns) {
+  PAWL_TRY(const auto there, written_ns(path));
+  if (there == ns) return {};
+  const std::int64_t part = (ns % kSecondNs + kSecondNs) % kSecondNs;  // never negative, also before 1970
+  const timespec time{.tv_sec = (ns - part) / kSecondNs, .tv_nsec = part};
+  const std::array<timespec, 2> times = {time, time};
+  if (utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0)
+    return fail_errno(errno, "set the times of", path);
+  return {};
+}
+
+// The oldest and the newest time of what a layer lies on, and when the newest of it was kept.
+class Lower {
+ public:
+  explicit Lower(const Workspaces& workspaces) : workspaces_(workspaces) {}
+
+  Status add_base(const std::string& base_id) {
+    PAWL_TRY(const auto parts, parts_of(workspaces_, base_id));
+    const std::string path = manifest_path(workspaces_.folder(), "bases", parts.whole);
+    PAWL_TRY(const auto manifest, os::MappedFile::open(path, kManifestBytesMax));
+    PAWL_OK(add_kept(path));
+    add_lines(manifest.bytes());
+    for (const auto& layer : parts.layers) PAWL_OK(add_layer(layer));
+    return {};
+  }
+
+  Status add_layer(const std::string& layer_id) {
+    PAWL_TRY(const auto entries, workspaces_.manifest(layer_id));
+    for (const auto& entry : entries) {
+      if (entry.type == EntryType::kDeleted) continue;
+      PAWL_TRY(const auto ns, written_ns(os::join(workspaces_.layer_tree(layer_id), entry.path)));
+      add(ns);
+    }
+    return add_kept(manifest_path(workspaces_.folder(), "layers", layer_id));
+  }
+
+  std::int64_t oldest_ns() const { return oldest_ns_; }
+  std::int64_t newest_ns() const { return newest_ns_; }
+
+ private:
+  void add(std::int64_t ns) {
+    oldest_ns_ = std::min(oldest_ns_, ns);
+    newest_ns_ = std::max(newest_ns_, ns);
+  }
+
+  Status add_kept(const std::string& manifest) {
+    PAWL_TRY(const auto ns, written_ns(manifest));
+    newest_ns_ = std::max(newest_ns_, ns);
+    return {};
+  }
+
+  // Of a base of a folder; one of a git tree says no times, and was written before its manifest. A quotation
+  // mark inside of a JSON string has a backslash before it, so this finds the key. Zero is not written.
+  void add_lines(std::string_view text) {
+    constexpr std::string_view kKey = "\"mtime_ns\":";
+    if (text.find(kKey) == std::string_view::npos) return;
+    for (std::size_t start = 0; start < text.size();) {
+      const auto end = std::min(text.find('\n', start), text.size());
+      const auto line = text.substr(start, end - start);
+      const auto at = line.find(kKey);
+      std::int64_t ns = 0;
+      if (at != std::string_view::npos) {
+        const auto number = line.substr(at + kKey.size());
+        std::from_chars(number.data(), number.data() + number.size(), ns);
+      }
+      add(ns);
+      start = end + 1;
+    }
+  }
+
+  const Workspaces& workspaces_;
+  std::int64_t oldest_ns_ = kOldNs + 2 * kSecondNs;
+  std::int64_t newest_ns_ = std::numeric_limits<std::int64_t>::min();
+};
+
+// What a layer's entries get: `compiled_ns` is older than `new_ns`, and that than all that lies below.
+struct Given {
+  std::int64_t compiled_ns, new_ns, changed_ns;
+};
+
+Result<Given> given_to(const Workspaces& workspaces, const std::string& layer_id, const std::string& base_id,
+                       const std::vector<std::string>& below) {
+  Lower lower(workspaces);
+  PAWL_OK(lower.add_base(base_id));
+  for (const auto& layer : below) PAWL_OK(lower.add_layer(layer));
+  // The layer may have been kept long ago, by a run of another base.
+  PAWL_TRY(const auto kept_ns, written_ns(manifest_path(workspaces.folder(), "layers", layer_id)));
+  const std::int64_t old_ns = lower.oldest_ns() - 2 * kSecondNs;
+  return Given{.compiled_ns = old_ns,
+               .new_ns = old_ns + kSecondNs,
+               .changed_ns = std::max(kept_ns, lower.newest_ns() + kTickNs)};
+}
+
+// The folders that a layer has, whether or not it changes them.
+class FoldersOfLayer {
+ public:
+  explicit FoldersOfLayer(const View& lower) : lower_(lower) {}
+
+  // What is in `folder`, or the folder itself, changed.
+  Status changed(const std::string& folder) {
+    for (std::string path = folder; !path.empty(); path = parent_of(path)) {
+      const auto [at, is_new] = folders_.try_emplace(path);
+      auto& known = at->second;
+      known.is_changed = known.is_changed || path == folder;
+      if (!is_new) return {};
+      const auto there = lower_.find(path);
+      known.is_there = there.has_value();
+      if (there) {
+        PAWL_TRY(known.below_ns, written_ns(*there));
+      }
+    }
+    return {};
+  }
+
+  Status set(const std::string& tree, const Given& given) const {
+    for (const auto& [path, known] : folders_)
+      PAWL_OK(set_time(os::join(tree, path), !known.is_there    ? given.new_ns
+                                             : known.is_changed ? given.changed_ns
+                                                                : known.below_ns));
+    return {};
+  }
+
+ private:
+  struct Known {
+    bool is_there = false, is_changed = false;  // below
+    std::int64_t below_ns = 0;
+  };
+  const View& lower_;
+  std::map<std::string, Known> folders_;
+};
+
+std::int64_t time_of(const Entry& entry, const std::string& path, const std::optional<std::string>& before,
+                     const Given& given) {
+  const auto looks = entry.type == EntryType::kFile ? looks_of(path) : Looks::kText;
+  if (looks == Looks::kCompiled) return given.compiled_ns;
+  if (!before) return given.new_ns;
+  const bool is_compiled = looks == Looks::kMaybeCompiled && looks_of(*before) != Looks::kText;
+  return is_compiled ? given.compiled_ns : given.changed_ns;
 }
 
 }  // namespace
@@ -45,24 +201,21 @@ Status Workspaces::set_times(const std::string& layer_id, const std::string& bas
                              const std::vector<std::string>& below) const {
   if (!os::walls().times) return {};
   PAWL_TRY(const auto entries, manifest(layer_id));
-  struct stat kept {};
-  const std::string made = manifest_path(folder_, "layers", layer_id);
-  if (lstat(made.c_str(), &kept) != 0) return fail_errno(errno, "look at", made);
+  PAWL_TRY(const auto given, given_to(*this, layer_id, base_id, below));
   const View lower(trees_of(base_id, below));
   const std::string tree = layer_tree(layer_id);
+  FoldersOfLayer folders(lower);
   for (const auto& entry : entries) {
-    if (entry.type != EntryType::kFile) continue;
+    PAWL_OK(folders.changed(parent_of(entry.path)));
+    if (entry.type == EntryType::kDeleted) continue;
+    if (entry.type == EntryType::kFolder) {
+      PAWL_OK(folders.changed(entry.path));
+      continue;
+    }
     const std::string path = os::join(tree, entry.path);
-    const bool is_old = !lower.find(entry.path) || is_compiled(path);
-    const timespec time = is_old ? timespec{.tv_sec = kOldSeconds, .tv_nsec = 0} : kept.st_mtim;
-    struct stat status {};
-    if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "look at", path);
-    if (status.st_mtim.tv_sec == time.tv_sec && status.st_mtim.tv_nsec == time.tv_nsec) continue;
-    const std::array<timespec, 2> times = {time, time};
-    if (utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0)
-      return fail_errno(errno, "set the times of", path);
+    PAWL_OK(set_time(path, time_of(entry, path, lower.find(entry.path), given)));
   }
-  return {};
+  return folders.set(tree, given);
 }
 
 }  // namespace pawl::workspace

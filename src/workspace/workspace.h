@@ -45,6 +45,9 @@ struct Caps {
   // Inside, a link is text that nobody out here follows. In a folder of the host somebody will: there only
   // links that stay in it.
   bool outer_links = true;
+  // A layer that is kept already gets the times of what is collected. Not of an agent, to whom set_times()
+  // gives them: another attempt may be judged on that layer now.
+  bool own_times = true;
 };
 
 enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
@@ -182,7 +185,8 @@ class Workspaces {
   // Turns what a sandbox left in `upper` into a layer, durably: normalises (opaque folders, whiteouts of what
   // was not there), drops what may not be kept, hashes, moves the tree. `lower` is what the sandbox saw,
   // topmost first. `copied`: upper is the whole tree (no overlay); only differences to lower become the
-  // layer. `upper` is consumed.
+  // layer. A file with several names becomes several files. `upper` is consumed; `<upper>.spare` is made and
+  // goes.
   Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
                             const Caps& caps = {});
   // Of what is in `upper`, only files that match one of `patterns`. Leaves upper as it is, but that its owner
@@ -239,8 +243,10 @@ class Workspaces {
   // The layer without bytecode and caches of tools alone.
   Result<Work> without_caches(const std::string& layer_id, const std::string& base_id,
                               const std::vector<std::string>& below);
-  // Makes the times of the layer's files such that no build takes what an agent left for the product of what
-  // lies below: files that are new or compiled are older than all of that, and changed files are newer.
+  // Makes the times of what is in the layer such that no build takes what an agent left for the product of
+  // what lies below, nor what lies below for one of what the agent changed: what is new or compiled is older
+  // than all of that, what is compiled older than what is new, and what is changed newer than all. A folder
+  // is changed when something in it is.
   Status set_times(const std::string& layer_id, const std::string& base_id,
                    const std::vector<std::string>& below) const;
   // One layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""

@@ -199,6 +199,19 @@ class Sources(WithRun):
                     self.assertIn("+2", self.pawl("diff", "last").stdout)
                     self.pawl("attest", "last", "-o", self.root / "statement.json")
 
+    def test_what_was_built_before_is_built_again_in_each_run(self):
+        """Also where an earlier run left the same layer, before the source's owner built anew."""
+        one, two = '[{name: unit, run: "sh /plan/gate.sh"}]', '[{name: make, run: "echo exit 1 >a"}, {name: use, run: "sh /plan/gate.sh"}]'
+        for agent, steps in (("echo exit 1 >a", one), ("echo exit 1 >a; ln a zz", one), ("echo 1 >new", two)):
+            self.make(agent=agent, gate="make -s && sh prog")
+            self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace(one, steps))
+            self.write("source/Makefile", "prog: a\n\tcp a prog\n")
+            self.write("source/a", "exit 0\n")
+            self.write("source/prog", "exit 0\n")
+            for _ in range(2):
+                os.utime(self.root / "source/prog")
+                self.assertEqual(self.pawl("run", "plan.yaml", expect=None).returncode, 11, agent)
+
     def test_a_step_sees_the_present_times_of_an_unchanged_source(self):
         self.make(gate='if [ file -nt dir/x ]; then echo stale; else echo fresh; fi', agent="echo 1 >>made")
         for newer, older, seen in (("file", "dir/x", "stale"), ("dir/x", "file", "fresh"), ("file", "dir/x", "stale")):

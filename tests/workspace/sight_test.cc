@@ -1,6 +1,5 @@
 // A gate sees protected paths as they were, whatever an agent or a step before left, and no caches of tools.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include "workspace/random_work.h"
 #include "workspace/repository.h"
@@ -92,25 +91,6 @@ TEST_F(SightTest, NewFilesAreToldWhereOnlyWhatIsThereIsProtected) {
   EXPECT_EQ(existing->protected_changes, std::vector<std::string>{"dir/inner"});
   EXPECT_EQ(existing->new_taken, std::vector<std::string>{"dir/new"});
   EXPECT_EQ(paths_of(existing->layer_id), std::vector<std::string>{"dir/new"});
-}
-
-// A build compares times: what an agent compiled is older than what it says it was made of.
-TEST_F(SightTest, TimesAreNotTheAgents) {
-  const auto id = layer(
-      "touch -d 2099-01-01 new && printf '\\177ELF' > dir/inner && touch -d 2099-01-01 dir/inner && "
-      "echo changed > text && touch -d 1999-01-01 text");
-  ASSERT_TRUE(workspaces_->set_times(id, base_.base_id, {}));
-  const auto time = [](const std::string& path) {
-    struct stat status {};
-    EXPECT_EQ(lstat(path.c_str(), &status), 0) << path;
-    return status.st_mtime;
-  };
-  const std::string tree = workspaces_->layer_tree(id) + "/";
-  const auto base = time(workspaces_->base_tree(base_.base_id) + "/text");
-  EXPECT_LT(time(tree + "new"), base);
-  EXPECT_LT(time(tree + "dir/inner"), base);
-  EXPECT_GE(time(tree + "text"), base);
-  EXPECT_LT(time(tree + "text"), std::time(nullptr) + 10);
 }
 
 }  // namespace
