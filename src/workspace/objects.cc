@@ -40,7 +40,7 @@ Status make_shard(const std::string& path) {
   return os::fsync_folder("objects.shard", os::folder_of(path));
 }
 
-// What tells a layer that was made anew from the same one that is kept: times are no part of its id.
+// Tells a layer that was made anew from the same one that is kept: times are no part of its id.
 struct Anew {
   std::vector<std::pair<std::string, std::string>> files;  // that have other times, made and kept
   std::vector<std::pair<std::string, timespec>> others;    // kept folders and links, and their times

@@ -130,7 +130,7 @@ class Lower {
   std::int64_t newest_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 
-// What a layer's entries get: `compiled_ns` is older than `new_ns`, and that than all that lies below.
+// The times of a layer's entries: `compiled_ns` is older than `new_ns`, and that than all that lies below.
 struct Given {
   std::int64_t compiled_ns, new_ns, changed_ns;
 };
