@@ -193,7 +193,7 @@ class Collector {
     return put_time_back(path, status);
   }
 
-  // What goes from a folder, or comes into it, changes its time.
+  // Collecting removes and renames entries of a folder, which changes its time: the agent's comes back.
   Status put_time_back(const std::string& path, const struct stat& status) const {
     PAWL_TRY(const auto here, tree_.find(path));
     const std::array<timespec, 2> times = {status.st_atim, status.st_mtim};

@@ -24,8 +24,6 @@ constexpr std::string_view kMemoryFormat = "pawl folder 2\n";
 constexpr std::uint64_t kMemoryBytesMax = 4ULL << 30;
 constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // the coarsest times of a file system
 
-std::int64_t ns_of(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
 Looked::Stamp stamp_of(const struct stat& status) {
   return {.device = status.st_dev,
           .inode = status.st_ino,

@@ -52,7 +52,7 @@ Looks looks_of(const std::string& path) {
 Result<std::int64_t> written_ns(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "look at", path);
-  return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
+  return ns_of(status.st_mtim);
 }
 
 Status set_time(const std::string& path, std::int64_t ns) {
@@ -106,8 +106,9 @@ class Lower {
     return {};
   }
 
-  // Of a base of a folder; one of a git tree says no times, and was written before its manifest. A quotation
-  // mark inside of a JSON string has a backslash before it, so this finds the key. Zero is not written.
+  // Takes the times that the manifest of a folder's base says, a line an entry. The manifest of a git tree
+  // says none: all of it was written before its manifest was. The key is found without a parser, because a
+  // quotation mark inside of a JSON string has a backslash before it. A time of zero is not written.
   void add_lines(std::string_view text) {
     constexpr std::string_view kKey = "\"mtime_ns\":";
     if (text.find(kKey) == std::string_view::npos) return;
@@ -153,7 +154,7 @@ class FoldersOfLayer {
  public:
   explicit FoldersOfLayer(const View& lower) : lower_(lower) {}
 
-  // What is in `folder`, or the folder itself, changed.
+  // Notes that `folder`, or an entry of it, was changed by the layer.
   Status changed(const std::string& folder) {
     for (std::string path = folder; !path.empty(); path = parent_of(path)) {
       const auto [at, is_new] = folders_.try_emplace(path);

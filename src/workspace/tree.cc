@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <limits>
 
 #include "base/glob.h"
 #include "base/hash.h"
@@ -46,6 +47,12 @@ Status sync_each(std::string_view label, const std::string& path) {
 }
 
 }  // namespace
+
+std::int64_t ns_of(const timespec& time) {
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kSecondNs - 60;
+  return std::clamp<std::int64_t>(time.tv_sec, -kMost, kMost) * kSecondNs + time.tv_nsec;
+}
 
 bool is_whiteout(const struct stat& status) { return S_ISCHR(status.st_mode) && status.st_rdev == 0; }
 

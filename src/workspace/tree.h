@@ -18,6 +18,9 @@ namespace pawl::workspace {
 // Longer ones do not fit behind our own folders in PATH_MAX.
 constexpr std::size_t kPathBytesMax = 3000;
 
+// A file's time in nanoseconds since 1970. Sandboxes choose it: what lies more than 292 years away is cut to
+// that, some seconds before the end of the type.
+std::int64_t ns_of(const timespec& time);
 bool is_whiteout(const struct stat& status);  // overlayfs: a character device 0:0
 // A name that a tree of ours may hold: valid UTF-8, no control characters, and neither .git nor .pawl nor a
 // name that a file system without capital letters, HFS+ or NTFS takes for one of them or for .gitmodules.

@@ -189,9 +189,9 @@ class Workspaces {
   // goes.
   Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
                             const Caps& caps = {});
-  // Of what is in `upper`, only files that match one of `patterns`. Leaves upper as it is, but that its owner
-  // may read it. "" when none matches. Refused: what matches and is no such file or can't be read, and
-  // folders that are not entered in which something may.
+  // Makes a layer of the files in `upper` that match one of `patterns`; "" when none does. `upper` stays as
+  // it is, but for the owner's rights to read it. Refused: what matches and is no such file or can't be read,
+  // and folders that are not entered in which something may.
   Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns,
                                      const Caps& caps = {});
   Result<std::vector<Entry>> manifest(const std::string& layer_id) const;

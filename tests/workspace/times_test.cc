@@ -54,6 +54,15 @@ TEST_F(TimesTest, TheyAreNotTheAgents) {
   }
 }
 
+// Nanoseconds of a time after 2262 are more than 64 bits hold.
+TEST_F(TimesTest, TheyMayBeAnywhere) {
+  sh("cd " + source_ + " && touch -d 2400-01-01 late && touch -d 1000-01-01 early");
+  take_folder();
+  const auto below = layer("touch -d 2400-01-01 text && echo x > text && touch -d 2400-01-01 text new");
+  const auto id = judged("echo changed > text && echo new > newer", {below});
+  EXPECT_GT(time_in(id, "text"), time_in(id, "newer"));
+}
+
 // A rule of make can depend on a folder.
 TEST_F(TimesTest, AFolderIsChangedWhenSomethingInItIs) {
   sh("cd " + source_ +

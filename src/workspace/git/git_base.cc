@@ -95,7 +95,7 @@ class GitBases {
     for (const auto& name : *names) {
       struct stat status {};
       if (lstat(os::join(folder, name).c_str(), &status) == 0)
-        found.emplace_back(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, name);
+        found.emplace_back(ns_of(status.st_mtim), name);
     }
     std::ranges::sort(found, std::greater());
     std::vector<std::string> out;

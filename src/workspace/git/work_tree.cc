@@ -90,7 +90,7 @@ class OwnConfiguration {
     static_cast<void>(git_config_add_file_ondisk(all_.get(), path.c_str(), level, nullptr, 0));
   }
 
-  GitOwner<git_config, git_config_free> all_;
+  GitConfig all_;
 };
 
 }  // namespace
