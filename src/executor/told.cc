@@ -54,7 +54,7 @@ Status pay(const World& world, const store::Owed& owed) {
                       .attempt_id = step.attempt_id,
                       .sandbox_run_id = step.sandbox_run_id};
   store::Told told;
-  if (step.gate_id == kAgentGate) {
+  if (step.gate_id == store::kAgentGate) {
     PAWL_TRY(told, told_since(world, teller, owed.told_seq));
   }
   PAWL_OK(world.store.pay(owed, told, world.clock.wall()));
