@@ -154,7 +154,7 @@ class Agent(PawlTest):
 
     def runs(self):
         """Oldest first: by their ids, which begin with the time. `pawl status` lists the last fifty only."""
-        return sorted(path.name for path in (self.folder / "runs").glob("*"))
+        return sorted(path.name for path in (self.folder / "runs").glob("[!.]*"))
 
     def state(self, run_id):
         return self.pawl_json("status", run_id, "--dir", self.folder)["state"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tools that decide what is checked must not let anything through: at_once.py, scripts/test --changed and scripts/tidy."""
+"""Tools that decide what is checked must not let anything through: at_once.py, scripts/test and its --changed, and scripts/tidy."""
 
 import json
 import os
@@ -66,6 +66,53 @@ class InMemory(InAFolder):
             os.chmod(name, 0o755)
             self.SCRIPT = shutil.copy(self.SCRIPT, name)
             self.assertEqual(self.said("/", words)[0], "/tmp is as it is")
+
+
+class Stages(InAFolder):
+    """scripts/test with stand-ins for what it calls: each writes its name to `called`, and fails when FAIL names it."""
+
+    STAND_IN = """#!/bin/sh
+name=$(basename "$0")
+case "$*" in *build/*) name=${2#build/} ;; esac
+echo "$name" >>called
+echo "100% tests passed of $name"
+[ "$name" != "$FAIL" ]
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("scripts/test", (ROOT / "scripts/test").read_text(), 0o755)
+        self.write("tests/store/some_test.cc", "")
+        self.write("tests/support/in_memory.sh", '#!/bin/sh\nexec "$@"\n', 0o755)
+        for preset in ("dev", "asan", "tsan"):
+            self.write(f"build/{preset}/build.ninja", "")
+        for name in ("scripts/setup", "scripts/format", "scripts/tidy", "scripts/fuzz", "bin/ctest", "bin/cmake"):
+            self.write(name, self.STAND_IN, 0o755)
+
+    def run_with(self, fail):
+        self.write("called", "")
+        env = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "FAIL": fail}
+        done = subprocess.run([self.root / "scripts/test"], env=env, capture_output=True, text=True)
+        return done, (self.root / "called").read_text().split()
+
+    def test_a_stage_that_fails_fails_all_and_hides_no_other(self):
+        stages = ["asan", "tsan", "fuzz", "tidy", "dev"]
+        done, called = self.run_with("none")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertLess(set(stages), set(called))
+        for stage in stages:
+            done, called = self.run_with(stage)
+            self.assertEqual(done.returncode, 1, stage)
+            self.assertLess(set(stages), set(called), stage)
+            last, own = done.stdout.splitlines()[-2:]
+            self.assertIn(f"failed: {stage},", last)
+            self.assertEqual(own, f"100% tests passed of {stage}")
+
+    def test_nothing_runs_after_a_build_that_fails(self):
+        for step in ("setup", "format", "cmake"):
+            done, called = self.run_with(step)
+            self.assertNotEqual(done.returncode, 0, step)
+            self.assertNotIn("asan", called, step)
 
 
 class Changed(unittest.TestCase):

@@ -150,11 +150,12 @@ class Works(unittest.TestCase):
 
     def test_right_works_are_taken_and_wrong_ones_refused(self):
         works = {"mend", "file-deleted", "mend-breaks-another", "forged-report"}
-        result = judge.judged(["tape", "pytest", "prove", "go"], [REPORTS], works)
+        # Not `go`, which compiles its library for each step: 6 minutes of CPU. cli.runners has it, with a cache in the source.
+        result = judge.judged(["tape", "pytest", "prove", "make"], [REPORTS], works)
         self.assertEqual(result["failures"], [])  # labels that are not true among them
         counts = {name: (len(row["right taken"]), len(row["wrong refused"])) for name, row in result["plans"][REPORTS].items()}
-        self.assertEqual(counts, dict.fromkeys(counts, (1, 3)))
-        self.assertEqual(len(counts), 4)
+        # No file of `make` can be deleted that another work would not name.
+        self.assertEqual(counts, {"tape": (1, 3), "pytest": (1, 3), "prove": (1, 3), "make": (1, 2)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints what `scripts/test --changed` runs, as one regular expression for ctest: the tests that tests/changed.txt names for the files that
-differ from the upstream branch (without one: from HEAD). The house rules are in it whatever differs. Nothing, when no file differs."""
+differ from the upstream branch (without one: from origin's, else from HEAD). The house rules are in it whatever differs. Nothing, when no file differs."""
 
 import pathlib
 import re
@@ -39,7 +39,8 @@ def git(*words):
 
 
 def changed():
-    base = git("merge-base", "HEAD", "@{upstream}").stdout.strip() or "HEAD"
+    bases = (git("merge-base", "HEAD", other).stdout.strip() for other in ("@{upstream}", "origin/HEAD", "HEAD"))
+    base = next(filter(None, bases), "HEAD")
     done = [git("diff", "--name-only", "--no-renames", base), git("ls-files", "-o", "--exclude-standard")]
     if any(one.returncode for one in done):
         sys.exit("".join(one.stderr for one in done))
