@@ -22,6 +22,24 @@ std::string run_name(int run) {
   return "01900000-0000-7000-8000-" + std::string(12 - digits.size(), '0') + digits;
 }
 
+// A run whose ledger and signed head are as they are written for any, with the first of its phases.
+pawl::store::NewRun new_run(int run) {
+  pawl::store::NewRun out;
+  out.run = {.run_id = run_name(run),
+             .workflow_id = "w",
+             .plan_file = "f",
+             .plan_content = "c",
+             .source_path = "/s",
+             .base_id = "b",
+             .backend = "namespace",
+             .created_at = "2026-01-01T00:00:00.000000Z"};
+  out.tiers.push_back({.name = "t", .stop_on_failure = true});
+  out.phases.push_back({.run_id = out.run.run_id, .phase_id = "p0", .max_attempts = 5});
+  out.plan_text = "p";
+  out.plan = {.common = "c", .phases = {{.row = "a row"}}};
+  return out;
+}
+
 struct Database {
   Database() {
     char name[] = "build/bench-claim-XXXXXX";
@@ -29,24 +47,17 @@ struct Database {
     folder = name;
     auto sealer = pawl::ledger::open_sealer(folder);
     store = *pawl::store::open_store("sqlite:" + folder + "/pawl.db", *sealer);
+    for (int run = 0; run < kRuns; ++run)
+      PAWL_CHECK(store->create_run(new_run(run), {1'767'225'600'000'000 + run}));
     sqlite3* raw = nullptr;
     PAWL_CHECK(sqlite3_open((folder + "/pawl.db").c_str(), &raw) == SQLITE_OK);
     const std::string fill =
-        "BEGIN; WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
-        std::to_string(kRuns - 1) +
-        ") INSERT INTO runs (run_id, workflow_id, plan_text, plan_file, plan_content, source_path, base_id, "
-        "base_commit,"
-        " backend, created_at) SELECT '01900000-0000-7000-8000-' || printf('%012d', i), 'w', '', 'f', 'c', "
-        "'/s', 'b', '',"
-        " 'namespace', '2026-01-01T00:00:00.000000Z' FROM n;"
-        "INSERT INTO plans SELECT run_id, 'c', 'p' FROM runs;"
-        "INSERT INTO tiers SELECT run_id, 0, 't', 1, 0 FROM runs;"
-        "INSERT INTO budgets (run_id, unit) SELECT run_id, 'sandbox_ms' FROM runs;"
-        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+        "BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
         std::to_string(kPhases - 1) +
-        ") INSERT INTO phases (run_id, phase_id, tier_index, phase_index) SELECT run_id, 'p' || i, 0, i FROM "
-        "runs, n;"
-        "INSERT INTO planned_phases SELECT run_id, tier_index, phase_index, 'a row' FROM phases;"
+        ") INSERT INTO phases (run_id, phase_id, tier_index, phase_index) "
+        "SELECT run_id, 'p' || i, 0, i FROM runs, n;"
+        "INSERT INTO planned_phases SELECT run_id, tier_index, phase_index, 'a row' "
+        "FROM phases WHERE phase_index > 0;"
         "COMMIT; ANALYZE;";
     PAWL_CHECK(sqlite3_exec(raw, fill.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(raw);

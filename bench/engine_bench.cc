@@ -23,6 +23,7 @@
 namespace {
 
 using namespace pawl;  // NOLINT(google-build-using-namespace)
+using workspace::Workspaces;
 
 constexpr int kPhasesOfRun = 200;
 constexpr int kTransitionsOfAttempt = 4;
@@ -65,6 +66,7 @@ class InstantSandboxes final : public sandbox::SandboxClient {
     return sandbox::Salvage{};
   }
   void forget(const std::string&) override {}
+  void forget_lost(const std::string&) override {}
   Result<sandbox::Health> health() override { return sandbox::Health{}; }
 };
 
@@ -78,10 +80,35 @@ class NoObjects final : public workspace::ObjectStore {
                                                 std::uint64_t, std::size_t) const override {
     return std::vector<workspace::File>();
   }
-  Result<workspace::Workspaces::Filtered> without_protected(const std::string&, const std::string&,
-                                                            const std::vector<std::string>&,
-                                                            const std::vector<std::string>&) override {
-    return workspace::Workspaces::Filtered();
+  Result<Workspaces::Filtered> without_protected(const std::string&, const std::string&,
+                                                 const std::vector<std::string>&, const PathRules&) override {
+    return Workspaces::Filtered();
+  }
+  Result<std::string> lid(const std::string&, const std::vector<std::string>&,
+                          const std::vector<std::string>&, const Workspaces::Sight&) const override {
+    return std::string();
+  }
+  bool has_path(const std::string&, const std::vector<std::string>&, const std::string&) const override {
+    return true;
+  }
+  Result<std::string> only(const std::string& layer_id, const std::vector<std::string>&) const override {
+    return layer_id;
+  }
+  Result<Workspaces::Work> without_ignored(const std::string& layer_id, const Workspaces::Source&,
+                                           const std::vector<std::string>&) override {
+    return Workspaces::Work{.layer_id = layer_id};
+  }
+  Result<Workspaces::RefusedWork> refused_work(const std::vector<std::string>&, std::int64_t,
+                                               const Workspaces::Source&,
+                                               const std::vector<std::string>&) const override {
+    return Workspaces::RefusedWork();
+  }
+  Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string&,
+                                          const std::vector<std::string>&) override {
+    return Workspaces::Work{.layer_id = layer_id};
+  }
+  Status set_times(const std::string&, const std::string&, const std::vector<std::string>&) const override {
+    return {};
   }
   Result<std::vector<std::string>> stack(const std::string&, const std::vector<std::string>&) override {
     return std::vector<std::string>();
@@ -98,9 +125,9 @@ class NoObjects final : public workspace::ObjectStore {
                      const std::function<Status(const FileChange&)>&) const override {
     return {};
   }
-  Result<std::string> diff(const std::string&, const std::vector<std::string>&,
-                           const std::vector<std::string>&) const override {
-    return std::string();
+  Result<workspace::Patch> diff(const std::string&, const std::vector<std::string>&,
+                                const std::vector<std::string>&) const override {
+    return workspace::Patch();
   }
 };
 
@@ -109,7 +136,8 @@ std::string plan_text() {
       "version: 1\nworkflow: bench\nsource: {path: .}\ngates:\n  check: {steps: [{name: unit, run: x}]}\n";
   text += "tiers:\n  - parallel: true\n    phases:\n";
   for (int i = 0; i < kPhasesOfRun; ++i)
-    text += fmt::format("      - {{id: p{}, goal: g, agent: {{run: work}}, gates: [check]}}\n", i);
+    text += fmt::format(
+        "      - {{id: p{}, goal: g, agent: {{run: work}}, gates: [check], may_be_empty: true}}\n", i);
   return text;
 }
 
