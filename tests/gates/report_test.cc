@@ -393,10 +393,13 @@ TEST(Cyclonedx, AComponentIsItsPackageUrl) {
   EXPECT_EQ(found("cyclonedx", R"({"bomFormat": "CycloneDX", "specVersion": "1.5",
       "vulnerabilities": [{"bom-ref": "v1", "id": "CVE-1", "source": {"name": "NVD"},
           "ratings": [{"severity": "medium"}, {"score": 9.8, "severity": "critical", "method": "CVSSv31"}],
-          "affects": [{"ref": "c1"}, {"ref": "pkg:npm/b@2.0.0"}, {"ref": "pkg:npm/%40s/c@3.0.0?x=y"}]},
+          "affects": [{"ref": "c1"}, {"ref": "pkg:npm/b@2.0.0"}, {"ref": "pkg:npm/%40s/c@3.0.0?x=y"},
+              {"ref": "pkg:npm/@s/d@3.0.0#e"}, {"ref": "pkg:npm/@s/f"}, {"ref": "pkg:g@1"}, {"ref": "pkg:"}]},
         {"id": "CVE-2", "affects": []}],
       "components": [{"bom-ref": "c1", "type": "library", "name": "a", "version": "1", "purl": "pkg:npm/a@1.0.0"}]})"),
-            "pkg:npm/a::CVE-1 critical | pkg:npm/b::CVE-1 critical | pkg:npm/%40s/c::CVE-1 critical | CVE-2 "
+            "pkg:npm/a::CVE-1 critical | pkg:npm/b::CVE-1 critical | pkg:npm/%40s/c::CVE-1 critical | "
+            "pkg:npm/@s/d::CVE-1 critical | pkg:npm/@s/f::CVE-1 critical | pkg:g::CVE-1 critical | "
+            "pkg:::CVE-1 critical | CVE-2 "
             "unknown");
   EXPECT_EQ(found("cyclonedx", R"({"bomFormat": "CycloneDX", "components": []})"),
             "not a good cyclonedx report: vulnerabilities is not in it, once");

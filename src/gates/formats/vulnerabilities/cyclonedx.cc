@@ -11,10 +11,12 @@
 namespace pawl::gates::formats {
 namespace {
 
-// "pkg:npm/minimist@1.2.0?x#y" -> "pkg:npm/minimist" (github.com/package-url/purl-spec: a scope's @ is %40).
+// "pkg:npm/minimist@1.2.0?x#y" -> "pkg:npm/minimist" (github.com/package-url/purl-spec). A scope's @ should
+// be %40, and some tools leave it as it is: a version is what comes after an @ of the last part.
 std::string without_version(std::string name) {
   if (!name.starts_with("pkg:")) return name;
-  return name.substr(0, name.find_first_of("@?#"));
+  name.resize(std::min(name.size(), name.find_first_of("?#")));
+  return name.substr(0, name.find('@', name.rfind('/') + 2));
 }
 
 // cyclonedx.org/docs/1.6/json, `analysis`: what was found out about it. `exploitable`, `in_triage` and a
