@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
 
 #include "gates/policy/check.h"
 #include "gates/policy/npm.h"
+#include "gates/policy/python_names.h"
 #include "gates/policy/watched.h"
 #include "support/plain_redactor.h"
 
@@ -175,15 +177,45 @@ TEST(Shadowing, KnowsWhatAFileStandsInFor) {
                            "Test/Builder.pm",
                            "lib/minitest.rb",
                            "test/rspec/core.rb",
+                           "lib/overload.pm",
+                           "lib/IO/Handle.pm",
+                           "lib/optparse.rb",
+                           "test/minitest/assertions.rb",
+                           "_compression.py",
+                           "__future__.py",
+                           "_bz2.py",
+                           "test/node_modules/expect/index.js",
+                           "assert.h",
+                           "include/cassert",
+                           "tests/gtest/gtest.h",
+                           "src/test/java/org/junit/jupiter/api/Assertions.java",
+                           "src/test/kotlin/kotlin/test/Assertions.kt",
+                           "deny.toml",
                            ".semgrepignore",
                            "sub/.gitleaksignore",
                            "tools/bazel",
                            "vendor/bin/phpunit"})
     EXPECT_NE(stands_in(path), "") << path;
-  for (const char* path : {"calc.py", "pkg/json.py", "app/types.py", "docs/json.md", "tests/test_json.py",
-                           "test/__init__.py", "cmd/main.go", "json/data.txt", "models/x.pth",
-                           "node_modules/left-pad/index.js", "lib/My/Test/Report.pm", "lib/app/set_of.rb",
-                           "bin/tool", "test/unit/a_test.rb", ".gitignore", "GNUmakefile"})
+  for (const char* path : {"calc.py",
+                           "pkg/json.py",
+                           "app/types.py",
+                           "docs/json.md",
+                           "tests/test_json.py",
+                           "test/__init__.py",
+                           "cmd/main.go",
+                           "json/data.txt",
+                           "models/x.pth",
+                           "node_modules/left-pad/index.js",
+                           "lib/My/Test/Report.pm",
+                           "lib/app/set_of.rb",
+                           "bin/tool",
+                           "test/unit/a_test.rb",
+                           ".gitignore",
+                           "GNUmakefile",
+                           "src/assertions.h",
+                           "docs/gtest",
+                           "src/test/java/org/example/JunitTest.java",
+                           "org/junit/notes.md"})
     EXPECT_EQ(stands_in(path), "") << path;
 }
 
@@ -206,6 +238,63 @@ TEST(Shadowing, LooksWhereCommandsLook) {
   shadows.allowed = {"tools", "x/*.py"};
   EXPECT_EQ(stands_in("tools/cc", shadows), "");
   EXPECT_EQ(stands_in("x/ast.py", shadows), "");
+}
+
+TEST(Shadowing, LooksWhereCommandsGo) {
+  const auto modules = [](const std::string& command) {
+    SearchFolders folders;
+    folders.add({"sh", "-c", command});
+    return folders.modules;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(modules("cd left && python3 -m pytest -q"), Names{"left"});
+  EXPECT_EQ(modules("(cd \"$PWD/a\"; pushd b; python3 c/d.py)"), (Names{"a", "b", "a/b", "b/c", "c"}));
+  EXPECT_EQ(modules("make -C sub; prove -Iperl5 -I inc t"), (Names{"sub", "perl5", "inc"}));
+  EXPECT_EQ(modules("python3 -m unittest discover -s checks --top-level-directory=app"),
+            (Names{"checks", "app"}));
+  EXPECT_EQ(modules("cd /tmp && pytest --rootdir=/usr -Wall"), Names{});
+  SearchFolders folders;
+  folders.add({"sh", "-c", "cd x; PATH=bin:$PATH make"});
+  EXPECT_EQ(folders.programs, (Names{"bin", "x/bin"}));
+}
+
+// What the interpreter of this host could find in a file, but for what no test runner imports.
+TEST(Shadowing, KnowsTheModulesOfThePythonThatIsHere) {
+  FILE* python = popen(
+      "python3 -c 'import sys; print(\"\\n\".join(sys.stdlib_module_names - set(sys.builtin_module_names)))'",
+      "r");
+  ASSERT_NE(python, nullptr);
+  std::string names;
+  for (int c = getc(python); c != EOF; c = getc(python)) names += static_cast<char>(c);
+  ASSERT_EQ(pclose(python), 0);
+  const std::set<std::string> others = {"_android_support",
+                                        "_bootsubprocess",
+                                        "_frozen_importlib",
+                                        "_frozen_importlib_external",
+                                        "_ios_support",
+                                        "_msi",
+                                        "_overlapped",
+                                        "_scproxy",
+                                        "_winapi",
+                                        "_wmi",
+                                        "antigravity",
+                                        "idlelib",
+                                        "lib2to3",
+                                        "msilib",
+                                        "msvcrt",
+                                        "nt",
+                                        "this",
+                                        "turtledemo",
+                                        "winreg",
+                                        "winsound"};
+  std::size_t count = 0;
+  for (std::size_t start = 0, end = 0; (end = names.find('\n', start)) != std::string::npos;
+       start = end + 1) {
+    const auto name = names.substr(start, end - start);
+    EXPECT_TRUE(is_python_name(name) || others.contains(name)) << name;
+    ++count;
+  }
+  EXPECT_GT(count, 150U);
 }
 
 TEST(Shadowing, MakeReadsTheFirstOfItsNames) {
@@ -276,6 +365,27 @@ TEST(Npm, TheLockfileSaysWhenceAndWithWhichHash) {
                           "8: node_modules/c has an integrity of a broken hash (sha1)",
                           "9: node_modules/d says neither whence it comes nor its integrity"));
   EXPECT_THAT(npm("package-lock.json", start + good + bad + "}}", start + good + bad + "}}"), IsEmpty());
+}
+
+TEST(Npm, APackageStaysOneOfTheRegistryAndOfItsVersion) {
+  const auto found = [](const std::string& before, const std::string& after) {
+    const auto text = [](const std::string& entry) {
+      return R"({"packages": {"node_modules/a": )" + entry + "}}";
+    };
+    return npm("package-lock.json", text(after), text(before));
+  };
+  const auto entry = [](const std::string& version, const std::string& tarball, const std::string& hash) {
+    return R"({"version": ")" + version + R"(", "resolved": "https://r/a/-/a-)" + tarball +
+           R"(.tgz", "integrity": "sha512-)" + hash + "\"}";
+  };
+  const std::string was = entry("1.2.0", "1.2.0", "x");
+  EXPECT_THAT(found(was, R"({"resolved": "tools/a", "link": true})"),
+              ElementsAre("1: node_modules/a " + std::string(kLocal)));
+  EXPECT_THAT(found(R"({"resolved": "a", "link": true})", R"({"resolved": "b", "link": true})"), IsEmpty());
+  EXPECT_THAT(
+      found(was, entry("1.3.0", "1.0.0", "y")),
+      ElementsAre("1: node_modules/a is fetched as another version than 1.3.0: https://r/a/-/a-1.0.0.tgz"));
+  EXPECT_THAT(found(was, entry("1.3.0", "1.3.0", "y")), IsEmpty());
 }
 
 // npm fetches what says whence, bundled or not, and compares schemes without their case.

@@ -129,11 +129,14 @@ class LockReader {
   // What the same version has now that it had not: a registry never changes what it gave once.
   void compare(const std::string& name, const Json& value, const Json& old) {
     const std::string resolved = text_in(value, "resolved"), was = text_in(old, "integrity");
+    const std::string version = text_in(value, "version");
+    if (is_link(value) && old.is_object() && !old.empty() && !is_link(old))
+      return add(name,
+                 fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
     const auto host = host_of(resolved);
     if (!host.empty() && !hosts_.empty() && !hosts_.contains(host))
       add(name, fmt::format("{} is fetched from another host: {}", shown(name), shown(host)));
-    if (!was.empty() && text_in(value, "version") == text_in(old, "version") &&
-        text_in(value, "integrity") != was)
+    if (!was.empty() && version == text_in(old, "version") && text_in(value, "integrity") != was)
       add(name, fmt::format("{} has another integrity for the same version", shown(name)));
     const auto last = name.rfind("node_modules/");
     const std::string called =
@@ -147,8 +150,17 @@ class LockReader {
     if (is_other || (!real.empty() && last != name.npos && real != called))
       add(name, fmt::format("{} is another package under this name: {}", shown(name),
                             shown(real.empty() ? resolved : real)));
+    else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
+             version.find('+') == version.npos)  // a registry leaves what is behind a + out
+      add(name, fmt::format("{} is fetched as another version than {}: {}", shown(name), shown(version),
+                            shown(resolved)));
     if (resolved.starts_with("file:"))
       add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+  }
+
+  static bool is_link(const Json& entry) {
+    const auto* link = member(entry, "link");
+    return link != nullptr && *link == Json(true);
   }
 
   // @scope/name in a URL.
@@ -221,14 +233,13 @@ class LockReader {
 
   void locked(const std::string& name, const Json& value) {
     if (!value.is_object()) return add(name, fmt::format("{} is no mapping", shown(name)));
-    const auto* link = member(value, "link");
     const auto* bundled = member(value, "inBundle");
     const std::string resolved = text_in(value, "resolved");
     // Part of another package's content, whose integrity holds for it: it lies below that one, and is fetched
     // from nowhere.
     const bool in_bundle = bundled != nullptr && *bundled == Json(true) && resolved.empty() &&
                            name.find("node_modules/") != name.rfind("node_modules/");
-    if (in_bundle || (link != nullptr && *link == Json(true))) return;  // or a folder of this workspace
+    if (in_bundle || is_link(value)) return;  // or a folder of this workspace
     if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
       return add(name, fmt::format("{} says neither whence it comes nor its integrity", shown(name)));
     resolved_from(name, resolved, text_in(value, "integrity"));

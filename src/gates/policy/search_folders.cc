@@ -34,14 +34,21 @@ std::optional<std::string> in_workspace(std::string_view path) {
   return out;
 }
 
-void add_list(std::string_view list, std::set<std::string>& to) {
+// Adds what `path` names from the root, and from the folder `at` that a command went to before.
+void add_folder(std::string_view path, const std::string& at, std::set<std::string>& to) {
+  const auto folder = in_workspace(path);
+  if (!folder) return;
+  to.insert(*folder);
+  const bool is_relative = !path.starts_with('/') && !path.starts_with('$') && !path.starts_with('`');
+  if (is_relative && !at.empty()) to.insert(folder->empty() ? at : at + "/" + *folder);
+}
+
+void add_list(std::string_view list, const std::string& at, std::set<std::string>& to) {
   for (std::size_t start = 0; start <= list.size();) {
     const auto end = std::min(list.find(':', start), list.size());
     const auto word = list.substr(start, end - start);
     start = end + 1;
-    // The variable itself, with what it had before.
-    const bool is_folder = !word.empty();
-    if (const auto folder = is_folder ? in_workspace(word) : std::nullopt) to.insert(*folder);
+    if (!word.empty()) add_folder(word, at, to);
   }
 }
 
@@ -71,6 +78,25 @@ bool is_script(std::string_view word) {
   return std::ranges::any_of(kEnds, [&](auto end) { return word.ends_with(end); });
 }
 
+// Options of make, perl, prove, ruby, unittest and pytest whose value is a folder where modules are looked
+// for, or where the command works.
+constexpr auto kFolderOptions = std::to_array<std::string_view>(
+    {"-C", "-I", "-s", "-t", "--start-directory", "--top-level-directory", "--rootdir", "--directory",
+     "--prefix", "--include", "--chdir", "--cwd"});
+
+// The folder that an option names: in the next word, behind a '=', or glued to -C or -I. "" when it names
+// none.
+std::string_view folder_of_option(std::string_view word, std::string_view next) {
+  for (const auto option : kFolderOptions) {
+    if (word == option) return next;
+    if (!word.starts_with(option)) continue;
+    const auto rest = word.substr(option.size());
+    if (option.starts_with("--") ? rest.starts_with('=') : option == "-I" || option == "-C")
+      return rest.substr(option.starts_with("--") ? 1 : 0);
+  }
+  return {};
+}
+
 }  // namespace
 
 void SearchFolders::add(const std::vector<std::string>& argv) {
@@ -84,16 +110,23 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
   }};
   for (const auto& text : argv) {
     const auto words = words_of(text);
+    std::string at;
     for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
+      if (words[i] == "cd" || words[i] == "pushd") {
+        add_folder(next, at, modules);
+        if (const auto folder = in_workspace(next)) at = *folder;
+      }
+      if (const auto folder = folder_of_option(words[i], next); !folder.empty())
+        add_folder(folder, at, modules);
       for (const auto& [name, to] : variables) {
         if (!is_assignment(words[i], name)) continue;
         const auto value = words[i].substr(name.size() + 1);
-        add_list(value.empty() && i + 1 < words.size() ? words[i + 1] : value, *to);
+        add_list(value.empty() ? next : value, at, *to);
       }
       if (!is_script(words[i])) continue;
       const auto slash = words[i].rfind('/');
-      if (const auto folder = in_workspace(slash == std::string_view::npos ? "." : words[i].substr(0, slash)))
-        modules.insert(*folder);
+      add_folder(slash == std::string_view::npos ? "." : words[i].substr(0, slash), at, modules);
     }
   }
 }

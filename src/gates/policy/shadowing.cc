@@ -19,52 +19,218 @@ constexpr std::array<std::string_view, 5> kTestFolders = {"test", "tests", "test
 constexpr std::array<std::string_view, 2> kSitePackages = {"site-packages", "dist-packages"};
 constexpr std::array<std::string_view, 2> kCustomize = {"sitecustomize", "usercustomize"};
 
-constexpr std::array<std::string_view, 23> kNodeRunners = {
-    "@jest",   "@playwright", "@vitest", "@cucumber", "ava",   "c8",         "chai",  "cypress",
-    "jasmine", "jest",        "karma",   "lab",       "mocha", "nyc",        "qunit", "sinon",
-    "tap",     "tape",        "ts-jest", "ts-node",   "tsx",   "typescript", "vitest"};
+constexpr auto kNodeRunners = std::to_array<std::string_view>(
+    {"@cucumber",  "@jest",  "@playwright",  "@vitest", "ava",         "babel-jest",  "c8",        "chai",
+     "cypress",    "expect", "jasmine",      "jest",    "jest-circus", "jest-runner", "karma",     "lab",
+     "mocha",      "nyc",    "power-assert", "qunit",   "should",      "sinon",       "supertest", "tap",
+     "tap-parser", "tape",   "ts-jest",      "ts-node", "tsx",         "typescript",  "uvu",       "vitest"});
 
 // Of the folder of modules that `path` lies in: all that perl's test programs load.
-constexpr std::array<std::string_view, 26> kPerlModules = {
-    "App/Prove.pm", "App/Prove/*",     "Carp.pm",        "Config.pm",    "Cwd.pm",          "Data/Dumper.pm",
-    "Exporter.pm",  "File/Spec.pm",    "List/Util.pm",   "POSIX.pm",     "Scalar/Util.pm",  "TAP/*",
-    "Test.pm",      "Test/Builder.pm", "Test/Builder/*", "Test/Deep.pm", "Test/Harness.pm", "Test/Most.pm",
-    "Test/More.pm", "Test/Simple.pm",  "Test2/*",        "XSLoader.pm",  "base.pm",         "parent.pm",
-    "strict.pm",    "warnings.pm"};
-constexpr std::array<std::string_view, 16> kRubyFiles = {"bundler.rb",       "bundler/setup.rb",
-                                                         "cucumber.rb",      "json.rb",
-                                                         "minitest.rb",      "minitest/autorun.rb",
-                                                         "minitest/spec.rb", "minitest/test.rb",
-                                                         "minitest/unit.rb", "rake.rb",
-                                                         "rspec.rb",         "rspec/autorun.rb",
-                                                         "rspec/core.rb",    "rspec/expectations.rb",
-                                                         "set.rb",           "test/unit.rb"};
+constexpr auto kPerlModules = std::to_array<std::string_view>({"App/Prove.pm",
+                                                               "App/Prove/*",
+                                                               "AutoLoader.pm",
+                                                               "Benchmark.pm",
+                                                               "Carp.pm",
+                                                               "Config.pm",
+                                                               "Cwd.pm",
+                                                               "Data/Dumper.pm",
+                                                               "DynaLoader.pm",
+                                                               "Encode.pm",
+                                                               "Encode/*",
+                                                               "English.pm",
+                                                               "Env.pm",
+                                                               "Errno.pm",
+                                                               "Exporter.pm",
+                                                               "Exporter/*",
+                                                               "Fcntl.pm",
+                                                               "File/Basename.pm",
+                                                               "File/Find.pm",
+                                                               "File/Glob.pm",
+                                                               "File/Path.pm",
+                                                               "File/Spec.pm",
+                                                               "File/Spec/*",
+                                                               "File/Temp.pm",
+                                                               "Getopt/Long.pm",
+                                                               "IO.pm",
+                                                               "IO/*",
+                                                               "JSON/PP.pm",
+                                                               "List/MoreUtils.pm",
+                                                               "List/Util.pm",
+                                                               "Module/Load.pm",
+                                                               "POSIX.pm",
+                                                               "PerlIO.pm",
+                                                               "Scalar/Util.pm",
+                                                               "SelectSaver.pm",
+                                                               "Storable.pm",
+                                                               "Symbol.pm",
+                                                               "TAP/*",
+                                                               "Test.pm",
+                                                               "Test/Builder.pm",
+                                                               "Test/Builder/*",
+                                                               "Test/Class.pm",
+                                                               "Test/Deep.pm",
+                                                               "Test/Differences.pm",
+                                                               "Test/Exception.pm",
+                                                               "Test/Fatal.pm",
+                                                               "Test/Harness.pm",
+                                                               "Test/MockModule.pm",
+                                                               "Test/More.pm",
+                                                               "Test/Most.pm",
+                                                               "Test/NoWarnings.pm",
+                                                               "Test/Pod.pm",
+                                                               "Test/Simple.pm",
+                                                               "Test/Warn.pm",
+                                                               "Test/Warnings.pm",
+                                                               "Test/use/ok.pm",
+                                                               "Test2/*",
+                                                               "Text/ParseWords.pm",
+                                                               "Tie/Hash.pm",
+                                                               "Time/HiRes.pm",
+                                                               "Time/Local.pm",
+                                                               "Time/Piece.pm",
+                                                               "Unicode/Normalize.pm",
+                                                               "XSLoader.pm",
+                                                               "autodie.pm",
+                                                               "base.pm",
+                                                               "bytes.pm",
+                                                               "constant.pm",
+                                                               "feature.pm",
+                                                               "fields.pm",
+                                                               "if.pm",
+                                                               "integer.pm",
+                                                               "lib.pm",
+                                                               "mro.pm",
+                                                               "ok.pm",
+                                                               "overload.pm",
+                                                               "overloading.pm",
+                                                               "parent.pm",
+                                                               "sigtrap.pm",
+                                                               "strict.pm",
+                                                               "threads.pm",
+                                                               "utf8.pm",
+                                                               "vars.pm",
+                                                               "warnings.pm",
+                                                               "warnings/register.pm"});
+constexpr auto kRubyFiles = std::to_array<std::string_view>({"English.rb",
+                                                             "bundler.rb",
+                                                             "bundler/setup.rb",
+                                                             "cucumber.rb",
+                                                             "delegate.rb",
+                                                             "diff/lcs.rb",
+                                                             "erb.rb",
+                                                             "etc.rb",
+                                                             "fileutils.rb",
+                                                             "forwardable.rb",
+                                                             "json.rb",
+                                                             "minitest.rb",
+                                                             "minitest/assertions.rb",
+                                                             "minitest/autorun.rb",
+                                                             "minitest/benchmark.rb",
+                                                             "minitest/expectations.rb",
+                                                             "minitest/mock.rb",
+                                                             "minitest/reporters.rb",
+                                                             "minitest/spec.rb",
+                                                             "minitest/test.rb",
+                                                             "minitest/unit.rb",
+                                                             "monitor.rb",
+                                                             "optparse.rb",
+                                                             "pp.rb",
+                                                             "prettyprint.rb",
+                                                             "rake.rb",
+                                                             "rake/testtask.rb",
+                                                             "rbconfig.rb",
+                                                             "rspec.rb",
+                                                             "rspec/autorun.rb",
+                                                             "rspec/core.rb",
+                                                             "rspec/expectations.rb",
+                                                             "rspec/matchers.rb",
+                                                             "rspec/mocks.rb",
+                                                             "rspec/support.rb",
+                                                             "rubygems.rb",
+                                                             "set.rb",
+                                                             "shellwords.rb",
+                                                             "simplecov.rb",
+                                                             "stringio.rb",
+                                                             "strscan.rb",
+                                                             "tempfile.rb",
+                                                             "test/unit.rb",
+                                                             "test/unit/assertions.rb",
+                                                             "test/unit/autorunner.rb",
+                                                             "test/unit/testcase.rb",
+                                                             "timeout.rb",
+                                                             "tmpdir.rb",
+                                                             "tsort.rb"});
 
-constexpr std::array<std::string_view, 25> kScannerRules = {".semgrepignore",
-                                                            ".gitleaksignore",
-                                                            ".gitleaks.toml",
-                                                            ".trivyignore",
-                                                            ".trivyignore.yaml",
-                                                            "trivy.yaml",
-                                                            ".bandit",
-                                                            ".eslintignore",
-                                                            ".stylelintignore",
-                                                            ".snyk",
-                                                            ".grype.yaml",
-                                                            ".grypeignore",
-                                                            "osv-scanner.toml",
-                                                            ".osv-scanner.toml",
-                                                            ".nsprc",
-                                                            ".checkov.yaml",
-                                                            ".checkov.yml",
-                                                            ".tfsec",
-                                                            ".tflint.hcl",
-                                                            ".hadolint.yaml",
-                                                            ".secrets.baseline",
-                                                            ".semgrep.yml",
-                                                            ".safety-policy.yml",
-                                                            ".kics.config",
-                                                            ".codeqlignore"};
+constexpr auto kScannerRules = std::to_array<std::string_view>({".auditrc",
+                                                                ".bandit",
+                                                                ".checkov.yaml",
+                                                                ".checkov.yml",
+                                                                ".codeqlignore",
+                                                                ".eslintignore",
+                                                                ".gitleaks-baseline.json",
+                                                                ".gitleaks.toml",
+                                                                ".gitleaksignore",
+                                                                ".grype.yaml",
+                                                                ".grype.yml",
+                                                                ".grypeignore",
+                                                                ".hadolint.yaml",
+                                                                ".hadolint.yml",
+                                                                ".iyarc",
+                                                                ".kics.config",
+                                                                ".nsprc",
+                                                                ".osv-scanner.toml",
+                                                                ".rubocop_todo.yml",
+                                                                ".safety-policy.yml",
+                                                                ".secrets.baseline",
+                                                                ".semgrep.yaml",
+                                                                ".semgrep.yml",
+                                                                ".semgrepignore",
+                                                                ".snyk",
+                                                                ".stylelintignore",
+                                                                ".tflint.hcl",
+                                                                ".tfsec",
+                                                                ".trivyignore",
+                                                                ".trivyignore.yaml",
+                                                                ".trivyignore.yml",
+                                                                "audit-ci.json",
+                                                                "audit-ci.jsonc",
+                                                                "audit.toml",
+                                                                "deny.toml",
+                                                                "dependency-check-suppressions.xml",
+                                                                "detekt-baseline.xml",
+                                                                "osv-scanner.toml",
+                                                                "phpstan-baseline.neon",
+                                                                "psalm-baseline.xml",
+                                                                "trivy.yaml",
+                                                                "trivy.yml"});
+
+// Behind a folder that a compiler looks into (-I), such a file is read instead of the compiler's or the
+// framework's.
+constexpr auto kHeaders = std::to_array<std::string_view>({"CUnit/Basic.h",
+                                                           "CUnit/CUnit.h",
+                                                           "assert.h",
+                                                           "catch.hpp",
+                                                           "cassert",
+                                                           "catch2/*",
+                                                           "catch_amalgamated.hpp",
+                                                           "cmocka.h",
+                                                           "criterion/*",
+                                                           "cstdio",
+                                                           "cstdlib",
+                                                           "doctest.h",
+                                                           "doctest/doctest.h",
+                                                           "gmock/*",
+                                                           "gtest/*",
+                                                           "setjmp.h",
+                                                           "stdio.h",
+                                                           "stdlib.h",
+                                                           "unity.h",
+                                                           "unity_fixture.h",
+                                                           "boost/test/*"});
+// Of Java and Kotlin: test classes come before the libraries on the class path.
+constexpr auto kJavaPackages = std::to_array<std::string_view>(
+    {"com/google/common/truth", "io/kotest", "junit/framework", "kotlin/test", "org/assertj", "org/hamcrest",
+     "org/junit", "org/mockito", "org/testng"});
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string_view folder_of(std::string_view path) {
@@ -78,6 +244,14 @@ std::string joined_path(std::string_view folder, std::string_view name) {
 template <typename List>
 bool has(const List& list, std::string_view one) {
   return std::ranges::find(list, one) != list.end();
+}
+
+// "gtest/*" has all that is below.
+template <typename Patterns>
+bool fits(const Patterns& patterns, std::string_view name) {
+  return std::ranges::any_of(patterns, [&](std::string_view pattern) {
+    return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+  });
 }
 
 // What comes behind the last folder called `name` on the way; nothing when there is none.
@@ -121,8 +295,8 @@ class Look {
         folder_(folder_of(path_)) {}
 
   std::string words() const {
-    for (const auto look :
-         {&Look::python, &Look::installed, &Look::program, &Look::make, &Look::perl_or_ruby, &Look::scanner})
+    for (const auto look : {&Look::python, &Look::installed, &Look::program, &Look::make, &Look::perl_or_ruby,
+                            &Look::header, &Look::java, &Look::scanner})
       if (auto found = (this->*look)(); !found.empty()) return found;
     return {};
   }
@@ -206,17 +380,33 @@ class Look {
       if (const auto below = behind(path_, root)) names.push_back(*below);
     for (const auto& root : shadows_.folders.modules)
       if (!root.empty() && path_.starts_with(root + "/")) names.push_back(path_.substr(root.size() + 1));
-    const auto is_one = [&](auto name) {
-      if (ruby) return has(kRubyFiles, name);
-      return std::ranges::any_of(kPerlModules, [&](auto pattern) {
-        return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
-                                      : name == pattern;
-      });
-    };
-    const auto found = std::ranges::find_if(names, is_one);
+    const auto found = std::ranges::find_if(
+        names, [&](auto name) { return perl ? fits(kPerlModules, name) : fits(kRubyFiles, name); });
     return found == names.end()
                ? ""
                : fmt::format("would be loaded instead of {}'s {}", perl ? "Perl" : "Ruby", *found);
+  }
+
+  // Its own name, and that with each of the folders above.
+  std::string header() const {
+    if (!change_.after || !is_new()) return {};
+    for (auto slash = path_.size(); slash != std::string_view::npos;) {
+      slash = slash == 0 ? std::string_view::npos : path_.rfind('/', slash - 1);
+      const auto name = slash == std::string_view::npos ? path_ : path_.substr(slash + 1);
+      if (fits(kHeaders, name))
+        return fmt::format("would be read instead of the compiler's or a test framework's {}", name);
+    }
+    return {};
+  }
+
+  std::string java() const {
+    constexpr auto kEnds = std::to_array<std::string_view>({".java", ".kt", ".groovy", ".scala", ".class"});
+    if (!change_.after || !is_new() ||
+        std::ranges::none_of(kEnds, [&](auto end) { return name_.ends_with(end); }))
+      return {};
+    for (const auto package : kJavaPackages)
+      if (behind(path_, package)) return fmt::format("would be loaded instead of a class of {}", package);
+    return {};
   }
 
   std::string scanner() const {
