@@ -134,15 +134,20 @@ class Tidy(InAFolder):
         super().setUp()
         self.clone = self.a_clone("one")
 
-    def a_clone(self, name, flags="-O1"):
-        """A tree with one source, where cmake and clang-tidy are scripts; clang-tidy finds nothing, and does what `meanwhile` says."""
-        for path, text in (("src/a.cc", '#include "a.h"\n'), ("src/a.h", ""), (".clang-tidy", ""), ("build/tidy/dev/generated/x.inc", "1"), ("meanwhile", "")):
+    def a_clone(self, name, flags="-O1", sources=("a",)):
+        """A tree where cmake and clang-tidy are scripts; clang-tidy finds nothing, writes its last word to `calls`, and does what
+        `meanwhile` says."""
+        for path, text in (("src/a.h", ""), (".clang-tidy", ""), ("build/tidy/dev/generated/x.inc", "1"), ("meanwhile", "")):
             self.write(f"{name}/{path}", text)
         clone = self.root / name
-        self.write(f"{name}/build/tidy/dev/compile_commands.json",
-                   json.dumps([{"file": f"{clone}/src/a.cc", "command": f"c++ -I{clone}/src {flags} -c {clone}/src/a.cc"}]))
+        for source in sources:
+            self.write(f"{name}/src/{source}.cc", '#include "a.h"\n')
+        unit = self.write(f"{name}/build/tidy/together/together/src/unit.cc", "".join(f'#include "{source}.cc"\n' for source in sources))
+        self.write(f"{name}/build/tidy/together/compile_commands.json", json.dumps([{"file": str(unit), "command": ""}]))
+        self.write(f"{name}/build/tidy/dev/compile_commands.json", json.dumps([
+            {"file": f"{clone}/src/{source}.cc", "command": f"c++ -I{clone}/src {flags} -c {clone}/src/{source}.cc"} for source in sources]))
         self.write("bin/cmake", "#!/bin/sh\n", 0o755)
-        self.write("bin/clang-tidy-16", "#!/bin/sh\n[ $1 = --version ] || . ./meanwhile\n", 0o755)
+        self.write("bin/clang-tidy-16", "#!/bin/bash\n[ $1 = --version ] || { echo ${!#} >>calls; . ./meanwhile; }\n", 0o755)
         (clone / "scripts").mkdir()
         shutil.copy(ROOT / "scripts/tidy", clone / "scripts")
         subprocess.run(["git", "init", "-q", clone], check=True)
@@ -179,6 +184,29 @@ class Tidy(InAFolder):
     def test_findings_have_no_record(self):
         self.write("one/meanwhile", "exit 1\n")
         self.assertEqual((self.checked(), self.checked()), (1, 1))
+
+    def test_many_of_one_unit_are_checked_together_and_compiled_by_themselves(self):
+        clone = self.a_clone("many", sources="abcd")
+        alone, unit = [f"src/{name}.cc" for name in "abcd"], f"{clone}/build/tidy/together/together/src/unit.cc"
+
+        def calls():
+            return sorted((clone / "calls").read_text().split())
+
+        # One that does not compile by itself: it alone has no record.
+        self.write("many/meanwhile", "case ${!#} in *b.cc) exit 1 ;; esac\n")
+        self.assertEqual(self.checked(clone), 4)
+        self.assertEqual(calls(), sorted([unit, *alone]))
+        self.assertEqual(len(self.records()), 3)
+        # Few of a unit are quicker without it.
+        self.write("many/calls", "")
+        self.write("many/meanwhile", "")
+        self.assertEqual((self.checked(clone), calls()), (1, ["src/b.cc"]))
+        # A finding in a unit may be in any of its sources.
+        self.write("many/src/a.h", "// more\n")
+        self.write("many/meanwhile", "case ${!#} in *unit.cc) exit 1 ;; esac\n")
+        self.assertEqual([self.checked(clone), self.checked(clone)], [4, 4])
+        self.write("many/meanwhile", "")
+        self.assertEqual([self.checked(clone), self.checked(clone)], [4, 0])
 
     def test_a_record_that_nobody_used_for_a_month_is_removed(self):
         self.checked()
