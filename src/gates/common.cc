@@ -45,6 +45,7 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
       for (const auto& other : file.report->no_tests)
         PAWL_OK(tests.add_no_test(other.what, other.name, other.message, other.failed));
       if (!file.report->lower_bound.empty()) tests.bound_from_below(file.report->lower_bound);
+      if (!file.report->stopped.empty()) tests.stopped_early(file.report->stopped);
       for (const auto& finding : file.report->findings)
         PAWL_OK(findings.add("", finding.name, finding.severity));
     }

@@ -67,6 +67,10 @@ struct Report {
   // Why there may be more tests than these: "a.test.js could not be loaded"; "" when these are all. An
   // inventory that was read from such a report is a lower bound.
   std::string lower_bound;
+  // Why the runner ended before all of its tests had run: "--bail", a panic; "" when nothing says that it
+  // did. It is a reason of a lower bound, too. A file that could not be loaded, or a hook that failed, is
+  // none: the runner went on.
+  std::string stopped;
   Findings findings;
 };
 

@@ -201,6 +201,92 @@ TEST(KnownFailing, WhatIsNoTestAndFailsOnBaseMayFailOnByItsName) {
       << "a test of base is gone";
 }
 
+// A step of another format.
+StepFacts unit_of(const std::string& format, const std::string& text, std::int64_t exit_code) {
+  auto out = unit("", exit_code);
+  MemorySource bytes(text);
+  out.reports.push_back({.path = "r",
+                         .format = format,
+                         .family = "tests",
+                         .report = read_report(format, bytes, testing::plain_redactor())});
+  return out;
+}
+
+// The signal `tests` of the same report on base and of an attempt, known_failing.
+Signal known_twice(const std::string& format, const std::string& text, std::int64_t exit_code = 1) {
+  const auto step = unit_of(format, text, exit_code);
+  const GateFacts facts{.gate_id = "g",
+                        .required = {"tests"},
+                        .steps = {step},
+                        .base = on_base("g", {"tests"}, {step}).inventories,
+                        .known_failing = true};
+  const auto signals = evaluate(facts);
+  EXPECT_EQ(gate_passed(facts, signals), signals.at(0).passed) << text;
+  return signals.at(0);
+}
+
+constexpr const char* kCargoRed =
+    "     Running unittests src/lib.rs (target/debug/deps/a-0)\n\nrunning 2 tests\ntest a ... FAILED\n"
+    "test b ... ok\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n\n";
+constexpr const char* kCargoSays = "error: test failed, to rerun pass `--lib`\n";
+constexpr const char* kCargoBehind =
+    "     Running tests/b.rs (target/debug/deps/b-0)\n\nrunning 1 test\ntest c ... ok\n\n"
+    "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n\n";
+
+TEST(KnownFailing, ARunnerThatStopsAtAKnownFailureIsNoPass) {
+  const std::string red = kCargoRed;
+  const std::pair<const char*, std::string> kStopped[] = {
+      {"cargo", red + kCargoSays},
+      {"cargo", red},  // standard output alone
+      {"gotest", R"({"Action":"run","Package":"m","Test":"TestA"}
+{"Action":"output","Package":"m","Test":"TestA","Output":"panic: boom\n"}
+{"Action":"fail","Package":"m","Test":"TestA"}
+{"Action":"fail","Package":"m"}
+)"},
+      {"gotest", R"({"Action":"run","Package":"m","Test":"TestA"}
+{"Action":"fail","Package":"m"}
+)"},
+      {"ctest",
+       "<Site><Testing><TestList><Test>./a</Test><Test>./b</Test></TestList><Test Status='failed'><Name>a"
+       "</Name></Test></Testing></Site>"},
+      {"jest",
+       R"({"wasInterrupted":true,"success":false,"testResults":[{"name":"a","status":"failed","assertionResults":[{"title":"t","status":"failed"}]}]})"},
+      {"junit", "<testsuite tests='3' failures='1'><testcase name='a'><failure/></testcase></testsuite>"}};
+  for (const auto& [format, text] : kStopped) {
+    const auto signal = known_twice(format, text, std::string_view(format) == "cargo" ? 101 : 1);
+    EXPECT_FALSE(signal.passed) << format << ": " << text;
+    EXPECT_TRUE(signal.missing) << format;
+    const auto problem = signal.details.at("problem").get<std::string>();
+    EXPECT_NE(problem.find("stopped early"), std::string::npos) << problem;
+    EXPECT_NE(problem.find("--no-fail-fast"), std::string::npos) << problem;
+  }
+}
+
+TEST(KnownFailing, ARunnerThatWentOnBehindAKnownFailurePasses) {
+  const std::string red = kCargoRed, says = kCargoSays, behind = kCargoBehind,
+                    sum = "error: 1 target failed:\n    `--lib`\n";
+  const std::pair<const char*, std::string> kAll[] = {
+      {"cargo", red + says + behind + sum},  // --no-fail-fast
+      {"cargo", behind + red + says + sum},
+      {"cargo", red + behind},
+      {"gotest", R"({"Action":"run","Package":"m","Test":"TestA"}
+{"Action":"output","Package":"m","Test":"TestA","Output":"caught panic: boom\n"}
+{"Action":"fail","Package":"m","Test":"TestA"}
+{"Action":"output","Package":"m","Output":"FAIL\n"}
+{"Action":"fail","Package":"m"}
+)"},
+      {"junit",
+       "<testsuite tests='3' failures='1'><testcase name='d \"before all\" hook for x'><failure/></testcase>"
+       "<testcase name='a'/></testsuite>"},
+      {"junit",
+       "<testsuite><testcase classname='' name='test_x'><error message='collection failure'/></testcase>"
+       "<testcase classname='c' name='a'/></testsuite>"}};
+  for (const auto& [format, text] : kAll) {
+    const auto signal = known_twice(format, text, std::string_view(format) == "cargo" ? 101 : 1);
+    EXPECT_TRUE(signal.passed) << format << ": " << text << signal.details.dump();
+  }
+}
+
 TEST(KnownFailing, WhatFailsOnBaseTooIsNamed) {
   const auto facts = against_base(kRed,
                                   unit("<testsuite><testcase name='a'><failure/></testcase><testcase "

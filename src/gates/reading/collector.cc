@@ -107,6 +107,11 @@ void TestCollector::bound_from_below(std::string_view why) {
   if (lower_bound_.empty()) lower_bound_ = bounded_message(why);
 }
 
+void TestCollector::stopped_early(std::string_view why) {
+  bound_from_below(why);
+  if (stopped_.empty()) stopped_ = bounded_message(why);
+}
+
 bool TestCollector::no_failure() const {
   return std::ranges::none_of(items_, [](const auto& test) { return test.status == TestStatus::kFailed; }) &&
          std::ranges::none_of(no_tests_, &NoTest::failed);
@@ -129,6 +134,7 @@ Report TestCollector::take() {
   return {.tests = Collector::take(),
           .no_tests = std::move(no_tests_),
           .lower_bound = std::move(lower_bound_),
+          .stopped = std::move(stopped_),
           .findings = {}};
 }
 

@@ -45,6 +45,7 @@ class CargoReader {
         program_ = program;
       } else if (line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))) {
         if (running_) return fail_at(lines_, "another program's tests before the totals of the one before");
+        if (!says_failed_) failed_last_ = false;  // --no-fail-fast: it went on
         running_ = true;
         passed_ = failed_ = ignored_ = 0;
       } else if (running_ && line.starts_with("test result: ")) {
@@ -60,6 +61,8 @@ class CargoReader {
   }
 
  private:
+  static constexpr std::string_view kMayBeMore = "a program's tests failed, and others may not have run";
+
   // "     Running unittests src/lib.rs (target/debug/deps/a-0123)" and "   Doc-tests a".
   static std::string_view program_of(std::string_view line) {
     if (!line.starts_with("   ")) return {};
@@ -106,9 +109,11 @@ class CargoReader {
     } else if (line.starts_with("error") || (!errors_.empty() && line.starts_with(" "))) {
       keep(errors_, line);
       not_compiled_ = not_compiled_ || line.starts_with("error: could not compile");
-      // Without --no-fail-fast it runs no program behind one that failed.
-      if (line.starts_with("error: test failed"))
-        tests_.bound_from_below("cargo stopped at a program whose tests failed");
+      says_failed_ = says_failed_ || line.starts_with("error: test failed");
+      // --no-fail-fast sums up at the end: "error: 1 target failed:", "error: 2 targets failed:".
+      if (line.starts_with("error: ") &&
+          (line.ends_with(" target failed:") || line.ends_with(" targets failed:")))
+        failed_last_ = says_failed_ = false;
     }
   }
 
@@ -131,7 +136,8 @@ class CargoReader {
       return fail_at(lines_, "the totals are not those of the tests above: does a test print among them?");
     tell();
     // It may be the last one that ran: without 2>&1 nothing says so.
-    if (failed_ > 0) tests_.bound_from_below("a program's tests failed, and others may not have run");
+    if (failed_ > 0) tests_.bound_from_below(kMayBeMore);
+    failed_last_ = failed_last_ || failed_ > 0;
     places_.clear();
     running_ = false;
     ++programs_;
@@ -144,6 +150,9 @@ class CargoReader {
       return fail(ErrorKind::kInvalid, "nothing was run, since it could not be compiled: " + errors);
     if (running_ || programs_ == 0)
       return fail(ErrorKind::kInvalid, "no totals (test result: ...) at its end");
+    // Without --no-fail-fast it runs no program behind one that failed.
+    if (failed_last_)
+      tests_.stopped_early(says_failed_ ? "cargo stopped at a program whose tests failed" : kMayBeMore);
     if (not_compiled_) PAWL_OK(tests_.add_no_test(NoTest::What::kRun, "the build", errors_));
     return tests_.take();
   }
@@ -153,6 +162,8 @@ class CargoReader {
   TestCollector tests_;
   std::string program_;
   bool running_ = false;
+  bool failed_last_ = false;  // a program's tests failed, and nothing says that cargo went on
+  bool says_failed_ = false;  // so says cargo itself, of that one
   std::map<std::string, std::size_t> places_;  // of the failed tests of the program that runs
   std::optional<std::size_t> speaks_;          // the place of the one whose output is read
   std::string words_;                          // of it

@@ -55,6 +55,7 @@ struct OpenTest {
 struct Package {
   explicit Package(const secrets::Redactor& redactor) : output(redactor) {}
   bool failed = false, failed_by_a_test = false, over = false;
+  std::string panicked;  // the test that says so
   bool told = false;  // PASS or FAIL, when all that it has had run: a panic and a time limit come before it
   Output output;      // what it printed itself
   std::string failed_build;              // the build that it waited for
@@ -153,9 +154,10 @@ class GotestReader {
     const std::string output = begun.empty() ? "" : begun.mapped().output.all();
     open_ -= begun.empty() ? 0 : 1;
     package.failed_by_a_test = package.failed_by_a_test || action == "fail";
-    // It ended its package, and the tests behind it did not run.
-    if (action == "fail" && output.find("panic: ") != std::string::npos)
+    if (action == "fail" && output.find("panic: ") != std::string::npos) {
       tests_.bound_from_below(name + "::" + test + " ended in a panic");
+      package.panicked = test;
+    }
     return tests_.add(name, test,
                       action == "pass"   ? TestStatus::kPassed
                       : action == "fail" ? TestStatus::kFailed
@@ -214,8 +216,11 @@ class GotestReader {
       const std::string output = open.output.all();
       PAWL_OK(
           tests_.add(name, test, status, output.empty() ? (ended ? "it failed" : "it did not end") : output));
-      if (!ended) tests_.bound_from_below(name + "::" + test + " did not end");
+      if (!ended) tests_.stopped_early(name + "::" + test + " did not end");
     }
+    // The panic ended the package, and the tests behind it did not run; else a test prints what it caught.
+    if (!package.panicked.empty() && !package.told)
+      tests_.stopped_early(name + "::" + package.panicked + " ended in a panic");
     const bool alone = package.failed && !failed_by_a_test;
     return tests_.add_no_test(NoTest::What::kLoaded, name, words_of(name, package), !package.over || alone);
   }

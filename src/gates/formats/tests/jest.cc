@@ -102,7 +102,7 @@ class JestReader {
                     fmt::format("{} is {}, and nothing in it failed", total, *totals_.number(total)));
     if (totals_.boolean("wasInterrupted").value_or(false)) {
       if (!fails) return fail(ErrorKind::kInvalid, "wasInterrupted: it ended before all tests had run");
-      tests_.bound_from_below("the run was interrupted");
+      tests_.stopped_early("the run was interrupted");
     }
     // A threshold of coverage, or a snapshot: nothing else says so.
     if (totals_.boolean("success") == false && !fails)

@@ -53,7 +53,7 @@ std::int64_t count_in(std::string_view text) {
 struct Suite {
   std::string name;
   std::int64_t tests = -1, failures = -1, errors = -1, not_run = 0;  // as it says
-  std::int64_t found = 0, failed = 0, skipped = 0;
+  std::int64_t found = 0, failed = 0, skipped = 0, hooks = 0;
   bool counts_tests = true;  // its `tests` are tests, not assertions or subtests
 };
 
@@ -204,6 +204,7 @@ class JunitHandler final : public XmlHandler {
 
   Status end_of_suite_s_failure() {
     ++suites_.back().failed;
+    ++suites_.back().hooks;
     const auto& name = suites_.back().name;
     return tests_.add_no_test(NoTest::What::kHook, name.empty() ? "a suite" : name, words_of(suite_s_));
   }
@@ -233,6 +234,7 @@ class JunitHandler final : public XmlHandler {
   Status add_failed(bool again) {
     using enum NoTest::What;
     const auto no_test = [&](NoTest::What what, const std::string& name) {
+      if (!suites_.empty()) suites_.back().hooks += what == kHook ? 1 : 0;
       return tests_.add_no_test(what, name, words_of(case_));
     };
     const std::string& name = case_.name;
@@ -266,6 +268,7 @@ class JunitHandler final : public XmlHandler {
     above.found += suite.found;
     above.failed += suite.failed;
     above.skipped += suite.skipped;
+    above.hooks += suite.hooks;
     // The root of doctest's has no totals, and others sum up what their suites say.
     above.counts_tests = above.counts_tests && (suite.counts_tests || above.name == "Mocha Tests");
     return {};
@@ -282,7 +285,10 @@ class JunitHandler final : public XmlHandler {
     const auto why = fmt::format("{} says that it has {} tests, and there are {}",
                                  printable(tests_.told(name)), suite.tests, suite.found);
     if (suite.failed == 0) return fail(ErrorKind::kInvalid, why);
-    tests_.bound_from_below(why);  // a hook failed, and the tests behind it did not run
+    if (suite.hooks > 0)
+      tests_.bound_from_below(why);  // the tests behind a hook that failed did not run
+    else
+      tests_.stopped_early(why);
     return {};
   }
 
