@@ -114,6 +114,61 @@ TEST(Readers, OfUnittestALoadErrorIsNoTest) {
             "!setUpClass (t.T)");
 }
 
+struct NotOne {
+  const char* attributes;  // of the case that stands for more
+  const char* message;
+  const char* told;
+  const char* bound;
+};
+
+TEST(Readers, WhatStandsForARunnerOrAHookIsNoTest) {
+  constexpr NotOne kAll[] = {
+      {"classname='pytest' name='internal'", "internal error", "+c::a | !pytest::internal",
+       "pytest had an internal error"},
+      {"classname='' name='' status='run' result='completed'", "", "+c::a | !NonTestSuiteFailure",
+       "NonTestSuiteFailure failed"},
+      {"classname='m/p' name='Failure'", "Runtime error", "+c::a | !m/p", "m/p could not be loaded"},
+      {"classname='' name='setUpClass (tests.T)'", "", "+c::a | !setUpClass (tests.T)",
+       "setUpClass (tests.T) failed"},
+      {"classname='' name='setUpModule (tests)'", "", "+c::a | !setUpModule (tests)",
+       "setUpModule (tests) failed"},
+      {"classname='' name='tearDownClass (tests.T)'", "", "+c::a | !tearDownClass (tests.T)", ""},
+      {"classname='org.x.T' name='setUp'", "", "+c::a | !org.x.T::setUp", "org.x.T::setUp failed"},
+      {"classname='org.x.T' name='beforeMethod'", "", "+c::a | !org.x.T::beforeMethod",
+       "org.x.T::beforeMethod failed"},
+      {"classname='a.bats' name='setup_file failed'", "", "+c::a | !setup_file failed",
+       "setup_file failed failed"},
+      {"classname='a.bats' name='teardown_file failed'", "", "+c::a | !teardown_file failed", ""}};
+  for (const auto& one : kAll) {
+    const std::string text =
+        "<testsuite name='NonTestSuiteFailure'><testcase classname='c' name='a'/><testcase " +
+        std::string(one.attributes) + "><error message='" + one.message + "'/></testcase></testsuite>";
+    EXPECT_EQ(told_by("junit", text), one.told);
+    EXPECT_EQ(bound_of("junit", text), one.bound) << text;
+  }
+  // Tests of such names, which say something else.
+  EXPECT_EQ(told_by("junit",
+                    "<testsuite><testcase classname='pytest' name='internal'><failure message='1 == "
+                    "2'/></testcase><testcase classname='c' name='Failure'><failure message='m'/></testcase>"
+                    "<testcase classname='c' name='setUp'/><testcase classname='c' name='setUpClass (x)'>"
+                    "<failure/></testcase></testsuite>"),
+            "-pytest::internal | -c::Failure | +c::setUp | -c::setUpClass (x)");
+}
+
+TEST(Readers, OfBatsSetupsAndTeardownsOfFilesAreNoTests) {
+  EXPECT_EQ(told_by("tap", "1..2\nok 1 a\nnot ok 2 setup_file failed\n# (from function `setup_file')\n"),
+            "+a | !setup_file failed");
+  EXPECT_EQ(told_by("tap", "1..3\nnot ok 1 setup_file failed\n# bats warning: Executed 1 instead of 3\n"),
+            "!setup_file failed");
+  EXPECT_EQ(bound_of("tap", "1..1\nnot ok 1 bats-gather-tests\n"), "bats-gather-tests failed");
+  EXPECT_EQ(told_by("tap", "1..3\nnot ok 1 setup_suite\n"), "!setup_suite");
+  EXPECT_EQ(told_by("tap", "1..1\nok 1 a\nnot ok 2 teardown_file failed\n"), "+a | !teardown_file failed");
+  EXPECT_EQ(bound_of("tap", "1..1\nok 1 a\nnot ok 2 teardown_file failed\n"), "");
+  for (const auto* bad : {"1..3\nok 1 setup_suite\n", "1..3\nok 1 a\nnot ok 2 teardown_file failed\n",
+                          "1..1\nok 1 a\nok 2 b\nnot ok 3 teardown_file failed\n"})
+    EXPECT_NE(told_by("tap", bad).find("planned"), std::string::npos) << bad;
+}
+
 TEST(Readers, AJunitSuiteCanFailByItself) {
   EXPECT_EQ(told_by("junit",
                     "<testsuites><testsuite name='s' errors='1'><error message='not loaded'/></testsuite>"

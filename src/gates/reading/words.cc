@@ -144,6 +144,15 @@ bool is_hook_of_mocha(std::string_view name) {
                                                                "\"after all\" hook", "\"after each\" hook"});
 }
 
+bool is_setup_of_bats(std::string_view name) {
+  return name == "setup_file failed" || name == "setup_suite" || name == "setup_suite failed" ||
+         name == "bats-gather-tests";
+}
+
+bool is_teardown_of_bats(std::string_view name) {
+  return name == "teardown_file failed" || name == "teardown_suite" || name == "teardown_suite failed";
+}
+
 std::string_view whole_words(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   const auto end = text.find_last_of(" \t\n", bytes_max);

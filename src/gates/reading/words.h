@@ -15,6 +15,9 @@ std::string stable_name(std::string_view name);
 // Whether a test that failed is a hook, as Mocha names them in every of its reporters: `a "before each" hook
 // for "b"`.
 bool is_hook_of_mocha(std::string_view name);
+// By the names that bats gives them, where a test would stand: "setup_file failed".
+bool is_setup_of_bats(std::string_view name);
+bool is_teardown_of_bats(std::string_view name);
 
 // The lines that look like failures ("error:", "not ok", "E   assert", "panic:", ...), with what is indented
 // below them, in their order; lines that were left out between them are "...". At most `bytes_max`; "" when

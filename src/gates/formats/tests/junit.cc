@@ -42,6 +42,18 @@ std::optional<TestStatus> status_of(std::string_view word) {
   return std::nullopt;
 }
 
+bool starts_with_one_of(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](const auto beginning) { return name.starts_with(beginning); });
+}
+
+// The usual names of methods with its annotations, which are in a report only when they failed.
+bool is_setup_of_testng(std::string_view name) {
+  constexpr std::string_view kNames[] = {"setUp",        "setUpClass",    "setUpMethod",
+                                         "tearDown",     "tearDownClass", "beforeClass",
+                                         "beforeMethod", "afterClass",    "afterMethod"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
 // "3", also "3.0"; -1 when it is none.
 std::int64_t count_in(std::string_view text) {
   std::int64_t count = -1;
@@ -230,6 +242,12 @@ class JunitHandler final : public XmlHandler {
                       words_of(case_));
   }
 
+  bool is_internal_error() const {
+    return case_.group == "pytest" && case_.name == "internal" && case_.message == "internal error";
+  }
+
+  std::string suite_s_name() const { return case_.suite.empty() ? "a suite" : case_.suite; }
+
   // What stands for something else, by the words of the tools that write it.
   Status add_failed(bool again) {
     using enum NoTest::What;
@@ -241,7 +259,21 @@ class JunitHandler final : public XmlHandler {
     if (case_.of_collection) return no_test(kLoaded, name);
     // pytest has a second entry for the teardown of a test that failed.
     if (case_.of_teardown && again) return no_test(kTeardown, "teardown of " + case_.group + "::" + name);
-    if (is_hook_of_mocha(name)) return no_test(kHook, name);
+    if (is_hook_of_mocha(name) || is_setup_of_bats(name)) return no_test(kHook, name);
+    if (is_teardown_of_bats(name)) return no_test(kTeardown, name);
+    if (case_.group.empty() && starts_with_one_of(name, {"setUpClass (", "setUpModule ("}))  // subunit's
+      return no_test(kHook, name);
+    if (case_.group.empty() && starts_with_one_of(name, {"tearDownClass (", "tearDownModule ("}))
+      return no_test(kTeardown, name);
+    if (is_internal_error()) {  // pytest ends there
+      tests_.stopped_early("pytest had an internal error");
+      return no_test(kRun, "pytest::internal");
+    }
+    // GoogleTest: an environment, or SetUpTestSuite(). Surefire: what TestNG runs before tests.
+    if (case_.group.empty() && name.empty()) return no_test(kHook, suite_s_name());
+    if (is_setup_of_testng(name)) return no_test(kHook, case_.group + "::" + name);
+    if (name == "Failure" && case_.message == "Runtime error")  // go-junit-report's, outside of a test
+      return no_test(kLoaded, case_.group);
     if (case_.group == "Test suite failed to run")  // jest-junit
       return no_test(kLoaded, std::string(inside_workspace(name)));
     if (name.starts_with(" Test execution failure")) return no_test(kHook, case_.suite);

@@ -189,7 +189,7 @@ class TapReader {
     PAWL_OK(lines_.status());
     // A subtest whose parent never came: it ended in the middle.
     if (levels_.size() > 1 || levels_.front().buffered) return fail_at(lines_, "it ends inside a subtest");
-    PAWL_OK(check_plan(levels_.front()));
+    PAWL_OK(check_plan(levels_.front(), setups_failed_ > 0, teardowns_failed_));
     TestCollector tests(redactor_);
     for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
     if (said_failed_ > 0 && tests.no_failure())
@@ -230,6 +230,9 @@ class TapReader {
     using enum NoTest::What;
     const bool failed = point.status == TestStatus::kFailed;
     if (failed && is_hook_of_mocha(point.name)) return tests.add_no_test(kHook, point.name, point.message);
+    if (failed && is_setup_of_bats(point.name)) return tests.add_no_test(kHook, point.name, point.message);
+    if (failed && is_teardown_of_bats(point.name))
+      return tests.add_no_test(kTeardown, point.name, point.message);
     // A file of node --test that could not be loaded; one without node's own tests is a test itself.
     const bool unloaded = point.message.find("Cannot find ") != std::string::npos ||
                           point.message.find("SyntaxError") != std::string::npos ||
@@ -298,6 +301,10 @@ class TapReader {
     comments_explain_ = explains;
     levels_[depth].points.push_back(
         {.name = std::move(name), .status = status, .message = std::move(spoken)});
+    if (depth == 0 && failed) {
+      setups_failed_ += is_setup_of_bats(levels_[0].points.back().name) ? 1 : 0;
+      teardowns_failed_ += is_teardown_of_bats(levels_[0].points.back().name) ? 1 : 0;
+    }
     said_failed_ = 0;  // what it says comes last
     ++levels_[depth].own;
     return {};
@@ -351,9 +358,11 @@ class TapReader {
     return {};
   }
 
-  Status check_plan(const Level& level) const {
+  // Of bats: a setup that failed has the place of the tests that did not run, a teardown one behind the plan.
+  Status check_plan(const Level& level, bool may_lack = false, std::int64_t more_max = 0) const {
     if (!level.planned) return fail_at(lines_, "there is no plan (1..N): it may have ended in the middle");
-    if (*level.planned != level.own)
+    const auto more = level.own - *level.planned;
+    if (more > more_max || (more < 0 && !may_lack))
       return fail_at(lines_, "planned " + std::to_string(*level.planned) + " tests, and there are " +
                                  std::to_string(level.own));
     return {};
@@ -363,7 +372,7 @@ class TapReader {
   secrets::RedactedSource text_;  // what it says is cut
   Lines lines_;
   std::vector<Level> levels_;  // the outermost first
-  std::int64_t points_ = 0;
+  std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
   std::string heading_;                  // the comment that names the tests that follow
   std::string spoken_;                   // comments since the last test
