@@ -240,13 +240,14 @@ TEST(Readers, JestTotalsAreHeldAgainstTheTests) {
   EXPECT_EQ(with(R"("numTotalTests":1,"numFailedTests":0,"success":true,"wasInterrupted":false,)"), "+a::t");
   for (const auto* wrong :
        {R"("numFailedTests":2,)", R"("numTotalTests":3,)", R"("numRuntimeErrorTestSuites":1,)",
-        R"("numFailedTestSuites":1,)", R"("wasInterrupted":true,)"})
+        R"("numFailedTestSuites":1,)", R"("wasInterrupted":true,)", R"("numPassedTests":3,)",
+        R"("numPendingTests":1,)", R"("numTodoTests":1,)"})
     EXPECT_TRUE(with(wrong).starts_with("not a good jest report")) << with(wrong);
   EXPECT_EQ(with(R"("success":false,)"), "+a::t | !the run") << "a threshold, or a snapshot";
 }
 
 constexpr const char* kMocha =
-    R"json({"stats":{"suites":3,"tests":5,"passes":1,"pending":1,"failures":2},"tests":[],
+    R"json({"stats":{"suites":3,"tests":3,"passes":1,"pending":1,"failures":2},"tests":[],
 "pending":[{"fullTitle":"d sk","file":"/workspace/m.cjs","err":{}}],
 "failures":[{"fullTitle":"d bad","file":"/workspace/m.cjs","err":{"stack":"AssertionError: 1 == 2\n    at Context.<anonymous> (m.cjs:2:68)","message":"1 == 2"}},
 {"fullTitle":"h \"before all\" hook for \"x\"","file":"/workspace/m.cjs","err":{"message":"before broke"}}],
@@ -257,7 +258,7 @@ TEST(Readers, OfMochaHooksAreNoTestsAndTotalsAreHeld) {
             "~m.cjs::d sk | -m.cjs::d bad | +m.cjs::d ok | !m.cjs::h \"before all\" hook for \"x\"");
   EXPECT_EQ(message_in("mocha", kMocha), "AssertionError: 1 == 2\n    at Context.<anonymous> (m.cjs:2:68)");
   EXPECT_EQ(bound_of("mocha", kMocha), "m.cjs::h \"before all\" hook for \"x\" failed");
-  for (const auto* stats : {R"("passes":3)", R"("failures":1)", R"("pending":1)"})
+  for (const auto* stats : {R"("passes":3)", R"("failures":1)", R"("pending":1)", R"("tests":3)"})
     EXPECT_TRUE(told_by("mocha", std::string("{\"stats\":{") + stats +
                                      "},\"passes\":[{\"fullTitle\":\"a\"}],\"pending\":[],\"failures\":[]}")
                     .starts_with("not a good mocha report: stats."))

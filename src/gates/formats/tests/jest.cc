@@ -12,10 +12,10 @@
 namespace pawl::gates::formats {
 namespace {
 
-// Not numPassedTests: Vitest counts what it skipped among them.
-constexpr std::array<std::string_view, 6> kJestTotals = {
-    "numFailedTests", "numTotalTests", "numFailedTestSuites", "numRuntimeErrorTestSuites",
-    "success",        "wasInterrupted"};
+constexpr std::array<std::string_view, 9> kJestTotals = {
+    "numFailedTests", "numTotalTests",  "numFailedTestSuites", "numRuntimeErrorTestSuites",
+    "success",        "wasInterrupted", "numPassedTests",      "numPendingTests",
+    "numTodoTests"};
 
 std::string title_of(const Json& test) {
   std::string out;
@@ -80,6 +80,7 @@ class JestReader {
     const std::string status = text_in(test, "status");
     const bool passed = status == "passed";
     failed_ += passed || is_skipped(status) ? 0 : 1;
+    passed_ += passed ? 1 : 0;
     return tests_.add(group, title_of(test),
                       passed               ? TestStatus::kPassed
                       : is_skipped(status) ? TestStatus::kSkipped
@@ -95,6 +96,13 @@ class JestReader {
       if (said && *said != found)
         return fail(ErrorKind::kInvalid, fmt::format("{} is {}, and its tests are {}", total, *said, found));
     }
+    // Vitest counts what it skipped among those that passed, and a test that it did not end as pending.
+    const auto others = all - passed_;
+    for (const auto& [total, most] :
+         {std::pair{"numPassedTests", all - failed_}, std::pair{"numPendingTests", others},
+          std::pair{"numTodoTests", others}})
+      if (const auto said = totals_.number(total); said && *said > most)
+        return fail(ErrorKind::kInvalid, fmt::format("{} is {}, and its tests are {}", total, *said, most));
     const bool fails = failed_ > 0 || failed_files_ > 0;
     for (const auto* total : {"numFailedTestSuites", "numRuntimeErrorTestSuites"})
       if (totals_.number(total).value_or(0) > 0 && !fails)
@@ -112,7 +120,7 @@ class JestReader {
 
   TestCollector tests_;
   Totals totals_;
-  std::int64_t failed_ = 0, failed_files_ = 0;
+  std::int64_t passed_ = 0, failed_ = 0, failed_files_ = 0;
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ class MochaReader {
       return path.starts_with("stats.") ? (totals_.take(path, item), Status()) : add(path, item);
     };
     // Not `tests`: a hook that failed is in `failures` only.
-    PAWL_TRY(const auto found, for_each_json_item(report, {"passes", "pending", "failures"}, take,
-                                                  {"stats.passes", "stats.pending", "stats.failures"}));
+    PAWL_TRY(const auto found,
+             for_each_json_item(report, {"passes", "pending", "failures"}, take,
+                                {"stats.tests", "stats.passes", "stats.pending", "stats.failures"}));
     if (found.size() != 3)
       return fail(ErrorKind::kInvalid, "passes, pending and failures are not all in it, once");
     for (const auto& [list, items] : found_) {
@@ -28,6 +29,12 @@ class MochaReader {
         return fail(ErrorKind::kInvalid,
                     fmt::format("stats.{} is {}, and there are {} in the list", list, *said, items));
     }
+    // A hook that failed is in a list, and is none of stats.tests.
+    std::int64_t all = 0;
+    for (const auto& [list, items] : found_) all += items;
+    if (const auto said = totals_.number("stats.tests"); said && *said > all)
+      return fail(ErrorKind::kInvalid,
+                  fmt::format("stats.tests is {}, and there are {} in the lists", *said, all));
     return tests_.take();
   }
 
