@@ -444,6 +444,15 @@ TEST(Readers, WhatTapSaysLastIsHeldAgainstTheTests) {
   EXPECT_NE(told_by("tap", "TAP version 13\nok 1 a\n1..1\n# tests 1\n# fail  2\n").find("says that 2 failed"),
             std::string::npos);
   EXPECT_EQ(told_by("tap", "TAP version 13\n# a\nok 1 a\n1..1\n# fail  0\n"), "+a::a");
+  for (const auto* said : {"# tests 5\n", "# pass  5\n", "# tests 1\n# pass 2\n"})
+    EXPECT_NE(told_by("tap", std::string("TAP version 13\nok 1 a\n1..1\n") + said).find("it says that"),
+              std::string::npos)
+        << said;
+  EXPECT_EQ(
+      told_by("tap",
+              "# Subtest: s\n    ok 1 - a\n    1..1\nok 1 - s\n1..1\n# tests 1\n# suites 1\n# pass 1\n"),
+      "+s::a | +s");
+  EXPECT_EQ(told_by("tap", "TAP version 13\n# tests 9\nok 1 a\n1..1\n"), "+tests 9::a") << "a name";
 }
 
 TEST(Readers, NamesDoNotMoveWithLinesFoldersAndAddresses) {

@@ -194,10 +194,34 @@ class TapReader {
     for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
     if (said_failed_ > 0 && tests.no_failure())
       return fail_at(lines_, "it says that " + std::to_string(said_failed_) + " failed, and none did");
+    PAWL_OK(check_totals(levels_.front().points));
     return tests.take();
   }
 
  private:
+  // "# tests 5", "# pass 5" of tape, node and Mocha: suites have a point and are in neither, so that there
+  // may be more points.
+  Status check_totals(const std::vector<Point>& points) {
+    std::int64_t all = 0, well = 0;
+    for (const auto& point : points) {
+      ++all;
+      well += point.status == TestStatus::kFailed ? 0 : 1;
+    }
+    if (said_tests_ <= all && said_passed_ <= well) return {};
+    return fail_at(lines_, "it says that it has " + std::to_string(said_tests_) + " tests and that " +
+                               std::to_string(said_passed_) + " passed, and there are " +
+                               std::to_string(all) + " and " + std::to_string(well));
+  }
+
+  // "# pass  3": the number, when there is nothing else.
+  static void take_total(std::string_view comment, std::string_view word, std::int64_t& to) {
+    if (!comment.starts_with(word)) return;
+    const auto count = trimmed(comment.substr(word.size()));
+    std::int64_t number = 0;
+    const auto* const end = count.data() + count.size();
+    if (std::from_chars(count.data(), end, number).ptr == end && !count.empty()) to = number;
+  }
+
   Status take(std::string_view line) {
     std::size_t depth = 0;
     while (line.starts_with("    ")) {
@@ -266,6 +290,8 @@ class TapReader {
       const auto count = trimmed(comment.substr(5));
       std::from_chars(count.data(), count.data() + count.size(), said_failed_);
     }
+    take_total(comment, "tests ", said_tests_);
+    take_total(comment, "pass ", said_passed_);
     if (comments_explain_) return say(comment);  // cmocka's, and those of Perl
     if (has_version_ && !has_subtests_ && is_name(comment.substr(0, kNameBytesMax)))
       heading_ = comment.substr(0, kNameBytesMax);
@@ -305,7 +331,7 @@ class TapReader {
       setups_failed_ += is_setup_of_bats(levels_[0].points.back().name) ? 1 : 0;
       teardowns_failed_ += is_teardown_of_bats(levels_[0].points.back().name) ? 1 : 0;
     }
-    said_failed_ = 0;  // what it says comes last
+    said_failed_ = said_tests_ = said_passed_ = 0;  // what it says comes last
     ++levels_[depth].own;
     return {};
   }
@@ -374,11 +400,12 @@ class TapReader {
   std::vector<Level> levels_;  // the outermost first
   std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
-  std::string heading_;                  // the comment that names the tests that follow
-  std::string spoken_;                   // comments since the last test
-  std::size_t said_ = 0;                 // bytes of messages
-  std::optional<std::size_t> failed_;    // the depth of the last test, when it failed
-  bool comments_explain_ = false;        // they stand directly behind it
+  std::string heading_;                // the comment that names the tests that follow
+  std::string spoken_;                 // comments since the last test
+  std::size_t said_ = 0;               // bytes of messages
+  std::optional<std::size_t> failed_;  // the depth of the last test, when it failed
+  bool comments_explain_ = false;      // they stand directly behind it
+  std::int64_t said_tests_ = 0, said_passed_ = 0;
   std::int64_t said_failed_ = 0;         // in its last lines
   std::optional<std::size_t> brace_at_;  // the depth of a test whose line, the one before, ended with "{"
 };
