@@ -477,5 +477,16 @@ TEST_F(Damage, OfARowFreesNothingThatAnotherNeeds) {
   }
 }
 
+TEST_F(Damage, OfARowWhoseChunksWereCountedFreesNothingThatAnotherNeeds) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*episode_, "a", kOld + state_text(3000, 10 + i), 0));
+  ASSERT_EQ(*episode_->prune("nobody", true), 0) << "counts all three as one run of each chunk";
+  reopen();
+  sql("UPDATE checkpoints SET chunks = X'0204' WHERE seq = 2");
+  ASSERT_TRUE(save(*episode_, "a", kOld + state_text(3000, 20), 2))
+      << "which removes the first, whose next is damaged";
+  EXPECT_TRUE(episode_->load("a", 3, kNow));
+  expect_payload("a", kOld + state_text(3000, 20));
+}
+
 }  // namespace
 }  // namespace pawl::agent

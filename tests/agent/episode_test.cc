@@ -38,6 +38,21 @@ TEST_F(Episodes, AFileIsNamedByRunGoalAndEpisode) {
   EXPECT_EQ(episode_path("/p", {"run", "goal", std::string(81, 'x')}).error().kind, ErrorKind::kInvalid);
 }
 
+// A power cut must not take the name of a folder that was made for it: of each, the one that it is in was
+// synced.
+TEST_F(Episodes, TheFoldersThatAreMadeForItAreOnDisk) {
+  const std::string points = folder_ / "points";
+  setenv("PAWL_CRASH_LOG", points.c_str(), 1);
+  const auto opened = Episode::open(folder_ / "other/run/goal/episode.db", Episode::Access::kReadWrite);
+  unsetenv("PAWL_CRASH_LOG");
+  ASSERT_TRUE(opened);
+  std::ifstream log(points);
+  int synced = 0;
+  for (std::string line; std::getline(log, line);)
+    synced += line.find("episode.folder") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(synced, 4) << "goal, run, other, and the one that was there";
+}
+
 TEST_F(Episodes, ANewersFileIsRefused) {
   sql("PRAGMA user_version = 3");
   EXPECT_EQ(kind_of_opening(), ErrorKind::kInvalid);
@@ -254,6 +269,24 @@ TEST_F(Episodes, AFailedWriteTakesTheWholeGroupBack) {
   EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "old");
   ASSERT_TRUE(save(*episode_, "a", "new"));
   EXPECT_EQ(episode_->load("a", {}, kNow)->payload, "new");
+}
+
+TEST_F(Episodes, WhatACommitLostIsNotRemembered) {
+  ASSERT_TRUE(save(*episode_, "a", "old"));
+  const std::string state = state_text(1 << 20);
+  ASSERT_TRUE(episode_->begin_group());
+  ASSERT_TRUE(save(*episode_, "a", state));
+  ASSERT_TRUE(episode_->begin_step({.key = "k", .session = "s"}, kNow));
+  ASSERT_TRUE(episode_->add_usage({.id = "u", .input_tokens = 4}, kNow));
+  EXPECT_EQ(episode_->spent()->tokens, 4);
+  {
+    const SmallFiles small(1 << 16);
+    EXPECT_FALSE(episode_->commit());
+  }
+  EXPECT_EQ(episode_->spent()->tokens, 0);
+  ASSERT_TRUE(save(*episode_, "a", state)) << "its chunks were lost, too";
+  EXPECT_EQ(episode_->load("a", {}, kNow)->payload == state, true);
+  EXPECT_EQ(episode_->load("a", {}, kNow)->damaged, 0);
 }
 
 TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {

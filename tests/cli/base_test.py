@@ -75,6 +75,13 @@ class Base(WithRun):
         self.pawl("run", "plan.yaml")
         self.assertEqual(self.ran()[0], "check.unit@base.attempt1", "another step")
 
+    def test_another_script_of_the_plan_is_another_gate(self):
+        self.make('{name: unit, run: "sh /plan/check.sh"}', "touch made")
+        for script in ("test -e made", "test -e made || test -e other"):
+            self.write("check.sh", script + "\n")
+            self.pawl("run", "plan.yaml")
+            self.assertEqual(self.ran()[0], "check.unit@base.attempt1", script)
+
     def test_a_base_that_is_green_is_told(self):
         self.make('{name: unit, run: "true"}')
         self.assertIn("gate check is green on base: it does not tell whether the work is done", self.pawl("run", "plan.yaml").stdout)

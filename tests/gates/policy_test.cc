@@ -123,6 +123,12 @@ TEST(PolicyCheck, ASecretOfSeveralLinesOrBehindANulByteIsFound) {
 TEST(PolicyCheck, WhatWasNotReadIsNoWayAround) {
   EXPECT_THAT(failing({}, {{.path = "big", .after = FileVersion{.size = 1 << 30}, .unread = true}}),
               HasSubstr("big: unread: is too large"));
+  const FileChange big{.path = "big", .after = FileVersion{.size = 1 << 30}, .unread = true};
+  EXPECT_THAT(failing({.secrets = Reaction::kAllow}, {big}), HasSubstr("big: unread"))
+      << "it may be a lockfile";
+  EXPECT_THAT(failing({.npm_lockfile = Reaction::kAllow}, {big}), HasSubstr("big: unread"))
+      << "or have a secret";
+  EXPECT_EQ(failing({.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow}, {big}), "");
 }
 
 TEST(PolicyCheck, WhatIsShownIsBoundedAndPrintable) {

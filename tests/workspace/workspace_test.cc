@@ -256,6 +256,10 @@ TEST_F(WorkspaceTest, OverlapIsAnyPathThatBothTouch) {
   EXPECT_FALSE(workspaces_->overlap(inside, whole, 10)->empty());
   EXPECT_FALSE(workspaces_->overlap(whole, inside, 10)->empty());
   EXPECT_TRUE(workspaces_->overlap(a, "", 10)->empty());
+  const auto closed = layer("chmod 700 dir"), shared = layer("chmod 770 dir"),
+             same = layer("chmod 700 dir; echo e > e");
+  EXPECT_EQ(*workspaces_->overlap(closed, shared, 10), (std::vector<std::string>{"dir"}));
+  EXPECT_TRUE(workspaces_->overlap(closed, same, 10)->empty()) << "both want the same permissions";
 }
 
 TEST_F(WorkspaceTest, ContentIsCheckedToTheByte) {
