@@ -264,7 +264,8 @@ TEST(Shadowing, LooksWhereCommandsGo) {
   EXPECT_EQ(folders.programs, (Names{"bin", "x/bin"}));
 }
 
-// What the interpreter of this host could find in a file, but for what no test runner imports.
+// The list has every module that this host's Python imports from a file. `others` is never imported by a test
+// runner.
 TEST(Shadowing, KnowsTheModulesOfThePythonThatIsHere) {
   FILE* python = popen(
       "python3 -c 'import sys; print(\"\\n\".join(sys.stdlib_module_names - set(sys.builtin_module_names)))'",

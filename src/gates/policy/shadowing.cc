@@ -227,7 +227,8 @@ constexpr auto kHeaders = std::to_array<std::string_view>({"CUnit/Basic.h",
                                                            "unity.h",
                                                            "unity_fixture.h",
                                                            "boost/test/*"});
-// Of Java and Kotlin: test classes come before the libraries on the class path.
+// Java and Kotlin packages. A build puts test classes before libraries on the class path, so a class here
+// wins.
 constexpr auto kJavaPackages = std::to_array<std::string_view>(
     {"com/google/common/truth", "io/kotest", "junit/framework", "kotlin/test", "org/assertj", "org/hamcrest",
      "org/junit", "org/mockito", "org/testng"});

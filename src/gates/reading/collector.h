@@ -64,8 +64,9 @@ class TestCollector : public Collector<TestCase> {
   // One that failed, but for a teardown, makes the report a lower bound. kExhausted: one too many.
   Status add_no_test(NoTest::What what, std::string_view name, std::string_view message, bool failed = true);
   void bound_from_below(std::string_view why);  // the first one is told
-  void stopped_early(std::string_view why);     // the same; a bound from below as well
-  bool no_failure() const;                      // of a test or of what is none
+  void stopped_early(
+      std::string_view why);  // tests behind this point did not run; implies bound_from_below()
+  bool no_failure() const;    // of a test or of what is none
   // Orders the statuses of tests of one name: passed, failed, skipped. The order in which they ran must not
   // decide which of them is "#2".
   Report take();

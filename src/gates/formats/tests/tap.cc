@@ -384,7 +384,8 @@ class TapReader {
     return {};
   }
 
-  // Of bats: a setup that failed has the place of the tests that did not run, a teardown one behind the plan.
+  // bats prints one point for a setup that failed, in place of its tests, and one more than planned for a
+  // teardown.
   Status check_plan(const Level& level, bool may_lack = false, std::int64_t more_max = 0) const {
     if (!level.planned) return fail_at(lines_, "there is no plan (1..N): it may have ended in the middle");
     const auto more = level.own - *level.planned;
