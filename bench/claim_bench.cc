@@ -1,7 +1,6 @@
 // Claiming in a database of 1,000,000 phases in 10,000 runs.
 #include <benchmark/benchmark.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ledger/ledger.h"
-#include "os/file.h"
-#include "store/store.h"
+#include "scratch_store.h"
 
 namespace {
 
@@ -40,13 +37,8 @@ pawl::store::NewRun new_run(int run) {
   return out;
 }
 
-struct Database {
-  Database() {
-    char name[] = "build/bench-claim-XXXXXX";
-    PAWL_CHECK(mkdtemp(name) != nullptr);
-    folder = name;
-    auto sealer = pawl::ledger::open_sealer(folder);
-    store = *pawl::store::open_store("sqlite:" + folder + "/pawl.db", *sealer);
+struct Database : ScratchStore {
+  Database() : ScratchStore("claim") {
     for (int run = 0; run < kRuns; ++run)
       PAWL_CHECK(store->create_run(new_run(run), {1'767'225'600'000'000 + run}));
     sqlite3* raw = nullptr;
@@ -62,9 +54,6 @@ struct Database {
     PAWL_CHECK(sqlite3_exec(raw, fill.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(raw);
   }
-  ~Database() { static_cast<void>(pawl::os::remove_tree(folder)); }
-  std::string folder;
-  std::unique_ptr<pawl::store::Store> store;
 };
 
 void Claim(benchmark::State& state) {

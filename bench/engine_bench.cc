@@ -14,11 +14,9 @@
 #include <vector>
 
 #include "executor/executor.h"
-#include "ledger/ledger.h"
-#include "os/file.h"
 #include "os/process.h"
 #include "plan/parse.h"
-#include "store/store.h"
+#include "scratch_store.h"
 
 namespace {
 
@@ -141,22 +139,9 @@ std::string plan_text() {
   return text;
 }
 
-class Database {
+class Database : public ScratchStore {
  public:
-  Database() {
-    char name[] = "build/bench-engine-XXXXXX";
-    PAWL_CHECK(mkdtemp(name) != nullptr);
-    folder = name;
-    sealer = *ledger::open_sealer(folder);
-    location = "sqlite:" + folder + "/pawl.db";
-    store = *store::open_store(location, sealer);
-  }
-  ~Database() {
-    store.reset();
-    static_cast<void>(os::remove_tree(folder));
-  }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  Database() : ScratchStore("engine") {}
 
   void add_runs(int runs) {
     const std::string text = plan_text();
@@ -183,9 +168,6 @@ class Database {
     }
   }
 
-  std::string folder, location;
-  std::shared_ptr<const store::RowSealer> sealer;
-  std::unique_ptr<store::Store> store;
   os::SystemClock clock;
   os::SystemRandom random;
 };

@@ -254,11 +254,17 @@ TEST(Shadowing, LooksWhereCommandsGo) {
   };
   using Names = std::set<std::string>;
   EXPECT_EQ(modules("cd left && python3 -m pytest -q"), Names{"left"});
-  EXPECT_EQ(modules("(cd \"$PWD/a\"; pushd b; python3 c/d.py)"), (Names{"a", "b", "a/b", "b/c", "c"}));
+  EXPECT_EQ(modules("(cd \"$PWD/a\"; pushd b; python3 c/d.py)"),
+            (Names{"a", "b", "a/b", "a/c", "b/c", "c", "a/b/c"}));
   EXPECT_EQ(modules("make -C sub; prove -Iperl5 -I inc t"), (Names{"sub", "perl5", "inc"}));
   EXPECT_EQ(modules("python3 -m unittest discover -s checks --top-level-directory=app"),
             (Names{"checks", "app"}));
   EXPECT_EQ(modules("cd /tmp && pytest --rootdir=/usr -Wall"), Names{});
+  EXPECT_THAT(modules("cd a && cd b && python3 c/d.py"), ::testing::IsSupersetOf({"a", "a/b", "a/b/c"}));
+  EXPECT_THAT(modules("cd left && PYTHONPATH=$PWD/lib python3 -m pytest"), ::testing::Contains("left/lib"));
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += "cd d" + std::to_string(i) + ";";
+  EXPECT_LT(modules(deep).size(), 10'000U);
   SearchFolders folders;
   folders.add({"sh", "-c", "cd x; PATH=bin:$PATH make"});
   EXPECT_EQ(folders.programs, (Names{"bin", "x/bin"}));

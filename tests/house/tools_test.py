@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import changed
 
@@ -127,6 +128,24 @@ class Changed(unittest.TestCase):
         self.assertEqual(changed.regex_for(["other", "src/a/x"], self.LINES), "^(a.*|b|house.rules)$")
         self.assertEqual(changed.regex_for(["other"], self.LINES), "^(house.rules)$")
         self.assertEqual(changed.regex_for([], self.LINES), "")
+
+
+class ChangedWithoutUpstream(InAFolder):
+    def test_what_was_committed_since_origin_is_changed(self):
+        def git(folder, *words):
+            subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True, capture_output=True)
+
+        self.write("origin/a", "1")
+        git(self.root / "origin", "init", "-q")
+        git(self.root / "origin", "add", "a")
+        git(self.root / "origin", "commit", "-qm", "a")
+        git(self.root, "clone", "-q", "origin", "clone")
+        git(self.root / "clone", "checkout", "-q", "--no-track", "-b", "mine")
+        self.write("clone/b", "2")
+        git(self.root / "clone", "add", "b")
+        git(self.root / "clone", "commit", "-qm", "b")
+        with unittest.mock.patch.object(changed, "ROOT", self.root / "clone"):
+            self.assertEqual(changed.changed(), ["b"])
 
 
 class Tidy(InAFolder):

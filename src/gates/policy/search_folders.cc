@@ -34,21 +34,40 @@ std::optional<std::string> in_workspace(std::string_view path) {
   return out;
 }
 
-// Adds what `path` names from the root, and from the folder `at` that a command went to before.
-void add_folder(std::string_view path, const std::string& at, std::set<std::string>& to) {
-  const auto folder = in_workspace(path);
-  if (!folder) return;
-  to.insert(*folder);
-  const bool is_relative = !path.starts_with('/') && !path.starts_with('$') && !path.starts_with('`');
-  if (is_relative && !at.empty()) to.insert(folder->empty() ? at : at + "/" + *folder);
-}
+// The folders where a command may be: the root, and each that a `cd` before it may have led to. Subshells and
+// conditions are not followed, so there may be more of them than can be true.
+class Places {
+ public:
+  // Adds what `path` names from each of them to `to`.
+  void add(std::string_view path, std::set<std::string>& to) const {
+    const auto folder = in_workspace(path);
+    if (!folder) return;
+    if (path.starts_with('/')) {
+      to.insert(*folder);
+      return;
+    }
+    for (const auto& place : places_)
+      to.insert(place.empty() || folder->empty() ? place + *folder : place + "/" + *folder);
+  }
 
-void add_list(std::string_view list, const std::string& at, std::set<std::string>& to) {
+  void go_to(std::string_view path) {
+    std::set<std::string> reached;
+    add(path, reached);
+    for (const auto& place : reached)
+      if (places_.size() < kPlacesMax) places_.insert(place);
+  }
+
+ private:
+  static constexpr std::size_t kPlacesMax = 64;  // each `cd` may double them
+  std::set<std::string> places_{""};
+};
+
+void add_list(std::string_view list, const Places& places, std::set<std::string>& to) {
   for (std::size_t start = 0; start <= list.size();) {
     const auto end = std::min(list.find(':', start), list.size());
     const auto word = list.substr(start, end - start);
     start = end + 1;
-    if (!word.empty()) add_folder(word, at, to);
+    if (!word.empty()) places.add(word, to);
   }
 }
 
@@ -110,23 +129,22 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
   }};
   for (const auto& text : argv) {
     const auto words = words_of(text);
-    std::string at;
+    Places places;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
       if (words[i] == "cd" || words[i] == "pushd") {
-        add_folder(next, at, modules);
-        if (const auto folder = in_workspace(next)) at = *folder;
+        places.add(next, modules);
+        places.go_to(next);
       }
-      if (const auto folder = folder_of_option(words[i], next); !folder.empty())
-        add_folder(folder, at, modules);
+      if (const auto folder = folder_of_option(words[i], next); !folder.empty()) places.add(folder, modules);
       for (const auto& [name, to] : variables) {
         if (!is_assignment(words[i], name)) continue;
         const auto value = words[i].substr(name.size() + 1);
-        add_list(value.empty() ? next : value, at, *to);
+        add_list(value.empty() ? next : value, places, *to);
       }
       if (!is_script(words[i])) continue;
       const auto slash = words[i].rfind('/');
-      add_folder(slash == std::string_view::npos ? "." : words[i].substr(0, slash), at, modules);
+      places.add(slash == std::string_view::npos ? "." : words[i].substr(0, slash), modules);
     }
   }
 }
