@@ -85,6 +85,12 @@ def skip_problems(files):
             for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(pattern, line)]
 
 
+def is_first_of_its_source(header):
+    source = header.with_suffix(".cc")
+    first = re.search(r'^#include ["<](.*)[">]', source.read_text(), re.M) if source.exists() else None
+    return first is not None and header.as_posix().endswith(f"/src/{first[1]}")
+
+
 class House(unittest.TestCase):
     def test_rooms_include_only_what_is_below_them(self):
         self.assertEqual(layer_problems(ROOT, layers()), [])
@@ -114,6 +120,7 @@ class House(unittest.TestCase):
         self.assertEqual(skip_problems(files), [])
 
     def test_headers_compile_alone(self):
+        """Those that are the first of no source of their name: the others are, where clang-tidy reads each source by itself."""
         includes = subprocess.run(["pkg-config", "--cflags", "sqlite3", "libgit2"], capture_output=True, text=True,
                                   check=True).stdout.split()
         generated = os.environ["PAWL_GENERATED"]
@@ -126,8 +133,8 @@ class House(unittest.TestCase):
                                    f"-I{generated}", *includes, "-c", str(path), "-o", to], capture_output=True, text=True, env=cached)
             return done.stderr if done.returncode else ""
 
-        headers = sorted((ROOT / "src").rglob("*.h"))
-        self.assertGreater(len(headers), 30)
+        headers = [path for path in sorted((ROOT / "src").rglob("*.h")) if not is_first_of_its_source(path)]
+        self.assertGreater(len(headers), 10)
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
             objects = [f"{folder}/{number}.o" for number in range(len(headers))]
             for path, error in zip(headers, pool.map(compile_one, headers, objects)):
