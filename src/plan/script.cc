@@ -1,5 +1,6 @@
 #include "plan/script.h"
 
+#include "plan/lenient_options.h"
 #include "plan/script_failures.h"
 
 namespace pawl::plan {
@@ -30,8 +31,9 @@ std::vector<std::string> hidden_failures(Shell shell, std::string_view script, b
 }
 
 std::vector<std::string> hidden_failures(const std::vector<std::string>& argv) {
-  const auto shell = nested_shell(argv);
-  return shell ? failures_hidden_in(*shell) : std::vector<std::string>();
+  if (const auto shell = nested_shell(argv)) return failures_hidden_in(*shell);
+  const auto leniency = leniency_of(argv);
+  return leniency.empty() ? std::vector<std::string>() : std::vector{leniency};
 }
 
 }  // namespace pawl::plan

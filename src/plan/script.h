@@ -16,12 +16,12 @@ namespace pawl::plan {
 std::vector<std::string> script_argv(Shell shell, const std::string& script);
 
 // Why `script` can end with 0 although a command of it failed: one sentence a reason, none twice. It reads
-// what
-// `-e` and `pipefail` leave out, in time in proportion to the script's size; a script can hide a failure in
-// ways that it does not know. `host_has_bash`: kBest is bash, for a sandbox shows the programs of the host.
+// what `-e` and `pipefail` leave out and options like `make -i`, in time in proportion to the script's size;
+// a script can hide a failure in ways that it does not know. `host_has_bash`: kBest is bash, for a sandbox
+// shows the programs of the host.
 std::vector<std::string> hidden_failures(Shell shell, std::string_view script, bool host_has_bash = true);
 
-// The same of an argument list, where it starts a shell on a script of its own.
+// The same of an argument list: of its options, or of the script when it starts a shell on one.
 std::vector<std::string> hidden_failures(const std::vector<std::string>& argv);
 
 }  // namespace pawl::plan

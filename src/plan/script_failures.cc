@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "plan/lenient_options.h"
 #include "plan/script_facts.h"
 
 namespace pawl::plan {
@@ -323,6 +324,7 @@ class Failures {
     if (command[0] == "find" && std::ranges::find(command, "-exec") != command.end() &&
         std::ranges::find(command, ";") != command.end())
       say("`find -exec ... \\;` ends with 0 whatever its commands do; `-exec ... +` does not");
+    if (const auto leniency = leniency_of(command); !leniency.empty()) say(leniency);
     look_at_nested(node);
   }
 

@@ -196,6 +196,46 @@ TEST(HiddenFailures, AreSaidOfArgumentLists) {
     EXPECT_TRUE(hidden_failures(fine).empty()) << all(hidden_failures(fine));
 }
 
+TEST(HiddenFailures, AreSaidOfOptionsThatLetAToolSucceed) {
+  for (const auto* lenient : {"make -i test",
+                              "make --ignore-errors",
+                              "make -ki",
+                              "make -n",
+                              "cargo test --no-run",
+                              "ctest -N",
+                              "ctest --no-tests=ignore",
+                              "ctest --no-tests ignore",
+                              "./gradlew test --dry-run",
+                              "mvn -fn test",
+                              "./mvnw -B --fail-never verify",
+                              "mvn test -Dmaven.test.failure.ignore=true",
+                              "mvn verify -Dskip"
+                              "Tests",
+                              "npm test --if-present",
+                              "npx jest --passWithNoTests",
+                              "timeout 60 npx --no-install vitest run --passWithNoTests",
+                              "npm test -- --passWithNoTests",
+                              "python3 -m pytest --suppress-no-test-exit-code",
+                              "ruff check --exit-zero .",
+                              "python3 -m flake8 --exit-zero",
+                              "rspec --failure-exit-code 0",
+                              "trivy fs --exit-code 0 .",
+                              "golangci-lint run --issues-exit-code=0",
+                              "mocha --pass-on-failing-test-suite",
+                              "cd app && make -i"}) {
+    ASSERT_EQ(hidden_failures(Shell::kBash, lenient).size(), 1U) << lenient;
+    EXPECT_NE(hidden_failures(Shell::kBash, lenient).front().find("exits with 0"), std::string::npos);
+  }
+  EXPECT_EQ(hidden_failures({"make", "-i", "test"}).size(), 1U);
+  for (const auto* fine :
+       {"make -j4 test", "make -C i test", "make -k", "cargo test --no-fail-fast", "ctest --no-tests=error",
+        "mvn verify -Dskip"
+        "Tests=false",
+        "npm test", "npx jest --ci", "trivy fs --exit-code 1 .", "sed -i s/a/b/ make", "echo make -i",
+        "grep -n make Makefile", "rspec --failure-exit-code 1", "nl -i 1 f"})
+    EXPECT_TRUE(hidden_failures(Shell::kBash, fine).empty()) << fine;
+}
+
 // A failure in these ends them, and none is warned of.
 const std::vector<std::string> kFailing = {"fails || exit 1",
                                            "fails || { echo no; exit 1; }",
