@@ -16,6 +16,24 @@ constexpr std::array kHostBase = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 };
 
+// Data of packages that their programs look for below /var: dpkg-shlibdeps and dpkg-query, aspell and ispell,
+// GHC, TeX, gem, PHP, XML and SGML tools, fontconfig. Nothing of it is a service's or a person's.
+constexpr std::array kPackageData = {
+    "/var/cache/dictionaries-common",
+    "/var/cache/fontconfig",
+    "/var/lib/aspell",
+    "/var/lib/dictionaries-common",
+    "/var/lib/dpkg",
+    "/var/lib/gems",
+    "/var/lib/ghc",
+    "/var/lib/hunspell",
+    "/var/lib/ispell",
+    "/var/lib/php/modules",
+    "/var/lib/sgml-base",
+    "/var/lib/texmf",
+    "/var/lib/xml-core",
+};
+
 // What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks,
 // and how the host was started and what interrupts it, which runc shows.
 constexpr std::array kMasked = {
@@ -26,7 +44,7 @@ constexpr std::array kMasked = {
     "bootconfig", "config.gz", "diskstats", "driver", "iomem", "ioports", "key-users", "locks", "mdstat",
     "modules", "mtrr", "partitions", "swaps"};
 
-constexpr std::size_t kUsualOps = 120;  // to move them again and again takes longer than to make them
+constexpr std::size_t kUsualOps = 160;  // to move them again and again takes longer than to make them
 constexpr std::int64_t kOwnMib = 1;     // what the root's own files take is not the program's
 
 class Builder {
@@ -58,6 +76,10 @@ class Builder {
 
 void plan_host(Builder& to) {
   for (const char* path : kHostBase) to.add(Kind::kHost, Builder::root(path), path);
+  for (const std::string path : kPackageData) {
+    to.parents(path);
+    to.add(Kind::kHost, Builder::root(path), path);
+  }
   to.add(Kind::kReadOnlyBelow, kNewRoot);
   to.add(Kind::kFolder, Builder::root("/etc"));
 }
@@ -163,8 +185,9 @@ std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) 
   for (const auto& path : paths) {
     const auto real = os::absolute_path(path);
     if (!real || is_of_system(*real)) continue;
-    const bool is_shown = std::ranges::any_of(
-        kHostBase, [&](const std::string& base) { return real->starts_with(base + "/"); });
+    const auto lies_in = [&](const std::string& base) { return real->starts_with(base + "/"); };
+    const bool is_shown =
+        std::ranges::any_of(kHostBase, lies_in) || std::ranges::any_of(kPackageData, lies_in);
     if (is_shown) out.push_back(*real);
   }
   return out;
