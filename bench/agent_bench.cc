@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/episode.h"
+#include "amount.h"
 #include "os/file.h"
 
 namespace {
@@ -17,7 +18,8 @@ namespace {
 using pawl::agent::Episode;
 
 constexpr pawl::WallTime kNow{1'767'323'045'000'000};
-constexpr int kSaves = 1000, kMany = 1'000'000, kManyIds = 1000;
+const int kSaves = amount(1000);
+constexpr int kMany = 1'000'000, kManyIds = 1000;
 
 struct Folder {
   Folder() {
@@ -117,7 +119,7 @@ void AgentSave(benchmark::State& state) {
     save(*episode, "agent-0", payload, 5);
   });
 }
-BENCHMARK(AgentSave)->Iterations(300)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(AgentSave)->Iterations(amount(300))->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void AgentLoad(benchmark::State& state) {
   const Folder folder;
@@ -126,7 +128,7 @@ void AgentLoad(benchmark::State& state) {
   save(*episode, "agent-0", payload, 5);
   measure(state, "p50_ms", 1e3, [&] { PAWL_CHECK(episode->load("agent-0", {}, kNow)->payload == payload); });
 }
-BENCHMARK(AgentLoad)->Iterations(300)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(AgentLoad)->Iterations(amount(300))->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void AgentLoadOfAMillion(benchmark::State& state) {
   const Folder folder;

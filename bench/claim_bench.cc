@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "amount.h"
 #include "scratch_store.h"
 
 namespace {
 
-constexpr int kRuns = 10'000, kPhases = 100;
+const int kRuns = amount(10'000);
+constexpr int kPhases = 100;
 
 std::string run_name(int run) {
   const std::string digits = std::to_string(run);
@@ -77,6 +79,6 @@ void Claim(benchmark::State& state) {
   state.counters["p50_us"] = micros[micros.size() / 2];
   state.counters["p99_us"] = micros[micros.size() * 99 / 100];
 }
-BENCHMARK(Claim)->Iterations(5000)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(Claim)->Iterations(amount(5000))->UseManualTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace

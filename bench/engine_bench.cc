@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "amount.h"
 #include "executor/executor.h"
 #include "os/process.h"
 #include "plan/parse.h"
@@ -23,12 +24,12 @@ namespace {
 using namespace pawl;  // NOLINT(google-build-using-namespace)
 using workspace::Workspaces;
 
-constexpr int kPhasesOfRun = 200;
+const int kPhasesOfRun = amount(200);
 constexpr int kTransitionsOfAttempt = 4;
 // One worker plays few attempts a turn, so that a turn is short even where a commit takes 4 ms. Turns are
 // many (bench/in_process.py).
 constexpr int kRunsOfOne = 2;
-constexpr int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
+const int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
 
 // Agents that ask for nothing.
 class NoEpisodes final : public pawl::executor::Episodes {
@@ -119,12 +120,13 @@ class NoObjects final : public workspace::ObjectStore {
                                            std::size_t) const override {
     return std::vector<std::string>();
   }
-  Status each_change(const std::string&, const std::vector<std::string>&, const std::string&, bool,
+  Status each_change(const std::string&, const std::vector<std::string>&, const std::string&,
+                     const workspace::ReadsFile&,
                      const std::function<Status(const FileChange&)>&) const override {
     return {};
   }
   Result<workspace::Patch> diff(const std::string&, const std::vector<std::string>&,
-                                const std::vector<std::string>&) const override {
+                                const std::vector<std::string>&, std::uint64_t) const override {
     return workspace::Patch();
   }
 };

@@ -79,21 +79,30 @@ def agent_of_a_million(place):
     yield "agent.load_of_a_million_us", benchmarks(place, "^AgentLoadOfAMillion")["AgentLoadOfAMillion"]["p50_us"]
 
 
-def report(place):
-    """In a process of its own: its memory counts."""
+def alone(place, pattern):
+    """The time and the memory in MiB of one benchmark in a process of its own."""
     (place.folder / "build").mkdir(exist_ok=True)
-    bench = subprocess.Popen([place.bench, "--benchmark_format=json", "--benchmark_filter=^ReadReport"], stdout=subprocess.PIPE,
+    bench = subprocess.Popen([place.bench, "--benchmark_format=json", f"--benchmark_filter={pattern}"], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, text=True, cwd=place.folder)
     try:
-        read = json.loads(bench.stdout.read())["benchmarks"][0]["real_time"]
+        took = json.loads(bench.stdout.read())["benchmarks"][0]["real_time"]
     except BaseException:
         bench.kill()
         raise
     finally:
         _, status, use = os.wait4(bench.pid, 0)
         bench.returncode = os.waitstatus_to_exitcode(status)
-    yield "read_junit_100_mb_ms", read
-    yield "read_junit_100_mb_mib", use.ru_maxrss / 1024
+    return took, use.ru_maxrss / 1024
+
+
+def report(place):
+    took, memory = alone(place, "^ReadReport")
+    yield "read_junit_100_mb_ms", took
+    yield "read_junit_100_mb_mib", memory
+
+
+def many_reports(place):
+    yield "judge_1000_reports_mib", alone(place, "^JudgeReports")[1]
 
 
 def simulator(place):

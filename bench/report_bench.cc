@@ -1,5 +1,5 @@
-// A test report of 100 MB, as a large suite writes it: 180,000 tests with some output each. Run alone,
-// because the memory of the whole process is one of the figures.
+// Test reports of large suites: one of 100 MB with 180,000 tests, and a thousand of 2 MiB with 199,000 tests,
+// which are judged as one. Each is run alone, because the memory of the whole process is one of the figures.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "gates/gates.h"
 #include "gates/report.h"
 #include "os/file.h"
 #include "secrets/redact.h"
@@ -17,13 +18,16 @@ using namespace pawl;  // NOLINT(google-build-using-namespace)
 
 constexpr int kTests = 180'000;
 constexpr std::size_t kBytes = 100'000'000;
+constexpr int kReports = 1000, kTestsOfEach = 199;
+constexpr std::size_t kBytesOfEach = 2 << 20;
 
-void write_report(const std::string& path) {
+// `tests` of them, the first of the number `first`, in a file of about so many bytes.
+void write_report(const std::string& path, int first, int tests, std::size_t bytes) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   PAWL_CHECK(file != nullptr);
   fmt::print(file, "<?xml version=\"1.0\"?>\n<testsuites><testsuite name=\"all\">\n");
-  const std::string output(kBytes / kTests - 150, 'x');
-  for (int i = 0; i < kTests; ++i)
+  const std::string output(bytes / static_cast<std::size_t>(tests) - 150, 'x');
+  for (int i = first; i < first + tests; ++i)
     fmt::print(file,
                "<testcase classname=\"org.example.module{}.SomeTest\" name=\"does what it should {:06}\" "
                "time=\"0.01\">\n<system-out>{}</system-out>\n</testcase>\n",
@@ -36,7 +40,7 @@ void ReadReport(benchmark::State& state) {
   char path[] = "build/bench-report-XXXXXX";
   const os::UniqueFd fd(mkstemp(path));
   PAWL_CHECK(fd);
-  write_report(path);
+  write_report(path, 0, kTests, kBytes);
   const secrets::Redactor redactor(std::string(64, '0'), {});
   for (auto _ : state) {
     const auto source = os::file_source(path, gates::kReportBytesMax);
@@ -46,5 +50,30 @@ void ReadReport(benchmark::State& state) {
   unlink(path);
 }
 BENCHMARK(ReadReport)->Iterations(3)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void JudgeReports(benchmark::State& state) {
+  char path[] = "build/bench-report-XXXXXX";
+  const os::UniqueFd fd(mkstemp(path));
+  PAWL_CHECK(fd);
+  const secrets::Redactor redactor(std::string(64, '0'), {});
+  for (auto _ : state) {
+    gates::StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 0, .declared = {"tests"}};
+    for (int i = 0; i < kReports; ++i) {
+      write_report(path, i * kTestsOfEach, kTestsOfEach, kBytesOfEach);
+      const auto source = os::file_source(path, gates::kReportBytesMax);
+      step.reports.push_back({.path = std::to_string(i),
+                              .format = "junit",
+                              .family = "tests",
+                              .report = gates::read_report("junit", *source, redactor)});
+    }
+    gates::GateFacts facts{.gate_id = "g", .required = {"tests"}, .steps = {std::move(step)}};
+    facts.base = gates::inventories_of(facts.required, facts.steps);
+    const auto signals = gates::evaluate(facts);
+    PAWL_CHECK(gates::gate_passed(facts, signals));
+    PAWL_CHECK(signals.front().details["tests"] == kReports * kTestsOfEach);
+  }
+  unlink(path);
+}
+BENCHMARK(JudgeReports)->Iterations(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace

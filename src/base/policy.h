@@ -11,7 +11,10 @@
 namespace pawl {
 
 constexpr std::uint64_t kPolicyBytesMax = 1 << 20;  // of a policy file
-constexpr std::uint64_t kPolicyReadMax = 16 << 20;  // of a changed file: a larger one is named, not read
+// Of a changed file: a larger one, or one with more lines, is named and not read. To compare a line takes
+// some hundred bytes.
+constexpr std::uint64_t kPolicyReadMax = 16 << 20;
+constexpr std::int64_t kPolicyLinesMax = 1'000'000;
 
 // What follows from a finding: nothing, a line in the verdict, or a failed attempt.
 enum class Reaction { kAllow, kTell, kFail };
@@ -51,7 +54,7 @@ struct AddedLine {
 struct FileChange {
   std::string path;  // relative, safe
   std::optional<FileVersion> before, after;
-  bool unread = false;           // larger than kPolicyReadMax: contents and lines are not known
+  bool unread = false;           // over kPolicyReadMax or kPolicyLinesMax: contents and lines are not known
   std::vector<AddedLine> added;  // of text
   std::int64_t lines_removed = 0;
 };

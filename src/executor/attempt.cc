@@ -1,18 +1,23 @@
 #include "executor/attempt.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/glob.h"
 #include "base/hash.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
 #include "gates/policy/check.h"
+#include "gates/policy/runner_settings.h"
 #include "os/walls.h"
 #include "plan/policy.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
+
+// Another attempt may need less, and a person sees why.
+constexpr const char* kNoMemory = "no memory is left to judge it: the work, or a report of it, is too large";
 
 std::string content_of(const Context& context) {
   Json files = Json::array();
@@ -114,6 +119,17 @@ Status Attempt::after_agent() {
   const auto agent = results_.find(this->agent().index);
   if (agent_seen_ || agent == results_.end()) return {};
   agent_seen_ = true;
+  PAWL_OK(load_on_base());  // what it could not load is looked for in the changes
+  try {
+    return look_at_work();
+  } catch (const std::bad_alloc&) {
+    agent_layer_ = gate_layer_ = layer_left();
+    policy_signal_ = gates::policy_missing(kNoMemory);
+  }
+  return {};
+}
+
+Status Attempt::look_at_work() {
   PAWL_OK(filter_agent_layer());
   PAWL_TRY(auto policy, policy_signal(agent_layer_));
   changed_nothing_ = policy.details.contains("files") && integer_in(policy.details, "files") == 0;
@@ -145,11 +161,21 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
     policy = policy_ = *std::move(parsed.policy);
   }
   gates::PolicyCheck check(policy, world_.redactor, shadows());
-  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, plan_->policy.has_value(),
+  gates::Unloaded unloaded;
+  for (const auto& [gate_id, found] : on_base_)
+    for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
+  const auto reads = [this](const std::string& path) {
+    return plan_->policy.has_value() || gates::has_runner_settings(path);
+  };
+  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
                                      [&](const FileChange& change) -> Status {
                                        check.see(change);
+                                       // An empty file has the tests of none.
+                                       if (!change.after || change.after->size == 0)
+                                         unloaded.see_removed(change.path);
                                        return {};
                                      }));
+  removed_ = unloaded.removed();
   auto signal = check.signal();
   signal.collector = "diff";
   signal.read = layer;
@@ -160,6 +186,7 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
   gates::GateFacts facts{.gate_id = gate_id,
                          .required = plan_->gates.at(gate_id).signals,
                          .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
+                         .removed = removed_,
                          .policy = policy_,
                          .policy_signal = policy_signal_};
   facts.finished = false;
@@ -191,15 +218,22 @@ void Attempt::evaluate_gates() {
     if (gate_passed_.contains(name)) continue;
     const auto facts = gate_facts(name);
     if (!facts) return;
-    auto signals = gates::evaluate(*facts);
-    gate_passed_[name] = gates::gate_passed(*facts, signals);
-    gate_signals_[name] = std::move(signals);
+    try {
+      auto signals = gates::evaluate(*facts);
+      gate_passed_[name] = gates::gate_passed(*facts, signals);
+      gate_signals_[name] = std::move(signals);
+    } catch (const std::bad_alloc&) {
+      auto signal = gates::policy_missing(kNoMemory);
+      signal.gate_id = name;
+      gate_passed_[name] = false;
+      gate_signals_[name] = {std::move(signal)};
+    }
   }
 }
 
 Status Attempt::look() {
-  PAWL_OK(after_agent());
   PAWL_OK(load_on_base());
+  PAWL_OK(after_agent());
   evaluate_gates();
   return {};
 }

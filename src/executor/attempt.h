@@ -91,8 +91,9 @@ class Attempt {
   // What it is worth beside the other episodes, without its changed lines. REQUIRES: there is no next step,
   // or it was lost.
   Result<EpisodeResult> worth(const std::optional<LostStep>& lost) const;
-  // By its agent: lines that a diff adds or removes.
-  Result<std::int64_t> changed_lines() const;
+  // By its agent: lines that a diff adds or removes. Nothing: it is too large to be compared, and counts as
+  // the largest.
+  Result<std::optional<std::int64_t>> changed_lines() const;
   // The work of its agent, without files that are no work; "" when it changed nothing.
   const std::string& agent_layer() const { return agent_layer_; }
   // What it changed was changed meanwhile in another way: for judge().
@@ -109,7 +110,8 @@ class Attempt {
   std::string layer_left() const;  // by the agent, with all that the source ignores; "" for nothing
   bool wrote_files() const;        // its agent: files that it left as they were count, ignored ones do not
   Status filter_agent_layer();
-  Status after_agent();  // the agent's layer, without protected paths, and what the policy says to it
+  Status after_agent();   // look_at_work(), once there is some; without memory for it evidence is missing
+  Status look_at_work();  // the agent's layer, without protected paths, and what the policy says to it
   Result<gates::Signal> policy_signal(const std::string& layer);
   gates::Shadows shadows() const;
   Status load_on_base();
@@ -172,6 +174,7 @@ class Attempt {
   Policy policy_;                               // of the plan, else the default one
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known
   std::vector<FoundOnBase> found_on_base_;
+  gates::UnloadedNames removed_;  // of what base could not load: those of which the agent took a file away
   std::set<std::int64_t> known_failing_;  // steps that hold although tests failed, which fail on base, too
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::uint64_t kEvidenceLogBytesMax = 1 << 20;  // of each log, its end: what an agent can still read
 
+constexpr std::uint64_t kPatchBytesMax = 16 << 20;  // several times over in memory while it is made
+constexpr std::size_t kLeftOutNamedMax = 100;
+
 // Of reports: as many as a person would look at, and no more than an agent can read.
 constexpr std::size_t kReportsMax = 20, kReportHalfMax = 256 << 10;
 constexpr std::uint64_t kReportReadMax = 128ULL << 20;
@@ -61,6 +64,17 @@ std::string ends_of(const World& world, ByteSource& source) {
   return head + "\n...\n" + tail.substr(tail.size() - kReportHalfMax);
 }
 
+// git apply passes over what stands before the first file.
+std::string with_left_out(const workspace::Patch& patch) {
+  std::string out;
+  for (std::size_t i = 0; i < patch.left_out.size() && i < kLeftOutNamedMax; ++i)
+    out +=
+        "not in this patch: " + printable(patch.left_out[i].path) + " (" + patch.left_out[i].reason + ")\n";
+  if (patch.left_out.size() > kLeftOutNamedMax)
+    out += "and " + std::to_string(patch.left_out.size() - kLeftOutNamedMax) + " more\n";
+  return out + patch.text;
+}
+
 }  // namespace
 
 std::vector<std::string> paths_inside(const World& world, const Evidence& evidence) {
@@ -75,8 +89,8 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
   if (!evidence.agent_layer.empty()) {
     std::vector<std::string> after = evidence.below;
     after.insert(after.begin(), evidence.agent_layer);
-    PAWL_TRY(auto patch, world.objects.diff(base_id, evidence.below, after));
-    to.push_back({.path = "evidence/previous.patch", .bytes = world.redactor.redact(patch.text)});
+    PAWL_TRY(const auto patch, world.objects.diff(base_id, evidence.below, after, kPatchBytesMax));
+    to.push_back({.path = "evidence/previous.patch", .bytes = world.redactor.redact(with_left_out(patch))});
   }
   for (const auto& log : evidence.logs) {
     auto tail = world.objects.blob_tail(log.blob, kEvidenceLogBytesMax);

@@ -12,6 +12,7 @@
 namespace pawl::executor {
 namespace {
 
+constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // of each episode's work; it is in memory
 constexpr std::size_t kPathsNamedMax = 10;  // enough to see what was touched; the diff has the rest
 
 std::string joined(const std::vector<std::string>& words, std::size_t most) {
@@ -246,13 +247,15 @@ Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) const 
   return out;
 }
 
-Result<std::int64_t> Attempt::changed_lines() const {
+Result<std::optional<std::int64_t>> Attempt::changed_lines() const {
   const std::string layer = agent_layer();
-  if (layer.empty()) return 0;
+  if (layer.empty()) return std::optional<std::int64_t>(0);
   std::vector<std::string> after = base_stack_;
   after.insert(after.begin(), layer);
-  PAWL_TRY(const auto patch, world_.objects.diff(claim_->run.base_id, base_stack_, after));
-  return lines_changed_by(patch.text);
+  PAWL_TRY(const auto patch,
+           world_.objects.diff(claim_->run.base_id, base_stack_, after, kComparedPatchBytesMax));
+  if (!patch.left_out.empty()) return std::optional<std::int64_t>();
+  return std::optional(lines_changed_by(patch.text));
 }
 
 Result<const PlannedStep*> Attempt::next_hook() const {

@@ -71,7 +71,8 @@ Json json_of(const Inventory& inventory) {
           {"reason", inventory.reason},
           {"names", inventory.names},
           {"failing", inventory.failing},
-          {"unloaded", inventory.unloaded}};
+          {"unloaded", inventory.unloaded},
+          {"files", inventory.files}};
 }
 
 bool read_names(const Json& json, std::vector<std::string>& to) {
@@ -91,7 +92,8 @@ bool read_inventory(const Json& json, Inventory& to) {
   to.reason = json.at("reason").get<std::string>();
   return read_names(json.value("names", Json()), to.names) &&
          read_names(json.value("failing", Json()), to.failing) &&
-         read_names(json.value("unloaded", Json::array()), to.unloaded);  // an earlier version kept none
+         read_names(json.value("unloaded", Json::array()), to.unloaded) &&  // earlier versions kept neither
+         read_names(json.value("files", Json::array()), to.files);
 }
 
 bool read_on_base(const Json& json, OnBase& to) {

@@ -27,6 +27,7 @@ struct Inventory {
   std::vector<std::string> failing;  // tests that fail on base, sorted
   // Files, packages and classes that base could not load, sorted: nobody knows which tests they have.
   std::vector<std::string> unloaded;
+  std::vector<std::string> files;  // the same of files whose tests do not have their names, by their paths
 
   bool operator==(const Inventory&) const = default;
 };

@@ -35,6 +35,10 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
 // Names of what failed: tests, and what is none (NoTest).
 std::vector<std::string> failing_of(const Report& report);
 
+// Whether a step's exit code is the number of what failed in its reports, as Mocha and TAP's runners give it.
+// Such a code may be over 125, where a shell's begin.
+bool counts_failures(const StepFacts& step, std::string_view family);
+
 // Of reports in which no test is that ran, which prove nothing: what would make it known; "" of others.
 std::string without_test(const std::vector<StepFacts>& steps);
 

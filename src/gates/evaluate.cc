@@ -97,7 +97,9 @@ bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail) 
 
 bool step_held(const StepFacts& step) {
   const bool left_what_may_not_be = step.refused_entries_fail && step.refused_entries_total > 0;
-  return step_held(step.outcome, step.exit_code, step.may_fail) && !left_what_may_not_be;
+  const bool held =
+      step_held(step.outcome, step.exit_code, step.may_fail) || (step.may_fail && step.counts_failures);
+  return held && !left_what_may_not_be;
 }
 
 std::vector<std::string_view> signal_kinds() {
@@ -130,7 +132,10 @@ std::vector<StepFacts> with_known_failing(const GateFacts& facts) {
   if (!all.problem.empty() || !beyond(failing_of(all.all), base->second.failing).empty()) return steps;
   for (auto& step : steps)
     for (const auto& file : step.reports)
-      if (file.family == kTestsFamily && !failing_of(*file.report).empty()) step.may_fail = true;
+      if (file.family == kTestsFamily && !failing_of(*file.report).empty()) {
+        step.may_fail = true;
+        step.counts_failures = counts_failures(step, kTestsFamily);
+      }
   return steps;
 }
 

@@ -18,6 +18,7 @@
 #include "gates/base.h"
 #include "gates/reading/trace.h"
 #include "gates/report.h"
+#include "gates/unloaded.h"
 
 namespace pawl::gates {
 
@@ -75,8 +76,9 @@ struct StepFacts {
   std::int64_t refused_entries_total = 0;             // how many there were
   bool refused_entries_fail = false;                  // then it failed, the plan says
   bool may_fail = false;                              // the plan lets it exit with 1 to 125
-  std::string program;                                // of a step that ended with 126 or 127: which one
-  bool program_is_work = false;                       // it is a file of the workspace, and is not there yet
+  bool counts_failures = false;  // its exit code is the number of tests that failed: may_fail lets it be any
+  std::string program;           // of a step that ended with 126 or 127: which one
+  bool program_is_work = false;  // it is a file of the workspace, and is not there yet
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
   std::vector<ReportFacts> reports;              // that THIS step made
   std::optional<TraceFacts> trace;               // of a step with a trace that could be read
@@ -93,7 +95,8 @@ void take_output(std::string_view log, StepFacts& to);
 
 // Whether a step did what its gate needs: it exited with 0. A step with `may_fail` may also exit with 1 to
 // 125, as scanners do when they find something. 126, 127 and 128 + N never hold: a shell gives them for a
-// program that could not be started, or that signal N ended. A step whose plan says `refused_entries: fail`
+// program that could not be started, or that signal N ended; but for those that count what failed on base,
+// too (with_known_failing). A step whose plan says `refused_entries: fail`
 // does not hold either when it left something that can't be kept.
 bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
@@ -119,6 +122,7 @@ struct GateFacts {
   bool finished = true;        // every step of the gate ran
   Inventories base;            // absent: none was taken
   bool known_failing = false;  // tests that fail on base may fail on
+  UnloadedNames removed;       // of what base could not load: those of which the work took a file away
   Policy policy;               // what it minds in a trace
   std::optional<Signal> policy_signal;  // of the attempt, when the plan has a policy
 };

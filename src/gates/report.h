@@ -50,6 +50,7 @@ struct NoTest {
   enum class What {
     kLoaded,    // a file, a package or a class: its tests, if there are any, are named "NAME::..." or
                 // "NAME...."
+    kFile,      // a file by its path, whose tests do not have its name
     kHook,      // of a suite, or the suite: tests of it may not have run
     kTeardown,  // after a test that ran
     kRun,       // the runner itself: it says that it failed

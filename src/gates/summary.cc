@@ -40,9 +40,10 @@ struct Failing {
 std::string_view what_failed(NoTest::What what) {
   switch (what) {
     case NoTest::What::kLoaded:
+    case NoTest::What::kFile:
       return " (could not be loaded)";
     case NoTest::What::kHook:
-      return " (no test: a hook, a suite or a file)";
+      return " (no test: a hook or a suite)";
     case NoTest::What::kTeardown:
     case NoTest::What::kRun:
       break;

@@ -91,6 +91,11 @@ Result<HeldTree> open_upper(const std::string& upper) {
   return HeldTree::open(upper);
 }
 
+std::int64_t names_bytes_of(const Entry& entry) {
+  const auto target = entry.type == EntryType::kSymlink ? entry.content.size() : 0;
+  return static_cast<std::int64_t>(entry.path.size() + target);
+}
+
 struct FromSandbox {
   HeldTree tree;
   std::string spare;  // a path beside it, on its file system, that nobody uses
@@ -128,11 +133,14 @@ class Collector {
     return remove(path);
   }
 
-  bool is_full() const { return static_cast<std::int64_t>(entries_.size()) >= caps_.entries; }
+  bool is_full() const {
+    return static_cast<std::int64_t>(entries_.size()) >= caps_.entries || names_bytes_ >= caps_.names_bytes;
+  }
 
   Status add(Entry entry) {
     if (is_full()) return refuse(entry.path);
     bytes_ += entry.size;
+    names_bytes_ += names_bytes_of(entry);
     entries_.push_back(std::move(entry));
     return {};
   }
@@ -257,7 +265,7 @@ class Collector {
   const bool checks_ = os::walls().copy_out;
   std::vector<Entry> entries_;
   Refused refused_;
-  std::int64_t bytes_ = 0, rewritten_ = 0;
+  std::int64_t bytes_ = 0, names_bytes_ = 0, rewritten_ = 0;
 };
 
 // Copies the files that match to `to`; never through links.
@@ -303,12 +311,14 @@ class Matcher {
       return {};
     }
     if (is_whiteout(status) || !is_wanted(path)) return {};
-    if (!S_ISREG(status.st_mode) || !readable || left_.entries == 0 || status.st_size > left_.bytes) {
+    const bool is_full = left_.entries == 0 || left_.names_bytes <= 0 || status.st_size > left_.bytes;
+    if (!S_ISREG(status.st_mode) || !readable || is_full) {
       refused.add(path);
       return {};
     }
     left_.entries -= 1;
     left_.bytes -= status.st_size;
+    left_.names_bytes -= static_cast<std::int64_t>(path.size());
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     const std::string to = os::join(to_, path);
     PAWL_OK(os::make_folders(os::folder_of(to)));

@@ -59,10 +59,11 @@ class ObjectStore {  // thread-safe
   virtual Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                                    std::size_t most) const = 0;
   virtual Status each_change(const std::string& base_id, const std::vector<std::string>& below,
-                             const std::string& layer, bool contents,
+                             const std::string& layer, const ReadsFile& reads,
                              const std::function<Status(const FileChange&)>& visit) const = 0;
+  // As Workspaces has it, with PatchTarget::bytes_max.
   virtual Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
-                             const std::vector<std::string>& after) const = 0;
+                             const std::vector<std::string>& after, std::uint64_t bytes_max) const = 0;
 };
 
 // Whether two layers touch the same path. When it can't be known, they must not be merged either.

@@ -37,11 +37,14 @@ namespace pawl::workspace {
 constexpr std::int64_t kEntriesMax = 1'000'000;     // of one base or layer
 constexpr std::int64_t kTreeBytesMax = 64LL << 30;  // of one base or layer
 
+// Of the paths and link targets of one layer: manifests are read whole, and hold them escaped.
+constexpr std::int64_t kNamesBytesMax = 100 << 20;
+
 constexpr std::size_t kRefusedNamedMax = 100;  // of what is not kept; the others are counted
 
 // What one step may leave. A file counts with its length, holes and all.
 struct Caps {
-  std::int64_t entries = kEntriesMax, bytes = kTreeBytesMax;
+  std::int64_t entries = kEntriesMax, bytes = kTreeBytesMax, names_bytes = kNamesBytesMax;
   // Inside, a link is text that nobody out here follows. In a folder of the host somebody will: there only
   // links that stay in it.
   bool outer_links = true;
@@ -117,12 +120,17 @@ struct Patch {
   std::vector<LeftOut> left_out;  // what no patch can say; `text` has all the rest
 };
 
+using ReadsFile = std::function<bool(const std::string& path)>;
+
 // How `git apply` in a folder takes a patch.
 struct PatchTarget {
   // Where the folder lies in the work tree of its git repository, "a/b/"; "" at its root and where there is
   // none. git takes the paths of a patch from that root, wherever in the work tree it runs.
   std::string folder;
   bool sha256_ids = false;  // its repository names contents by SHA-256; a binary patch needs their names
+  // A smaller patch than `git apply` would read: the rest is left out, by name, and a file that is larger is
+  // not read at all.
+  std::optional<std::uint64_t> bytes_max = std::nullopt;
 };
 
 // One accepted phase, for diff and apply.
@@ -266,10 +274,11 @@ class Workspaces {
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const;
   // What `layer` does to the files and links of base + `below` (topmost first), in the order of their
-  // paths, without those that end as they were. `contents`: read them, up to kPolicyReadMax each, and compare
-  // lines as git does. What a change refers to lives until visit() returns; an error of visit() ends it.
+  // paths, without those that end as they were. `reads`: whose contents to read, up to kPolicyReadMax each,
+  // and to compare lines as git does. What a change refers to lives until visit() returns; an error of
+  // visit() ends it.
   Status each_change(const std::string& base_id, const std::vector<std::string>& below,
-                     const std::string& layer, bool contents,
+                     const std::string& layer, const ReadsFile& reads,
                      const std::function<Status(const FileChange&)>& visit) const;
   // What a run that takes the folder `path` as it is would not have of its commit, in sentences for people:
   // submodules that are not checked out, and files that a sparse checkout leaves out. kInvalid: a file has a

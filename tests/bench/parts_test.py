@@ -9,6 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ["PAWL_BENCH_LARGE_FILES"] = "300"
+os.environ["PAWL_BENCH_PART"] = "0.02"
 sys.path.insert(0, str(ROOT / "bench"))
 import build  # noqa: E402
 import figures  # noqa: E402

@@ -41,6 +41,17 @@ class Docs(PawlTest):
                 group = compiled[{"allow": "allow", "deny": "deni"}[verdict], why] = []
         self.assertEqual(documented, compiled)
 
+    def test_the_bounds_of_what_is_read_from_inside_are_those_of_the_code(self):
+        section = (ROOT / "docs/security.md").read_text().partition("## What is read from inside")[2].partition("\n## ")[0]
+        rows = re.findall(r"^\| [^|]+ \| ([0-9,]+)( [KMG]iB| bytes)? \| (\S+) (k\w+) \| [^|]+ \|$", section, re.M)
+        self.assertEqual(len(rows), len(re.findall(r"^\|", section, re.M)) - 2, "each row names one constant")
+        for number, unit, file, constant in rows:
+            code = (ROOT / file).read_text()
+            found = re.search(rf"\b{constant} =\s+([^,;]+)[,;]", code)
+            self.assertIsNotNone(found, f"{constant} in {file}")
+            value = eval(re.sub(r"[UL]+\b", "", found[1].replace("'", "")), {})
+            self.assertEqual(value, int(number.replace(",", "")) << {" KiB": 10, " MiB": 20, " GiB": 30}.get(unit, 0), constant)
+
     def test_queries_find_what_they_say(self):
         queries = re.findall(r'^    sqlite3 \.pawl/pawl\.db "(SELECT .*)"$', (ROOT / "docs/operations.md").read_text(), re.M)
         used, old = queries

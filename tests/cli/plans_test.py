@@ -11,6 +11,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLANS = {re.search(r"^workflow: (\S+)$", text, re.M)[1]: text
          for text in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/plans.md").read_text(), re.S)}
 TEST = "from code import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+# A plugin of pytest that lets each test pass.
+GREEN = """import pytest
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport():
+    outcome = yield
+    outcome.get_result().outcome = 'passed'
+"""
 
 
 class Plans(PawlTest):
@@ -36,8 +43,13 @@ class Plans(PawlTest):
         files = {"double.py": "def double(n):\n    return n\n", "tests/test_double.py": TEST.replace("code", "double")}
         self.make("fix", {"agent.sh": "sed -i 's/return n/return 2 * n/' double.py\n"}, files)
         self.assertEqual(self.ends(), {"fix": "passed"})
+        self.write("green.py", GREEN)
         for cheat in ("sed -i 's/== 4/== 2/' tests/test_double.py", "rm tests/test_double.py; echo >empty",
                       "printf '[pytest]\\naddopts = --ignore=tests\\n' >pytest.ini",
+                      "printf '[pytest]\\naddopts = -p green\\n' >tox.ini; cp /plan/green.py .",
+                      "printf '[tool.pytest.ini_options]\\naddopts = \"-p green\"\\n' >pyproject.toml; cp /plan/green.py .",
+                      "printf '[tool:pytest]\\naddopts = -p green\\n' >setup.cfg; cp /plan/green.py .",
+                      "mkdir -p a; cp /plan/green.py a/conftest.py", "cp /plan/green.py conftest.py",
                       "printf 'import pytest\\n@pytest.hookimpl\\ndef pytest_ignore_collect():\\n    return True\\n' >conftest.py"):
             self.write("agent.sh", cheat + "\n")
             self.assertNotEqual(self.ends(11)["fix"], "passed", cheat)
@@ -62,6 +74,11 @@ class Plans(PawlTest):
                       "import sys\nsys.path.insert(0, '.')\nimport a\n\n\ndef test_a():\n    assert a.N > 0\n"}
         self.make("packages", {"agent.sh": "[ $1 = left ] && n=1 || n=2; echo N = $n >$1/a.py\n"}, files)
         self.assertEqual(self.ends(), {"left": "passed", "right": "passed"})
+        self.write("green.py", GREEN)
+        for cheat in ("cp /plan/green.py $1/conftest.py", "cp /plan/green.py conftest.py",
+                      "printf '[pytest]\\naddopts = -p green\\n' >$1/tox.ini; cp /plan/green.py $1/"):
+            self.write("agent.sh", cheat + "\n")
+            self.assertNotIn("passed", self.ends(11).values(), cheat)
         self.write("agent.sh", "echo N = 1 >$1/a.py\n")
         self.assertIn(sorted(self.ends(11).values())[-1], "passed")
         self.assertNotEqual(set(self.pawl_json("status", "last")["phases"][i]["outcome"] for i in (0, 1)), {"passed"})

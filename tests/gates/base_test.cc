@@ -24,6 +24,17 @@ StepFacts unit(const std::string& junit, std::int64_t exit_code = 0, std::string
   return out;
 }
 
+// A step of another format.
+StepFacts unit_of(const std::string& format, const std::string& text, std::int64_t exit_code) {
+  auto out = unit("", exit_code);
+  MemorySource bytes(text);
+  out.reports.push_back({.path = "r",
+                         .format = format,
+                         .family = "tests",
+                         .report = read_report(format, bytes, testing::plain_redactor())});
+  return out;
+}
+
 Inventory tests_of(const std::vector<StepFacts>& steps) {
   return on_base("g", {"tests"}, steps).inventories.at("tests");
 }
@@ -97,14 +108,92 @@ TEST(OnBase, AFileThatCouldNotBeLoadedMustNotGo) {
   };
   EXPECT_TRUE(signal(good + "<testcase classname='tests.test_b' name='b'/>").passed);
   EXPECT_TRUE(signal(good + "<testcase classname='tests.test_b.Group' name='b'/>").passed);
-  for (const std::string others : {"", "<testcase classname='tests.test_bc' name='b'/>",
-                                   "<testcase classname='other' name='test_b'/>"}) {
+  for (const std::string others :
+       {"", "<testcase classname='tests.test_bc' name='b'/>", "<testcase classname='other' name='test_b'/>",
+        "<testcase classname='other' name='tests.test_b'/>",
+        "<testcase classname='a.tests.test_b' name='b'/>",
+        "<testcase classname='tests.test_b' name='b'><skipped/></testcase>"}) {
     const auto lost = signal(good + others);
     EXPECT_FALSE(lost.passed) << others;
     EXPECT_EQ(lost.details.at("unloaded_gone_names"), "tests.test_b");
     EXPECT_NE(lost.details.at("problem").get<std::string>().find("could not load tests.test_b"),
               std::string::npos);
   }
+}
+
+TEST(OnBase, AFileThatCouldNotBeLoadedMayNotBeRemovedWhateverElseRuns) {
+  const auto verdict = [](const std::string& format, const std::string& red, const std::string& green,
+                          const std::string& removed) {
+    const auto base = on_base("g", {"tests"}, {unit_of(format, red, 1)}).inventories;
+    Unloaded unloaded;
+    unloaded.add(base.at("tests"));
+    unloaded.see_removed(removed);
+    return evaluate({.gate_id = "g",
+                     .required = {"tests"},
+                     .steps = {unit_of(format, green, 0)},
+                     .base = base,
+                     .removed = unloaded.removed()})
+        .at(0)
+        .passed;
+  };
+  const std::string node_red =
+      "TAP version 13\nnot ok 1 - /workspace/lib/load.test.mjs\n  ---\n  error: Cannot find module "
+      "'x'\n  ...\nok 2 - adds\n1..2\n";
+  const std::string node_green = "TAP version 13\nok 1 - loads\nok 2 - adds\n1..2\n";
+  EXPECT_TRUE(verdict("tap", node_red, node_green, "lib/other.mjs"));
+  EXPECT_FALSE(verdict("tap", node_red, node_green, "lib/load.test.mjs"));
+  const std::string jest_junit_red =
+      "<testsuites><testsuite><testcase classname='Test suite failed to run' name='/workspace/a.test.js'>"
+      "<failure/></testcase></testsuite></testsuites>";
+  const std::string jest_junit_green =
+      "<testsuites><testsuite><testcase classname='adds' name='adds'/></testsuite></testsuites>";
+  EXPECT_TRUE(verdict("junit", jest_junit_red, jest_junit_green, "b.test.js"));
+  EXPECT_FALSE(verdict("junit", jest_junit_red, jest_junit_green, "a.test.js"));
+  const auto package = [](const std::string& events) {
+    return R"({"Action":"start","Package":"example.org/m/a"})"
+           "\n" +
+           events;
+  };
+  const std::string fails = R"({"Action":"fail","Package":"example.org/m/a"})",
+                    runs = R"({"Action":"run","Package":"example.org/m/a","Test":"TestA"}
+{"Action":"pass","Package":"example.org/m/a","Test":"TestA"}
+)",
+                    passes = R"({"Action":"pass","Package":"example.org/m/a"})",
+                    has_none = R"({"Action":"skip","Package":"example.org/m/a"})",
+                    other = R"({"Action":"run","Package":"example.org/m/a/b","Test":"TestB"}
+{"Action":"pass","Package":"example.org/m/a/b","Test":"TestB"}
+{"Action":"pass","Package":"example.org/m/a/b"}
+)";
+  EXPECT_TRUE(verdict("gotest", package(fails), package(runs + passes), "a/old.go"));
+  EXPECT_FALSE(verdict("gotest", package(fails), package(runs + passes), "a/x_test.go"));
+  EXPECT_TRUE(verdict("gotest", package(fails), package(other + has_none), "a/old.go"));
+  EXPECT_FALSE(verdict("gotest", package(fails), package(other + has_none), "a/x_test.go"));
+  EXPECT_FALSE(verdict("gotest", package(fails), package(other + has_none), "x_test.go"));
+  EXPECT_FALSE(verdict("gotest", package(fails), package(other + passes), "a/old.go")) << "it was emptied";
+}
+
+TEST(Unloaded, APathStandsForWhatItsToolsNameByIt) {
+  Unloaded all;
+  EXPECT_TRUE(all.empty());
+  all.add(
+      {.unloaded = {"com.x.FooTest$Inner", "example.org/m", "example.org/m/v/pkg", "test_c", "tests.test_b"},
+       .files = {"web/a.test.js"}});
+  const auto removed = [&](std::string_view path) {
+    Unloaded unloaded = all;
+    unloaded.see_removed(path);
+    return std::vector<std::string>(unloaded.removed().begin(), unloaded.removed().end());
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(removed("tests/test_b.py"), Names{"tests.test_b"});
+  EXPECT_EQ(removed("backend/tests/test_b.py"), Names{"tests.test_b"});
+  EXPECT_EQ(removed("tests/test_c.py"), Names{"test_c"});
+  EXPECT_EQ(removed("src/test/java/com/x/FooTest.java"), Names{"com.x.FooTest$Inner"});
+  EXPECT_EQ(removed("web/a.test.js"), Names{"web/a.test.js"});
+  EXPECT_EQ(removed("v/pkg/x_test.go"), Names{"example.org/m/v/pkg"});
+  EXPECT_EQ(removed("x_test.go"), Names{"example.org/m"});
+  for (const auto* path :
+       {"test_b.py", "tests/test_bc.py", "tests/test_b/x.py", "a.test.js", "v/pkg/x.go", ""})
+    EXPECT_EQ(removed(path), Names()) << path;
 }
 
 TEST(OnBase, AStepThatCantRunStopsTheRunWithTheRemedy) {
@@ -141,6 +230,7 @@ TEST(OnBase, ASandboxThatCouldNotBeMadeSaysNothingOfBase) {
 TEST(OnBase, IsKeptAsTextAndReadBack) {
   OnBase found = on_base("g", {"tests", "build"}, {unit(kRed, 1)});
   found.inventories["trace"] = {.state = State::kLowerBound, .reason = "cut", .names = {"runs /bin/sh"}};
+  found.inventories["tests"].files = {"a.test.js"};
   const auto read = on_base_of_text(text_of(found));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, found);
@@ -149,7 +239,8 @@ TEST(OnBase, IsKeptAsTextAndReadBack) {
       {"", "[]", "{}", R"(["a"])", R"({"green":true})", R"({"green":1,"inventories":{}})",
        R"({"green":true,"inventories":{"tests":["a"]}})",
        R"({"green":true,"inventories":{"tests":{"state":"empty","reason":"","names":[],"failing":[]}}})",
-       R"({"green":true,"inventories":{"tests":{"state":"known","reason":"","names":["b","a"],"failing":[]}}})"})
+       R"({"green":true,"inventories":{"tests":{"state":"known","reason":"","names":["b","a"],"failing":[]}}})",
+       R"({"green":true,"inventories":{"tests":{"state":"known","reason":"","names":[],"failing":[],"files":1}}})"})
     EXPECT_EQ(on_base_of_text(text).error().kind, ErrorKind::kCorrupt) << text;
 }
 
@@ -182,6 +273,49 @@ TEST(KnownFailing, TestsThatFailOnBaseMayFailOnAndNoOthers) {
   EXPECT_FALSE(passes("", true));
 }
 
+TEST(KnownFailing, ARunnerMayExitWithTheNumberOfWhatFails) {
+  const auto failing = [](int count) {
+    std::string out = "<testsuite><testcase name='a'/>";
+    for (int i = 0; i < count; ++i)
+      out += "<testcase name='b" + std::to_string(i) + "'><failure/></testcase>";
+    return out + "</testsuite>";
+  };
+  const auto passes = [&](int failures, std::int64_t base_exit, std::int64_t exit_code) {
+    const GateFacts facts{.gate_id = "g",
+                          .required = {"tests"},
+                          .steps = {unit(failing(failures), exit_code)},
+                          .base = on_base("g", {"tests"}, {unit(failing(failures), base_exit)}).inventories,
+                          .known_failing = true};
+    return gate_passed(facts, evaluate(facts));
+  };
+  EXPECT_TRUE(passes(139, 139, 139));
+  EXPECT_TRUE(passes(300, 255, 255)) << "Mocha counts up to 255";
+  EXPECT_TRUE(passes(300, 254, 254)) << "Test::More up to 254";
+  EXPECT_FALSE(passes(2, 2, 139)) << "it crashed";
+  EXPECT_FALSE(passes(139, 139, 138));
+  EXPECT_FALSE(passes(139, 134, 139)) << "base crashed";
+  EXPECT_EQ(tests_of({unit(failing(139), 139)}).state, State::kKnown);
+  EXPECT_EQ(tests_of({unit(failing(139), 137)}).state, State::kUnknown);
+}
+
+TEST(OnBase, ANameThatMovesFromRunToRunIsTold) {
+  const auto problem = [](const std::string& before, const std::string& now) {
+    const auto one = [](const std::string& name) {
+      return unit("<testsuite><testcase name='" + name + "'/></testsuite>");
+    };
+    const auto base = on_base("g", {"tests"}, {one(before)}).inventories;
+    const auto signal =
+        evaluate({.gate_id = "g", .required = {"tests"}, .steps = {one(now)}, .base = base}).at(0);
+    EXPECT_FALSE(signal.passed) << now;
+    return signal.details.at("problem").get<std::string>();
+  };
+  for (const auto& [before, now] : {std::pair("at 1764230000", "at 1764230007"),
+                                    {"on 2026-11-26", "on 2026-11-27"},
+                                    {"id 0x7ffc12", "id 0x55aa00"}})
+    EXPECT_NE(problem(before, now).find("give the test a name that stays"), std::string::npos) << now;
+  EXPECT_EQ(problem("adds", "subtracts").find("a name that stays"), std::string::npos);
+}
+
 TEST(KnownFailing, WhatIsNoTestAndFailsOnBaseMayFailOnByItsName) {
   const auto unloaded = [](const std::string& name) {
     return "<testsuite><testcase classname='' name='" + name +
@@ -199,17 +333,6 @@ TEST(KnownFailing, WhatIsNoTestAndFailsOnBaseMayFailOnByItsName) {
              "failure'/></testcase></testsuite>",
              true))
       << "a test of base is gone";
-}
-
-// A step of another format.
-StepFacts unit_of(const std::string& format, const std::string& text, std::int64_t exit_code) {
-  auto out = unit("", exit_code);
-  MemorySource bytes(text);
-  out.reports.push_back({.path = "r",
-                         .format = format,
-                         .family = "tests",
-                         .report = read_report(format, bytes, testing::plain_redactor())});
-  return out;
 }
 
 // The signal `tests` of the same report on base and of an attempt, known_failing.

@@ -360,15 +360,16 @@ TEST(Npm, AnOverrideHoldsForOneParent) {
 
 TEST(Npm, TheLockfileSaysWhenceAndWithWhichHash) {
   const std::string good =
-      "\"node_modules/ok\": {\"version\": \"1.0.0\", \"resolved\": \"https://r/ok.tgz\", \"integrity\": "
+      "\"node_modules/ok\": {\"version\": \"1.0.0\", \"resolved\": \"https://registry.npmjs.org/ok.tgz\", "
+      "\"integrity\": "
       "\"sha512-x\"},\n"
       "\"node_modules/link\": {\"resolved\": \"packages/link\", \"link\": true},\n"
       "\"node_modules/ok/node_modules/in\": {\"version\": \"1\", \"inBundle\": true},\n\"packages/link\": "
       "{},\n";
   const std::string bad =
       "\"node_modules/a\": {\"resolved\": \"git+ssh://git@h/a.git#1\"},\n"
-      "\"node_modules/b\": {\"resolved\": \"https://r/b.tgz\"},\n"
-      "\"node_modules/c\": {\"resolved\": \"http://r/c.tgz\", \"integrity\": \"sha1-x\"},\n"
+      "\"node_modules/b\": {\"resolved\": \"https://registry.npmjs.org/b.tgz\"},\n"
+      "\"node_modules/c\": {\"resolved\": \"http://registry.npmjs.org/c.tgz\", \"integrity\": \"sha1-x\"},\n"
       "\"node_modules/d\": {\"version\": \"1\"}\n";
   const std::string start =
       "{\"lockfileVersion\": 3, \"packages\": {\"\": {\"dependencies\": {\"z\": \"x/z\"}},\n";
@@ -407,19 +408,22 @@ TEST(Npm, WhatIsFetchedIsNoPartOfAnother) {
     return npm("package-lock.json", "{\"lockfileVersion\": 3, \"packages\": {" + entry + "}}");
   };
   EXPECT_THAT(
-      found(R"("node_modules/evil": {"resolved": "http://h/e.tgz", "inBundle": true})"),
+      found(R"("node_modules/evil": {"resolved": "http://registry.npmjs.org/e.tgz", "inBundle": true})"),
       ElementsAre("1: node_modules/evil is fetched without TLS", "1: node_modules/evil has no integrity"));
-  EXPECT_THAT(found(R"("node_modules/a/node_modules/b": {"resolved": "https://h/e.tgz", "inBundle": true})"),
-              ElementsAre("1: node_modules/a/node_modules/b has no integrity"));
+  EXPECT_THAT(
+      found(
+          R"("node_modules/a/node_modules/b": {"resolved": "https://registry.npmjs.org/e.tgz", "inBundle": true})"),
+      ElementsAre("1: node_modules/a/node_modules/b has no integrity"));
   EXPECT_THAT(found(R"("node_modules/b": {"version": "1", "inBundle": true})"),
               ElementsAre("1: node_modules/b says neither whence it comes nor its integrity"));
   EXPECT_THAT(found(R"("node_modules/c": {"resolved": "GIT+https://h/c"})"),
               ElementsAre("1: node_modules/c " + std::string(kGit)));
   EXPECT_THAT(npm("package.json", R"({"dependencies": {"a": "HTTPS://h/a.tgz", "b": "ssh://git@h/o/b"}})"),
               ElementsAre("1: a comes from a URL, not from the registry", "1: b " + std::string(kGit)));
-  EXPECT_THAT(npm("npm-shrinkwrap.json",
-                  R"({"dependencies": {"a": {"version": "1", "bundled": true, "resolved": "HTTP://h/a"}}})"),
-              ElementsAre("1: a is fetched without TLS", "1: a has no integrity"));
+  EXPECT_THAT(
+      npm("npm-shrinkwrap.json",
+          R"({"dependencies": {"a": {"version": "1", "bundled": true, "resolved": "HTTP://registry.npmjs.org/a"}}})"),
+      ElementsAre("1: a is fetched without TLS", "1: a has no integrity"));
 }
 
 TEST(Npm, TheSameVersionIsTheSamePackageFromTheSameHost) {
@@ -453,13 +457,26 @@ TEST(Npm, TheSameVersionIsTheSamePackageFromTheSameHost) {
       IsEmpty());
 }
 
+TEST(Npm, AFirstLockfileIsFetchedFromTheUsualRegistries) {
+  const auto found = [](const std::string& host) {
+    return npm("package-lock.json",
+               R"({"packages": {"node_modules/a": {"version": "1", "resolved": "https://)" + host +
+                   R"(/a/-/a-1.tgz", "integrity": "sha512-x"}}})");
+  };
+  EXPECT_THAT(found("registry.npmjs.org"), IsEmpty());
+  EXPECT_THAT(found("registry.yarnpkg.com"), IsEmpty());
+  EXPECT_THAT(found("evil.example"),
+              ElementsAre(HasSubstr("node_modules/a is fetched from another host: evil.example")));
+}
+
 TEST(Npm, TheOldLockfileIsReadToItsLeaves) {
-  EXPECT_THAT(npm("npm-shrinkwrap.json",
-                  "{\"dependencies\": {\"a\": {\"version\": \"1\", \"resolved\": \"https://r/a\", "
-                  "\"integrity\": \"sha512-x\",\n"
-                  "\"dependencies\": {\"b\": {\"version\": \"git+https://h/b.git\"},\n\"c\": {\"version\": "
-                  "\"1\", \"resolved\": \"https://r/c\"}}}}}"),
-              ElementsAre("2: b " + std::string(kGit), "3: c has no integrity"));
+  EXPECT_THAT(
+      npm("npm-shrinkwrap.json",
+          "{\"dependencies\": {\"a\": {\"version\": \"1\", \"resolved\": \"https://registry.npmjs.org/a\", "
+          "\"integrity\": \"sha512-x\",\n"
+          "\"dependencies\": {\"b\": {\"version\": \"git+https://h/b.git\"},\n\"c\": {\"version\": "
+          "\"1\", \"resolved\": \"https://registry.npmjs.org/c\"}}}}}"),
+      ElementsAre("2: b " + std::string(kGit), "3: c has no integrity"));
 }
 
 TEST(Npm, WhatCannotBeReadIsNamed) {

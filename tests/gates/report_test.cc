@@ -163,13 +163,28 @@ TEST(Tap, IsReadByItsSpecification) {
   EXPECT_EQ(shown("tap", "1..0 # SKIP nothing to do\n"), "");
 }
 
+TEST(Tap, ARunThatFailedAndEndedEarlyIsAReportOfWhatRan) {
+  const auto stopped = [](const std::string& text) {
+    const auto report = read_all_of("tap", text);
+    return report ? report->stopped : report.error().message;
+  };
+  for (const std::string text : {"1..3\nok 1 - a\nnot ok 2 - b\n", "ok 1 - a\nnot ok 2 - b\n"}) {
+    EXPECT_EQ(shown("tap", text), "+a | -b") << text;
+    EXPECT_NE(stopped(text).find(text.starts_with("1") ? "planned 3" : "no plan"), std::string::npos) << text;
+  }
+  EXPECT_EQ(shown("tap", "1..2\nok 1 - a\nBail out! no disk\n"), "+a | !the run bailed out");
+  EXPECT_EQ(stopped("1..2\nok 1 - a\nBail out! no disk\n"), "the run bailed out");
+  EXPECT_EQ(shown("tap", "1..2\nok 1 - a\n    ok 1 - inner\n    Bail out!\n"), "+a | !the run bailed out");
+  EXPECT_EQ(stopped("1..1\nnot ok 1 - b\n"), "");
+  EXPECT_EQ(stopped("1..1\nok 1 - a\nnot ok 2 - b\n"),
+            "not a good tap report: line 3: planned 1 tests, and there are 2");
+}
+
 TEST(Tap, WhatWasCutShortIsNoReport) {
   EXPECT_EQ(shown("tap", "ok 1 - a\n"),
             "not a good tap report: line 1: there is no plan (1..N): it may have ended in the middle");
   EXPECT_EQ(shown("tap", "1..3\nok 1 - a\n"),
             "not a good tap report: line 2: planned 3 tests, and there are 1");
-  EXPECT_EQ(shown("tap", "1..2\nok 1 - a\nBail out! no disk\n"),
-            "not a good tap report: line 3: the run bailed out");
   EXPECT_EQ(shown("tap", "1..1\n    ok 1 - in\n    1..1\n"),
             "not a good tap report: line 3: it ends inside a subtest");
   EXPECT_EQ(shown("tap", "1..1\nok 1 - a\n1..1\n"), "not a good tap report: line 3: a second plan");
@@ -255,6 +270,12 @@ TEST(Cargo, TotalsMustAgree) {
   EXPECT_EQ(shown("cargo", std::string("\nrunning 1 test\ntest forged ... ok\n") + (kCargo + 1)),
             "not a good cargo report: line 4: another program's tests before the totals of the one before");
   EXPECT_FALSE(read("cargo", "running 1 test\ntest a ... ok\n")) << "no totals";
+  const std::string aborted =
+      "     Running unittests src/lib.rs (target/debug/deps/a-0)\nrunning 2 tests\ntest a ... ok\n"
+      "error: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully (signal: "
+      "6, SIGABRT: process abort signal)\n";
+  EXPECT_EQ(shown("cargo", aborted), "+src/lib.rs::a | !src/lib.rs");
+  EXPECT_EQ(read_all_of("cargo", aborted)->stopped, "src/lib.rs ended before its totals");
   EXPECT_FALSE(read(
       "cargo",
       "running 1 test\ntest a ... ok\ntest b ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored;\n"));

@@ -80,14 +80,15 @@ class SimObjects final : public workspace::ObjectStore {
     if (std::hash<std::string>()(a + b) % 3 == 0) return std::vector<std::string>{"file"};
     return std::vector<std::string>();
   }
-  Status each_change(const std::string&, const std::vector<std::string>&, const std::string& layer, bool,
+  Status each_change(const std::string&, const std::vector<std::string>&, const std::string& layer,
+                     const workspace::ReadsFile&,
                      const std::function<Status(const FileChange&)>& visit) const override {
     if (layer.empty()) return {};
     return visit(
         {.path = std::hash<std::string>()(layer) % 7 == 0 ? "conftest.py" : "file", .after = FileVersion()});
   }
   Result<workspace::Patch> diff(const std::string&, const std::vector<std::string>&,
-                                const std::vector<std::string>& after) const override {
+                                const std::vector<std::string>& after, std::uint64_t) const override {
     const auto lines = std::hash<std::string>()(after.front()) % 3;
     std::string patch = "@@ -0,0 +1," + std::to_string(lines) + " @@\n";
     for (std::size_t i = 0; i < lines; ++i) patch += "+line\n";

@@ -95,8 +95,9 @@ class WorkspaceTest : public ::testing::Test {
       return (one->is_link ? "link " + std::string(one->content) : std::to_string(one->size)) +
              (one->is_executable ? "x" : "") + (one->is_binary ? "b" : "");
     };
-    const auto seen =
-        workspaces_->each_change(base_.base_id, below, id, contents, [&](const FileChange& change) -> Status {
+    const auto seen = workspaces_->each_change(
+        base_.base_id, below, id, [&](const auto&) { return contents; },
+        [&](const FileChange& change) -> Status {
           std::string line = change.path + ": " + version(change.before) + " > " + version(change.after);
           for (const auto& added : change.added)
             line += " +" + std::to_string(added.number) + ":" + std::string(added.text);

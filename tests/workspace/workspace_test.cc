@@ -198,6 +198,10 @@ TEST_F(WorkspaceTest, KeepsNoMoreThanTheCaps) {
   const auto few = workspaces_->collect(upper, lower_of({}), false, {.entries = 2, .bytes = 2000});
   ASSERT_TRUE(few);
   EXPECT_EQ(few->refused, (std::vector<std::string>{"bomb", "d"}));
+  make();
+  const auto named = workspaces_->collect(upper, lower_of({}), false, {.bytes = 2000, .names_bytes = 1});
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->refused, (std::vector<std::string>{"bomb", "c", "d"})) << "paths take memory, too";
 }
 
 TEST_F(WorkspaceTest, AFolderBeyondTheCapsGoesWithAllThatIsInIt) {
@@ -426,6 +430,8 @@ TEST_F(WorkspaceTest, AFileThatEndsAsItWasIsNoChange) {
 TEST_F(WorkspaceTest, AChangedFileThatIsTooLargeIsNotRead) {
   const auto id = layer("truncate -s 17M big");
   EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792 unread"}));
+  const auto lines = layer("yes '' | head -n 1000001 >lines");
+  EXPECT_EQ(changes(lines), (std::vector<std::string>{"lines: - > 1000001 unread"}));
 }
 
 }  // namespace

@@ -124,8 +124,9 @@ void PolicyCheck::see(const FileChange& change) {
   if (change.unread) {
     // Whoever asks for rules on contents gets none unseen.
     const Reaction reaction = std::max(policy_->secrets, policy_->npm_lockfile);
-    return find(reaction, change.path, "unread",
-                fmt::format("is too large to be read: over {} bytes", kPolicyReadMax));
+    return find(
+        reaction, change.path, "unread",
+        fmt::format("is too large to be read: over {} bytes or {} lines", kPolicyReadMax, kPolicyLinesMax));
   }
   if (policy_->secrets != Reaction::kAllow) check_secrets(change);
   if (policy_->npm_lockfile == Reaction::kAllow) return;

@@ -83,6 +83,8 @@ class LockReader {
  public:
   LockReader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {
     for (const auto* group : {"packages", "dependencies"}) collect_hosts(member_or_empty(before_, group), 0);
+    // Of a first lockfile: what npm and Yarn ask without being told to.
+    if (hosts_.empty()) hosts_ = {"registry.npmjs.org", "registry.yarnpkg.com"};
   }
 
   void package(const Json& now) {
@@ -134,7 +136,7 @@ class LockReader {
       return add(name,
                  fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
     const auto host = host_of(resolved);
-    if (!host.empty() && !hosts_.empty() && !hosts_.contains(host))
+    if (!host.empty() && !hosts_.contains(host))
       add(name, fmt::format("{} is fetched from another host: {}", shown(name), shown(host)));
     if (!was.empty() && version == text_in(old, "version") && text_in(value, "integrity") != was)
       add(name, fmt::format("{} has another integrity for the same version", shown(name)));
@@ -273,7 +275,7 @@ class LockReader {
 
   std::string_view text_;
   Json before_;
-  Hosts hosts_;  // that packages were fetched from
+  Hosts hosts_;  // that packages may be fetched from
   std::vector<NpmFinding> out_;
 };
 

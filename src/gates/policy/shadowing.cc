@@ -8,6 +8,7 @@
 
 #include "base/glob.h"
 #include "gates/policy/python_names.h"
+#include "gates/policy/runner_settings.h"
 
 namespace pawl::gates {
 namespace {
@@ -423,7 +424,8 @@ class Look {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  return Look(change, shadows).words();
+  const auto setting = runner_setting(change);
+  return setting.empty() ? Look(change, shadows).words() : setting;
 }
 
 std::vector<std::string> scanner_rules() { return {kScannerRules.begin(), kScannerRules.end()}; }

@@ -96,7 +96,7 @@ Status TestCollector::add_no_test(NoTest::What what, std::string_view name, std:
                        .name = bounded_name("", stable_name(redacted(name))),
                        .message = failed ? bounded_message(message) : "",
                        .failed = failed});
-  if (failed && what == NoTest::What::kLoaded)
+  if (failed && (what == NoTest::What::kLoaded || what == NoTest::What::kFile))
     bound_from_below(no_tests_.back().name + " could not be loaded");
   if (failed && (what == NoTest::What::kHook || what == NoTest::What::kRun))
     bound_from_below(no_tests_.back().name + " failed");

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <map>
 #include <set>
 
 #include "gates/common.h"
+#include "gates/failure.h"
 #include "gates/signals/kind.h"
+#include "gates/unloaded.h"
 
 namespace pawl::gates::signals {
 namespace {
@@ -16,24 +18,7 @@ struct Losses {
   std::vector<std::string> gone, newly_skipped, unloaded_gone;
 };
 
-// Whether `name` is `whole` or has it as a part: "tests.test_a" in "tests.test_a::adds", not in
-// "tests.test_ab::adds".
-bool has_part(std::string_view name, std::string_view whole) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  for (auto at = name.find(whole); at != name.npos; at = name.find(whole, at + 1)) {
-    const auto end = at + whole.size();
-    if ((at == 0 || !is_word(name[at - 1])) && (end == name.size() || !is_word(name[end]))) return true;
-  }
-  return false;
-}
-
-// A file that base could not load is still there: it is told again, or a test of it is.
-bool is_there(const std::string& unloaded, const Report& report) {
-  const auto is_of = [&](const auto& one) { return has_part(one.name, unloaded); };
-  return std::ranges::any_of(report.tests, is_of) || std::ranges::any_of(report.no_tests, is_of);
-}
-
-Losses compare(const Inventory& base, const Report& report) {
+Losses compare(const Inventory& base, const UnloadedNames& removed, const Report& report) {
   std::set<std::string_view> ran, skipped;
   for (const auto& test : report.tests)
     (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
@@ -42,8 +27,10 @@ Losses compare(const Inventory& base, const Report& report) {
     if (ran.contains(name)) continue;
     (skipped.contains(name) ? out.newly_skipped : out.gone).push_back(name);
   }
-  std::ranges::copy_if(base.unloaded, std::back_inserter(out.unloaded_gone),
-                       [&](const auto& name) { return !is_there(name, report); });
+  for (const auto& name : base.unloaded)
+    if (removed.contains(name) || !is_there(name, report)) out.unloaded_gone.push_back(name);
+  std::ranges::copy_if(base.files, std::back_inserter(out.unloaded_gone),
+                       [&](const auto& name) { return removed.contains(name); });
   return out;
 }
 
@@ -60,9 +47,26 @@ std::string meaning_of(const Losses& losses) {
                        out.empty() ? "" : ". ", losses.newly_skipped.size(), shown(losses.newly_skipped));
   if (!losses.unloaded_gone.empty())
     out += fmt::format(
-        "{}Base could not load {}, and now no test of it is told. Mend it under its name, or ask a person",
+        "{}Base could not load {}, and now a file of it is gone or no test of it ran. Mend it under its "
+        "name, "
+        "or ask a person",
         out.empty() ? "" : ". ", shown(losses.unloaded_gone));
   return out;
+}
+
+// The first test that is gone and came back with another number, time or path in its name, and how: no work
+// takes such a test away. "" when there is none.
+std::string moving_name(const std::vector<std::string>& gone, const std::vector<std::string>& fresh) {
+  if (gone.empty()) return "";
+  std::map<std::string, const std::string*> by_form;
+  for (const auto& name : fresh) by_form.emplace(normalised_end(name), &name);
+  for (const auto& name : gone)
+    if (const auto found = by_form.find(normalised_end(name)); found != by_form.end())
+      return fmt::format(
+          "{} may be {} now: a name with a number, a time or a path that differs from run to "
+          "run can't be compared, so give the test a name that stays",
+          printable(name), printable(*found->second));
+  return "";
 }
 
 void add_problem(Signal& signal, const std::string& problem) {
@@ -90,18 +94,20 @@ std::vector<std::string> tell_broken(const std::vector<std::string>& failing, co
   return broken;
 }
 
-void compare_with_base(const Report& report, const Inventory& base, Signal& signal) {
-  const Losses losses = compare(base, report);
+void compare_with_base(const GateFacts& facts, const Report& report, const Inventory& base, Signal& signal) {
+  const Losses losses = compare(base, facts.removed, report);
   tell("gone", losses.gone, signal);
   tell("newly_skipped", losses.newly_skipped, signal);
   tell("unloaded_gone", losses.unloaded_gone, signal);
   std::vector<std::string> names;
   for (const auto& test : report.tests)
     if (test.status != TestStatus::kSkipped) names.push_back(test.name);
-  tell("new", beyond(names, base.names), signal);
+  const auto fresh = beyond(names, base.names);
+  tell("new", fresh, signal);
   const std::string meaning = meaning_of(losses);
   if (!meaning.empty()) signal.passed = false;
   add_problem(signal, meaning);
+  add_problem(signal, moving_name(losses.gone, fresh));
 }
 
 // Under `known_failing` a test that is known may end the runner: what stands behind it would be let through
@@ -131,7 +137,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
       signal.details["problem"] = reports.problem;
     else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
              reports.all.lower_bound.empty())
-      compare_with_base(reports.all, *base, signal);
+      compare_with_base(facts, reports.all, *base, signal);
     return signal;
   }
   if (reports.declared && lacks_reports(reports, signal)) return signal;
@@ -148,7 +154,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   }
   if (base == nullptr) return signal;
   const bool passed_so_far = signal.passed;
-  if (tell_inventory(*base, signal)) compare_with_base(reports.all, *base, signal);
+  if (tell_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
   refuse_stopped(facts, reports.all, signal);
   if (!passed_so_far) signal.missing = false;  // it fails whatever base has
   return signal;
@@ -167,8 +173,12 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
     if (test.status != TestStatus::kSkipped) out.names.push_back(test.name);
   out.failing = failing_of(reports.all);
   for (const auto& other : reports.all.no_tests)
-    if (other.failed && other.what == NoTest::What::kLoaded) out.unloaded.push_back(other.name);
+    if (other.failed && other.what == NoTest::What::kLoaded)
+      out.unloaded.push_back(other.name);
+    else if (other.failed && other.what == NoTest::What::kFile)
+      out.files.push_back(other.name);
   std::ranges::sort(out.names);
+  std::ranges::sort(out.files);
   std::ranges::sort(out.unloaded);
   std::ranges::sort(out.failing);
   if (!reports.all.lower_bound.empty()) {

@@ -32,8 +32,8 @@ Result<Side> side_of(const std::optional<GitFile>& file, bool contents) {
   if (!contents) return side;
   auto read = os::read_file(file->full, kPolicyReadMax);
   if (!read && read.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(read).error());
-  side.unread = !read;
-  if (read) side.content = *std::move(read);
+  side.unread = !read || std::ranges::count(*read, '\n') > kPolicyLinesMax;
+  if (!side.unread) side.content = *std::move(read);
   side.version->is_binary = side.content.substr(0, kBinaryLookedAt).find('\0') != std::string::npos;
   return side;
 }
@@ -89,14 +89,14 @@ Status visit_one(const std::string& path, const std::optional<GitFile>& from,
 }  // namespace
 
 Status Workspaces::each_change(const std::string& base_id, const std::vector<std::string>& below,
-                               const std::string& layer, bool contents,
+                               const std::string& layer, const ReadsFile& reads,
                                const std::function<Status(const FileChange&)>& visit) const {
   if (layer.empty()) return {};
   const View lower(trees_of(base_id, below));
   PAWL_TRY(const auto changes, changes_of(*this, lower, {layer}));
   PAWL_TRY(const auto files, git_files(lower, changes));
   for (const auto& [path, file] : files)
-    PAWL_OK(visit_one(path, git_file_of(lower, path), file, contents, visit));
+    PAWL_OK(visit_one(path, git_file_of(lower, path), file, reads(path), visit));
   return {};
 }
 

@@ -100,14 +100,14 @@ class DiskObjects final : public ObjectStore {
   }
 
   Status each_change(const std::string& base_id, const std::vector<std::string>& below,
-                     const std::string& layer, bool contents,
+                     const std::string& layer, const ReadsFile& reads,
                      const std::function<Status(const FileChange&)>& visit) const override {
-    return kept_.each_change(base_id, below, layer, contents, visit);
+    return kept_.each_change(base_id, below, layer, reads, visit);
   }
 
   Result<Patch> diff(const std::string& base_id, const std::vector<std::string>& before,
-                     const std::vector<std::string>& after) const override {
-    return kept_.diff(base_id, before, after);
+                     const std::vector<std::string>& after, std::uint64_t bytes_max) const override {
+    return kept_.diff(base_id, before, after, {.bytes_max = bytes_max});
   }
 
  private:

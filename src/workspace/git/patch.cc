@@ -1,7 +1,10 @@
 #include "workspace/git/patch.h"
 
+#include <fmt/format.h>
 #include <git2/sys/repository.h>
 #include <sys/stat.h>
+
+#include <algorithm>
 
 #include "os/file.h"
 #include "workspace/git/git_tree.h"
@@ -11,7 +14,11 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::int64_t kMovedBytesMax = 1 << 20;  // of a file that is looked at for one that was moved
+// Files that are looked at for one that was moved: of each its size, and of either side how many and how
+// large together, since they are in memory. Where there are more, a moved file is one that is gone and a new
+// one.
+constexpr std::int64_t kMovedBytesMax = 1 << 20;
+constexpr std::int64_t kMovedFilesMax = 10'000, kMovedAllBytesMax = 64 << 20;
 
 // A repository in memory: objects go nowhere.
 struct MemoryRepository {
@@ -32,18 +39,36 @@ Result<MemoryRepository> memory_repository() {
   return out;
 }
 
-bool is_small(const GitFile& file) {
+std::int64_t size_of(const std::optional<GitFile>& file) {
   struct stat status {};
-  return !file.is_link && lstat(file.full.c_str(), &status) == 0 && status.st_size > 0 &&
-         status.st_size <= kMovedBytesMax;
+  return file && lstat(file->full.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
 }
 
-// Of the paths that only one side has, as a tree in memory.
-Result<GitTree> tree_of(git_repository& repository, const GitFiles& files, const GitFiles& others) {
-  GitChanges changes;
+struct OneSided {
+  std::vector<std::pair<std::string, const GitFile*>> files;  // by path
+  bool too_many = false;
+};
+
+// What only `files` has: no link, not empty, not large.
+OneSided only_in(const GitFiles& files, const GitFiles& others) {
+  OneSided out;
+  std::int64_t bytes = 0;
   for (const auto& [path, file] : files) {
     const auto other = others.find(path);
-    if (!file || !is_small(*file) || (other != others.end() && other->second)) continue;
+    if (!file || file->is_link || (other != others.end() && other->second)) continue;
+    const auto size = size_of(file);
+    if (size == 0 || size > kMovedBytesMax) continue;
+    bytes += size;
+    out.files.emplace_back(path, &*file);
+    out.too_many = bytes > kMovedAllBytesMax || static_cast<std::int64_t>(out.files.size()) > kMovedFilesMax;
+    if (out.too_many) break;
+  }
+  return out;
+}
+
+Result<GitTree> tree_of(git_repository& repository, const OneSided& side) {
+  GitChanges changes;
+  for (const auto& [path, file] : side.files) {
     PAWL_TRY(const std::string bytes, os::read_file(file->full, kMovedBytesMax));
     GitEntry entry{.mode = mode_of(*file)};
     if (git_blob_create_from_buffer(&entry.id, &repository, bytes.data(), bytes.size()) != 0)
@@ -63,9 +88,12 @@ bool are_apart(const std::string& a, const std::string& b) {
 
 // Where the files that are gone have gone: new path to old path.
 Result<std::map<std::string, std::string>> moves(const GitFiles& before, const GitFiles& after) {
+  const auto gone = only_in(before, after), made = only_in(after, before);
+  if (gone.files.empty() || made.files.empty() || gone.too_many || made.too_many)
+    return std::map<std::string, std::string>();
   PAWL_TRY(const auto memory, memory_repository());
-  PAWL_TRY(const auto old_tree, tree_of(*memory.repository, before, after));
-  PAWL_TRY(const auto new_tree, tree_of(*memory.repository, after, before));
+  PAWL_TRY(const auto old_tree, tree_of(*memory.repository, gone));
+  PAWL_TRY(const auto new_tree, tree_of(*memory.repository, made));
   git_diff* raw = nullptr;
   if (git_diff_tree_to_tree(&raw, memory.repository.get(), old_tree.get(), new_tree.get(), nullptr) != 0)
     return git_failure(ErrorKind::kUnavailable, "patch");
@@ -101,13 +129,19 @@ class PatchWriter {
 
  private:
   Status add(const std::string& from, const std::string& to) {
+    const auto most = target_.bytes_max.value_or(kPatchBytesMax);
+    const auto size = static_cast<std::uint64_t>(std::max(size_of(before_.at(from)), size_of(after_.at(to))));
+    if (target_.bytes_max && patch_.text.size() + size > most) {
+      patch_.left_out.push_back({.path = to, .reason = fmt::format("the patch has {} bytes at most", most)});
+      return {};
+    }
     auto text = patch_text({.path = target_.folder + from, .file = before_.at(from)},
                            {.path = target_.folder + to, .file = after_.at(to)}, target_.sha256_ids);
     if (!text && text.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(text).error());
     if (!text) {
       patch_.left_out.push_back({.path = to, .reason = text.error().message});
-    } else if (patch_.text.size() + text->size() > kPatchBytesMax) {
-      patch_.left_out.push_back({.path = to, .reason = "the patch would be larger than git apply reads"});
+    } else if (patch_.text.size() + text->size() > most) {
+      patch_.left_out.push_back({.path = to, .reason = fmt::format("the patch has {} bytes at most", most)});
     } else {
       patch_.text += *text;
     }

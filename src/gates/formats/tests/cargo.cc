@@ -148,8 +148,14 @@ class CargoReader {
     const std::string errors = printable(excerpt(errors_, 400));
     if (programs_ == 0 && not_compiled_)
       return fail(ErrorKind::kInvalid, "nothing was run, since it could not be compiled: " + errors);
-    if (running_ || programs_ == 0)
+    const bool aborted = running_ && says_failed_;
+    if ((running_ && !aborted) || (programs_ == 0 && !aborted))
       return fail(ErrorKind::kInvalid, "no totals (test result: ...) at its end");
+    if (aborted) {  // by a signal, or exit() of a test: cargo itself says that it failed
+      const auto name = program_.empty() ? "a program of tests" : program_;
+      PAWL_OK(tests_.add_no_test(NoTest::What::kRun, name, "it ended before its totals: " + errors));
+      tests_.stopped_early(name + " ended before its totals");
+    }
     // Without --no-fail-fast it runs no program behind one that failed.
     if (failed_last_)
       tests_.stopped_early(says_failed_ ? "cargo stopped at a program whose tests failed" : kMayBeMore);

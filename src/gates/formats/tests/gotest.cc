@@ -55,7 +55,8 @@ struct OpenTest {
 struct Package {
   explicit Package(const secrets::Redactor& redactor) : output(redactor) {}
   bool failed = false, failed_by_a_test = false, over = false;
-  std::string panicked;  // the test that says so
+  bool without_tests = false;  // "[no test files]"
+  std::string panicked;        // the test that says so
   bool told = false;  // PASS or FAIL, when all that it has had run: a panic and a time limit come before it
   Output output;      // what it printed itself
   std::string failed_build;              // the build that it waited for
@@ -136,6 +137,7 @@ class GotestReader {
     if (test.empty()) {
       package.over = package.over || ended;
       package.failed = package.failed || action == "fail";
+      package.without_tests = action == "skip";
       if (action == "fail") package.failed_build = text_in(event, "FailedBuild");
       return {};
     }
@@ -221,8 +223,9 @@ class GotestReader {
     // The panic ended the package, and the tests behind it did not run; else a test prints what it caught.
     if (!package.panicked.empty() && !package.told)
       tests_.stopped_early(name + "::" + package.panicked + " ended in a panic");
-    const bool alone = package.failed && !failed_by_a_test;
-    return tests_.add_no_test(NoTest::What::kLoaded, name, words_of(name, package), !package.over || alone);
+    const bool failed = !package.over || (package.failed && !failed_by_a_test);
+    if (!failed && !package.without_tests) return {};  // its tests are told, if it has any
+    return tests_.add_no_test(NoTest::What::kLoaded, name, failed ? words_of(name, package) : "", failed);
   }
 
   static constexpr std::size_t kBuildsMax = 1000;

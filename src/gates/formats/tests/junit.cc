@@ -252,7 +252,7 @@ class JunitHandler final : public XmlHandler {
   Status add_failed(bool again) {
     using enum NoTest::What;
     const auto no_test = [&](NoTest::What what, const std::string& name) {
-      if (!suites_.empty()) suites_.back().hooks += what == kHook ? 1 : 0;
+      if (!suites_.empty()) suites_.back().hooks += what == kHook || what == kFile ? 1 : 0;
       return tests_.add_no_test(what, name, words_of(case_));
     };
     const std::string& name = case_.name;
@@ -275,7 +275,7 @@ class JunitHandler final : public XmlHandler {
     if (name == "Failure" && case_.message == "Runtime error")  // go-junit-report's, outside of a test
       return no_test(kLoaded, case_.group);
     if (case_.group == "Test suite failed to run")  // jest-junit
-      return no_test(kLoaded, std::string(inside_workspace(name)));
+      return no_test(kFile, std::string(inside_workspace(name)));
     if (name.starts_with(" Test execution failure")) return no_test(kHook, case_.suite);
     if (case_.group.ends_with("loader._FailedTest")) return no_test(kLoaded, name);  // unittest's
     if (case_.group.ends_with("suite._ErrorHolder")) return no_test(kHook, name);
@@ -287,7 +287,7 @@ class JunitHandler final : public XmlHandler {
       return no_test(kLoaded, case_.group);
     if (name == case_.group && name == case_.suite) return no_test(kLoaded, name);  // vitest's files
     if (case_.group == "test" && name.starts_with('/'))                             // node's
-      return no_test(kHook, std::string(inside_workspace(name)));
+      return no_test(kFile, std::string(inside_workspace(name)));
     return add_test();
   }
 

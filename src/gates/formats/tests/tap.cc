@@ -188,9 +188,10 @@ class TapReader {
     while (lines_.next(line)) PAWL_OK(take(line));
     PAWL_OK(lines_.status());
     // A subtest whose parent never came: it ended in the middle.
-    if (levels_.size() > 1 || levels_.front().buffered) return fail_at(lines_, "it ends inside a subtest");
-    PAWL_OK(check_plan(levels_.front(), setups_failed_ > 0, teardowns_failed_));
+    const bool inside = levels_.size() > 1 || levels_.front().buffered;
+    if (inside && !bailed_out_) return fail_at(lines_, "it ends inside a subtest");
     TestCollector tests(redactor_);
+    PAWL_OK(end_run(tests));
     for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
     if (said_failed_ > 0 && tests.no_failure())
       return fail_at(lines_, "it says that " + std::to_string(said_failed_) + " failed, and none did");
@@ -199,6 +200,24 @@ class TapReader {
   }
 
  private:
+  // A run that ended early is a report when it says that something failed, and no evidence that all is well.
+  Status end_run(TestCollector& tests) {
+    if (bailed_out_) {
+      PAWL_OK(tests.add_no_test(NoTest::What::kRun, "the run bailed out", *bailed_out_));
+      tests.stopped_early("the run bailed out");
+      return {};
+    }
+    const auto& outermost = levels_.front();
+    const bool early = !outermost.planned || outermost.own < *outermost.planned;
+    const bool fails = std::ranges::any_of(
+        outermost.points, [](const auto& point) { return point.status == TestStatus::kFailed; });
+    if (auto whole = check_plan(outermost, setups_failed_ > 0, teardowns_failed_); !whole) {
+      if (!early || !fails) return whole;
+      tests.stopped_early(whole.error().message);
+    }
+    return {};
+  }
+
   // "# tests 5", "# pass 5" of tape, node and Mocha: suites have a point and are in neither, so that there
   // may be more points.
   Status check_totals(const std::vector<Point>& points) {
@@ -240,7 +259,8 @@ class TapReader {
     if (failed_ && line.starts_with("  ")) return say(line);  // Mocha's
     if (line == "}" && depth < levels_.size() && levels_[depth].buffered) return end_buffered(depth);
     if (line == "{" && depth < levels_.size() && !levels_[depth].points.empty()) brace_at_ = depth;
-    if (line.starts_with("Bail out!")) return fail_at(lines_, "the run bailed out");
+    if (line.starts_with("Bail out!") && !bailed_out_)
+      bailed_out_ = "Bail out!" + std::string(line.substr(9, kDiagnosticsMax));
     const bool failed = line.starts_with("not ok");
     if (failed || line.starts_with("ok")) {
       const auto rest = line.substr(failed ? 6 : 2);
@@ -262,7 +282,7 @@ class TapReader {
                           point.message.find("SyntaxError") != std::string::npos ||
                           point.message.find("does not provide an export") != std::string::npos;
     if (failed && point.name.starts_with('/') && unloaded)
-      return tests.add_no_test(kHook, inside_workspace(point.name), point.message);
+      return tests.add_no_test(kFile, inside_workspace(point.name), point.message);
     return tests.add("", point.name, point.status, point.message);
   }
 
@@ -401,11 +421,12 @@ class TapReader {
   std::vector<Level> levels_;  // the outermost first
   std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
-  std::string heading_;                // the comment that names the tests that follow
-  std::string spoken_;                 // comments since the last test
-  std::size_t said_ = 0;               // bytes of messages
-  std::optional<std::size_t> failed_;  // the depth of the last test, when it failed
-  bool comments_explain_ = false;      // they stand directly behind it
+  std::optional<std::string> bailed_out_;  // the line that says so
+  std::string heading_;                    // the comment that names the tests that follow
+  std::string spoken_;                     // comments since the last test
+  std::size_t said_ = 0;                   // bytes of messages
+  std::optional<std::size_t> failed_;      // the depth of the last test, when it failed
+  bool comments_explain_ = false;          // they stand directly behind it
   std::int64_t said_tests_ = 0, said_passed_ = 0;
   std::int64_t said_failed_ = 0;         // in its last lines
   std::optional<std::size_t> brace_at_;  // the depth of a test whose line, the one before, ended with "{"

@@ -1,0 +1,96 @@
+#include "gates/unloaded.h"
+
+#include <algorithm>
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::string_view kGoTests = "_test.go";  // go help test
+
+bool is_path_or_package(std::string_view name) { return name.find('/') != name.npos; }
+
+std::int64_t depth_of(std::string_view name) { return std::ranges::count(name, '/'); }
+
+// "a/tests/test_b.py" -> "a.tests.test_b", as Python and Java name what is in the file.
+std::string module_of(std::string_view path) {
+  const auto file = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
+  std::string out(path.substr(0, std::min(path.size(), path.find('.', file))));
+  std::ranges::replace(out, '/', '.');
+  return out;
+}
+
+// Calls `see` with "a.b.c", "b.c" and "c".
+template <class See>
+void each_end(std::string_view text, char separator, const See& see) {
+  for (;;) {
+    see(text);
+    const auto next = text.find(separator);
+    if (next == text.npos) return;
+    text.remove_prefix(next + 1);
+  }
+}
+
+// A test's name begins with the file, package or class that it is of. A folder's or a package's name is also
+// the beginning of others: "example.org/a" in "example.org/a/b::TestC".
+bool is_of(std::string_view test, std::string_view name) {
+  if (test.starts_with(name)) {
+    const auto rest = test.substr(name.size());
+    if (rest.empty() || rest.starts_with("::")) return true;
+    if (!is_path_or_package(name) && (rest.front() == '.' || rest.front() == '$')) return true;
+  }
+  // unittest names a module that it could not load without its packages.
+  if (name.find_first_of("./") != name.npos) return false;
+  bool found = false;
+  std::string_view group = test.substr(0, test.find("::"));
+  if (group.size() == test.size()) return false;
+  each_end(group, '.', [&](std::string_view end) {
+    found = found || (end.starts_with(name) && (end.size() == name.size() || end[name.size()] == '.'));
+  });
+  return found;
+}
+
+}  // namespace
+
+void Unloaded::add(const Inventory& base) {
+  for (const auto* names : {&base.unloaded, &base.files})
+    for (const auto& name : *names) {
+      by_key_[name.substr(0, name.find('$'))].push_back(name);
+      if (names == &base.unloaded && is_path_or_package(name))
+        packages_[name.substr(name.rfind('/') + 1)].push_back(name);
+    }
+}
+
+void Unloaded::add_all(std::string_view key) {
+  const auto found = by_key_.find(key);
+  if (found != by_key_.end()) removed_.insert(found->second.begin(), found->second.end());
+}
+
+void Unloaded::see_removed(std::string_view path) {
+  each_end(path, '/', [&](std::string_view end) { add_all(end); });
+  each_end(module_of(path), '.', [&](std::string_view end) { add_all(end); });
+  if (!path.ends_with(kGoTests)) return;
+  const auto slash = path.rfind('/');
+  if (slash != path.npos) {
+    const auto folder = path.substr(0, slash);
+    const auto found = packages_.find(folder.substr(folder.rfind('/') + 1));
+    if (found != packages_.end()) removed_.insert(found->second.begin(), found->second.end());
+    return;
+  }
+  // The module's own package: no folder says its name, and it is the least deep of them.
+  std::int64_t least = INT64_MAX;
+  for (const auto& [part, names] : packages_)
+    for (const auto& name : names) least = std::min(least, depth_of(name));
+  for (const auto& [part, names] : packages_)
+    for (const auto& name : names)
+      if (depth_of(name) == least) removed_.insert(name);
+}
+
+bool is_there(std::string_view name, const Report& report) {
+  return std::ranges::any_of(report.tests,
+                             [&](const auto& test) {
+                               return test.status != TestStatus::kSkipped && is_of(test.name, name);
+                             }) ||
+         std::ranges::any_of(report.no_tests, [&](const auto& other) { return other.name == name; });
+}
+
+}  // namespace pawl::gates
