@@ -155,6 +155,26 @@ void check_protection(const std::string& shown, const std::string& file, plan::P
   }
 }
 
+// What only gates may see in /plan is no secret where the plan's folder is a part of the source.
+void check_gate_files(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
+  const auto& plan = *parsed.plan;
+  const std::string folder = os::folder_of(file);
+  const auto source = executor::source_folder(plan, folder);
+  if (plan.gate_files.empty() || !source || !(folder + "/").starts_with(*source + "/")) return;
+  const std::string below = folder == *source ? "" : folder.substr(source->size() + 1) + "/";
+  std::vector<std::string> patterns;
+  for (const auto& pattern : plan.gate_files) patterns.push_back(below + pattern);
+  const auto covered = workspace::covered_in_source(*source, plan.source_ref, patterns);
+  for (std::size_t i = 0; covered && i < patterns.size(); ++i)
+    if ((*covered)[i].any && std::ranges::find(plan.source_exclude, patterns[i]) == plan.source_exclude.end())
+      parsed.warnings.push_back(
+          {.file = shown,
+           .message =
+               "gate_files: " + visible(patterns[i]) +
+               " lies in the source, too, where every agent reads it in /workspace: keep the plan in a "
+               "folder outside of the source, or name the files in `exclude` of `source`"});
+}
+
 // In a sandbox the source is /workspace.
 void check_built(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
@@ -217,6 +237,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_may_fail(path, out.parsed);
   check_unread_reports(path, out.parsed);
   check_protection(path, out.file, out.parsed);
+  check_gate_files(path, out.file, out.parsed);
   check_built(path, out.file, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;

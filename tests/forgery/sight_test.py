@@ -229,6 +229,25 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may
             plan = {"agent": copy, "gate": gate, "files": answer, "top": top}
             self.expect(name, plan, plan | {"walls": "plan_folder"})
 
+    def test_gate_files_that_lie_in_the_source_are_told(self):
+        plan = """\
+version: 1
+workflow: w
+source: {path: SOURCE}
+gate_files: ["expected*"]
+gates: {check: {steps: [{name: unit, run: "cmp out /plan/expected"}]}}
+tiers: [{phases: [{id: p, goal: g, agent: {run: "true"}, gates: [check]}]}]
+"""
+        for place in ("source/ci", "source", "plan"):
+            self.write(f"{place}/plan.yaml", plan.replace("SOURCE", {"source/ci": "..", "source": ".", "plan": "../source"}[place]))
+            self.write(f"{place}/expected", "x\n")
+        told = "lies in the source, too"
+        self.assertIn("gate_files: ci/expected* " + told, self.pawl("check", "source/ci/plan.yaml").stderr)
+        self.assertIn("gate_files: expected* " + told, self.pawl("check", "source/plan.yaml").stderr)
+        self.assertNotIn(told, self.pawl("check", "plan/plan.yaml").stderr)
+        self.write("source/ci/plan.yaml", plan.replace("{path: SOURCE}", '{path: .., exclude: ["ci/expected*"]}'))
+        self.assertNotIn(told, self.pawl("check", "source/ci/plan.yaml").stderr)
+
     def test_keys_and_other_people_s_files_are_never_in_plan(self):
         shown = "{steps: [{name: unit, run: \"! grep -rqs SEC[R]ET /plan\"}]}"
         key = "-----BEGIN " + "OPENSSH PRIVATE KEY-----\nSECRET\n"
