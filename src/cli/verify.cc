@@ -42,6 +42,7 @@ void print(const ledger::Report& report, const VerifyOptions& options) {
   if (report.ok && !options.anchor.empty()) say("the anchor is in it\n");
   if (report.unsigned_rows > 0)
     say("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
+  for (const auto& lack : report.lacks) say("of an older version: {}\n", ledger::lack_text(lack));
 }
 
 // Every run of the folder, and whether one is gone. Returns whether all of it is whole.

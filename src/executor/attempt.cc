@@ -67,8 +67,7 @@ const PlannedStep* Attempt::step_at(std::int64_t index) const {
 }
 
 Status Attempt::stack_base() {
-  PAWL_TRY(const auto layers, world_.store.base_layers(claim_->attempt));
-  PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, layers));
+  PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, claim_->layers));
   return {};
 }
 

@@ -28,6 +28,7 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan,
   claim.run = what.run;
   claim.phase = what.phase;
   claim.attempt = store::judged_on(what.attempt);
+  PAWL_TRY(claim.layers, world.store.base_layers(claim.attempt));
   claim.steps = {what.agent};
   claim.steps.front().step_index = 0;  // whichever episode it was
   PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow, 0));

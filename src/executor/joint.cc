@@ -55,13 +55,14 @@ Result<Planned> with_gates_of_tier(const World& world, const store::Claim& claim
 }
 
 Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Claim& claim,
-                                           const store::AttemptRow& attempt, const Planned& plan,
+                                           const store::JudgedAgain& again, const Planned& plan,
                                            const Attempt& kept) {
   auto out = std::make_unique<Joint>();
+  const auto& attempt = again.attempt;
   const std::int64_t round = attempt.joined_round;
   out->claim = claim;
   out->claim.attempt = store::judged_on(attempt);
-  if (planted("together_on_the_old_base")) out->claim.attempt.base_merge_seq = attempt.base_merge_seq;
+  if (!planted("together_on_the_old_base")) out->claim.layers = again.layers;
   out->plan = plan;
   out->plan.phase.best_of = 1;
   PAWL_TRY(const auto layers, world.store.accepted_beside(attempt, 0, kBesideMost));

@@ -25,11 +25,11 @@ struct Joint {
   std::vector<std::string> beside;
   std::optional<Try> one;
 
-  // `attempt`: its row, in the round that is to run or goes on. Its gates are the phase's, then those of each
+  // `again`: the round that is to run or goes on. Its gates are the phase's, then those of each
   // phase beside it that passed by its own: what a person approved holds nobody to gates that it fails.
   // REQUIRES: `kept` passed by itself; the objects are held; what the arguments refer to outlives it.
   static Result<std::unique_ptr<Joint>> load(const World& world, const store::Claim& claim,
-                                             const store::AttemptRow& attempt, const Planned& plan,
+                                             const store::JudgedAgain& again, const Planned& plan,
                                              const Attempt& kept);
 };
 

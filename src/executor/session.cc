@@ -78,7 +78,7 @@ class Session {
   Result<Turn> conclude(Try& kept) {
     Try* judged = &kept;
     if (claim_.attempt.joined_round > 0) {
-      PAWL_TRY(judged, join(kept, claim_.attempt));
+      PAWL_TRY(judged, join(kept, {.attempt = claim_.attempt, .layers = claim_.judged_layers}));
     }
     for (;;) {
       PAWL_OK(run_gates(*judged));
@@ -89,14 +89,14 @@ class Session {
       PAWL_TRY(auto again, world_.store.judge_again(claim_.lease, ends_.result(), ends_.resume(), now()));
       ends_.recorded();
       for (const auto& row : again.warnings) observer_.budget_nears_its_end(claim_, row);
-      PAWL_TRY(judged, join(kept, again.attempt));
+      PAWL_TRY(judged, join(kept, again));
       observer_.judged_again(claim_, joint_->beside);
     }
   }
 
-  Result<Try*> join(const Try& kept, const store::AttemptRow& attempt) {
+  Result<Try*> join(const Try& kept, const store::JudgedAgain& again) {
     PAWL_OK(hold_objects());
-    PAWL_TRY(joint_, Joint::load(world_, claim_, attempt, plan_, kept.attempt));
+    PAWL_TRY(joint_, Joint::load(world_, claim_, again, plan_, kept.attempt));
     return &*joint_->one;
   }
 

@@ -20,6 +20,13 @@ constexpr std::array<std::string_view, 5> kBetweenHeads = {"\"type\":\"pre_execu
                                                            "\"type\":\"executed\"", "\"type\":\"resume\"",
                                                            "\"type\":\"agent\"", "\"type\":\"usage\""};
 constexpr std::string_view kCostKey = ",\"cost\":\"";
+constexpr std::string_view kRunKey = "\",\"run\":\"";  // behind the value of prev_hash
+constexpr std::string_view kLayerKey = ",\"layer\":\"";
+constexpr std::string_view kStackKey = ",\"stack\":\"";
+constexpr std::string_view kAfterStack = ",\"started_at\":\"";
+// In canonical order only the verdict comes after the type.
+constexpr std::string_view kAttempt = ",\"type\":\"attempt\",\"verdict\":\"";
+constexpr std::size_t kAttemptEndMax = 64;  // with the longest verdict
 constexpr std::size_t kProblemsMax = 1000;  // of one file: a person who sees that many needs no more
 
 struct Row {
@@ -169,27 +176,57 @@ class Checker {
     return found == places_.end() ? Places() : found->second;
   }
 
-  // Types are at the end of a row, in front of the hash, for the rows that matter here.
+  // Types are at the end of a row, in front of the hash, for most rows that matter here.
   void note(const Row& row) {
     const auto body = row.line.substr(0, row.line.size() - kTailSize);
     if (!may_be_unsigned(row.line)) chain_.last_decision = row.seq;
-    if (const bool ends = body.ends_with("\"type\":\"executed\"") || body.ends_with("\"type\":\"resume\"");
-        ends)
-      if (const auto cost = after(body, kCostKey, 4); !cost.empty())
-        chain_.costs.emplace_back(sandbox_run_id_of(body), cost.substr(0, kHashHexSize));
+    const bool executed = body.ends_with("\"type\":\"executed\"");
+    const bool resumed = body.ends_with("\"type\":\"resume\""), given_up = resumed && gives_up(body);
+    if (executed || resumed) note_cost(body, executed ? "executed" : given_up ? "resume" : "");
+    if (executed && !behind_prev_hash(row, body).starts_with(kRunKey)) lacks("executed", "run");
     if (body.ends_with("\"type\":\"pre_execute\""))
       chain_.started.push_back(chain_.open = sandbox_run_id_of(body));
-    else if (body.ends_with("\"type\":\"executed\"") || gives_up(body))
+    else if (executed || given_up)
       chain_.open = {};
     else if (body.ends_with("\"type\":\"phase_sealed\"") || body.ends_with("\"type\":\"run_sealed\""))
       chain_.seals.push_back(row.line);
     else if (body.ends_with("\"type\":\"usage\""))
       chain_.usages.push_back(row.line);
+    else if (const auto end = body.substr(body.size() - std::min(body.size(), kAttemptEndMax));
+             end.find(kAttempt) != end.npos)
+      note_attempt(row, body);
   }
 
-  // A decision that closes a marker without a result.
+  void lacks(std::string_view type, std::string_view member) { ++chain_.lacks[{type, member}]; }
+
+  // `type`: of a row that must have one.
+  void note_cost(std::string_view body, std::string_view type) {
+    if (const auto cost = after(body, kCostKey, 4); !cost.empty())
+      chain_.costs.emplace_back(sandbox_run_id_of(body), cost.substr(0, kHashHexSize));
+    else if (!type.empty())
+      lacks(type, "cost");
+  }
+
+  void note_attempt(const Row& row, std::string_view body) {
+    chain_.attempts.push_back(row.line);
+    if (body.ends_with("\"cancelled\"")) return;  // by an operator: nothing judged it
+    const auto before = body.substr(0, body.size() - behind_prev_hash(row, body).size());
+    if (after(before, kLayerKey, 4).empty()) lacks("attempt", "layer");
+    // Signals may have any member; what follows them has none of this name.
+    const auto at = body.rfind(kAfterStack);
+    const auto size = kStackKey.size() + kHashHexSize + 1;
+    if (at != body.npos && at >= size && body.substr(at - size).starts_with(kStackKey)) return;
+    lacks("attempt", "stack");
+    lacks("attempt", "inventories");
+  }
+
+  static std::string_view behind_prev_hash(const Row& row, std::string_view body) {
+    if (row.prev_hash.empty()) return {};
+    return body.substr(static_cast<std::size_t>(row.prev_hash.data() - body.data()) + row.prev_hash.size());
+  }
+
+  // Of a row `resume`: a decision that closes a marker without a result.
   static bool gives_up(std::string_view body) {
-    if (!body.ends_with("\"type\":\"resume\"")) return false;
     return std::ranges::any_of(kGivingUp, [&](auto decision) { return body.find(decision) != body.npos; });
   }
   static constexpr std::array<std::string_view, 3> kGivingUp = {

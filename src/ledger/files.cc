@@ -68,7 +68,8 @@ store::Head export_head(const store::RowSealer& sealer, const std::string& run_i
   return sealer.sign(canonical({{"run_id", run_id},
                                 {"signed_at", rfc3339(now)},
                                 {"chains", std::move(chains)},
-                                {"cost", {{"lines", std::move(lines)}}}}));
+                                {"cost", {{"lines", std::move(lines)}}},
+                                {"store_head", blake3_hex(files.store_head)}}));
 }
 
 Status write_files(const std::string& folder, const Files& files, const std::string& public_key) {
@@ -82,6 +83,7 @@ Status write_files(const std::string& folder, const Files& files, const std::str
     PAWL_OK(put("phases/" + phase_id + "/attempts.jsonl", text));
   PAWL_OK(put("cost/sandbox.jsonl", files.sandbox_cost));
   if (!files.agent_usage.empty()) PAWL_OK(put("cost/agent.jsonl", files.agent_usage));
+  PAWL_OK(put("store_head.json", files.store_head));
   PAWL_OK(put("ledger.pub", public_key + "\n"));
   return put("head.json", files.head);
 }
@@ -162,6 +164,7 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   Files files;
   PAWL_TRY(files.run, read_if_there(os::join(folder, "run.jsonl")));
   PAWL_TRY(files.head, read_if_there(os::join(folder, "head.json")));
+  PAWL_TRY(files.store_head, read_if_there(os::join(folder, "store_head.json")));
   PAWL_TRY(files.sandbox_cost, read_if_there(os::join(folder, "cost/sandbox.jsonl")));
   PAWL_TRY(files.agent_usage, read_if_there(os::join(folder, "cost/agent.jsonl")));
   if (files.run.empty() && files.head.empty())
@@ -224,6 +227,7 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
   PAWL_TRY(auto checked, check_run(store, run_id, {.public_key = sealer.public_key(), .live = goes_on}));
   if (!checked.report.ok) return not_whole(run_id, checked.report);
   auto& files = checked.files;
+  files.store_head = std::move(files.head);
   const auto head = export_head(sealer, run_id, files, now);
   files.head = head_text(head);
   PAWL_OK(write_files(folder, files, head.public_key));

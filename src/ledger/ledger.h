@@ -34,6 +34,12 @@ struct Problem {
   std::string detail;
 };
 
+// What rows of older versions do not say: there nothing holds the database, or a later row, to it.
+struct Lack {
+  std::string type, member;  // of the rows; "head" is the signed head of an export
+  std::int64_t rows = 0;
+};
+
 struct Report {
   bool ok = false;
   std::int64_t rows = 0;
@@ -43,15 +49,19 @@ struct Report {
   std::string public_key;
   std::int64_t unsigned_rows = 0;  // rows of a run that goes on, written since the last signed head
   std::vector<Problem> problems;
+  std::vector<Lack> lacks;  // by type and member
 };
+std::string lack_text(const Lack& lack);  // "2 rows `attempt` of an older version lack `stack`: ..."
 Json to_json(const Report& report);
 
 struct Files {                                              // what verification reads: lines as bytes
   std::string run;                                          // run.jsonl
   std::vector<std::pair<std::string, std::string>> phases;  // phase_id, attempts.jsonl
   std::string head;                                         // head.json; "" when absent
-  std::string sandbox_cost;                                 // cost/sandbox.jsonl of this run; "" when absent
-  std::string agent_usage;                                  // cost/agent.jsonl of this run; "" when absent
+  // store_head.json of an export: what the database had as head.json; "" when absent.
+  std::string store_head;
+  std::string sandbox_cost;  // cost/sandbox.jsonl of this run; "" when absent
+  std::string agent_usage;   // cost/agent.jsonl of this run; "" when absent
   // Rows of the cost file that belong to no executed step, or steps without one, are found (missing, extra).
 };
 
@@ -61,7 +71,9 @@ struct Trust {
   bool live = false;       // rows after the signed head are allowed in a run that is not sealed
 };
 
-// Pure. Finds and names every changed, missing, reordered, truncated, forged or extra row.
+// Pure. Finds and names every changed, missing, reordered, truncated, forged or extra row; and where rows
+// that are whole contradict each other: a run that ended with a phase that no row ends, an attempt that was
+// accepted and judged on other work than was accepted before it.
 Report verify(const Files& files, const Trust& trust);
 
 // What the database holds of a run.
@@ -87,9 +99,9 @@ Result<Report> verify_run(store::Store& store, const std::string& run_id, const 
 Result<std::vector<Problem>> missing_runs(store::Store& store);
 
 // Writes the run's files into `folder`: run.jsonl, phases/<phase_id>/attempts.jsonl, cost/sandbox.jsonl,
-// cost/agent.jsonl (when there is one), head.json and ledger.pub, byte for byte what the database holds.
-// Checks the run first and refuses a corrupted one (kCorrupt). A run that goes on gets a head signed now.
-// `folder` is created; kConflict when it is there and not empty.
+// cost/agent.jsonl (when there is one), store_head.json and ledger.pub, byte for byte what the database
+// holds, and head.json, which is signed now. Checks the run first and refuses a corrupted one (kCorrupt). A
+// run that goes on gets a head signed now. `folder` is created; kConflict when it is there and not empty.
 Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, const std::string& run_id,
                           const std::string& folder, WallTime now);
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "ledger/rows.h"
+#include "store/ended_phases.h"
 
 namespace pawl::ledger {
 namespace {
@@ -19,11 +20,16 @@ Result<Rows> rows_of_phase(const Files& files, const std::string& phase_id) {
 class Comparison {
  public:
   Comparison(const Rows& rows, const Files& files, const Tables& tables)
-      : rows_(rows), files_(files), tables_(tables) {}
+      : rows_(rows), files_(files), tables_(tables) {
+    for (const auto& row : rows) ended_.add(row);
+    for (const auto& [phase_id, text] : files.phases) chain_rows_[phase_id] = std::ranges::count(text, '\n');
+  }
 
   std::vector<Problem> run() {
     check_start();
     check_state();
+    check_list_of_phases();
+    check_layers();
     for (const auto& phase : tables_.phases) check_phase(phase);
     for (const auto& phase : tables_.phases) check_attempts(phase);
     return std::move(problems_);
@@ -55,24 +61,40 @@ class Comparison {
         contradicted(phase_id.empty() ? "the planned row of the run" : "the planned row of " + phase_id);
   }
 
+  // A run is over with its last phase: it is sealed in the same transaction.
   void check_state() {
-    const Json& last = rows_.back();
-    const bool is_sealed = text_in(last, "type") == "run_sealed";
+    const auto sealed = newest_of_type(rows_, "run_sealed");
+    const bool is_over = std::ranges::all_of(list_in(rows_.front(), "phases"), [&](const Json& id) {
+      return id.is_string() && is_over_by_rows(id.get<std::string>());
+    });
     const std::string state(name(tables_.run.state));
-    if (state != (is_sealed ? text_in(last, "state") : "EXECUTING")) contradicted("the run's state");
+    if (state != (is_over && sealed != nullptr ? text_in(*sealed, "state") : "EXECUTING"))
+      contradicted("the run's state");
   }
 
-  // A phase that is over, as its newest seal or the fork that shares it says.
+  void check_list_of_phases() {
+    const auto same = [](const Json& id, const store::PhaseRow& phase) { return id == Json(phase.phase_id); };
+    if (!std::ranges::equal(list_in(rows_.front(), "phases"), tables_.phases, same))
+      contradicted("the list of phases");
+  }
+
+  void check_layers() {
+    if (const auto phase_id = ended_.contradicted_by(tables_.layers))
+      contradicted("the work of phase " + *phase_id);
+  }
+
+  // As its newest seal or the fork that shares it says. An operator who opens it again writes a row.
   void check_phase(const store::PhaseRow& phase) {
-    if (!is_terminal(phase.state)) return;
-    const Json* seal = seal_of(rows_, phase.phase_id);
-    if (seal == nullptr) return contradicted("the end of phase " + phase.phase_id);
-    if (text_in(*seal, "state") != name(phase.state) || text_in(*seal, "outcome") != name(phase.outcome))
+    const bool is_over = is_over_by_rows(phase.phase_id);
+    if (is_over != is_terminal(phase.state)) return contradicted("the end of phase " + phase.phase_id);
+    if (is_over && !store::is_end_of(*ended_.end_of(phase.phase_id), phase))
       contradicted("the state of phase " + phase.phase_id);
-    if (!seal->contains("layer")) return;
-    const auto layer = std::ranges::find(tables_.layers, phase.phase_id, &store::LayerRow::phase_id);
-    if (text_in(*seal, "layer") != (layer == tables_.layers.end() ? "" : layer->layer_id))
-      contradicted("the work of phase " + phase.phase_id);
+  }
+
+  bool is_over_by_rows(const std::string& phase_id) const {
+    const auto* end = ended_.end_of(phase_id);
+    const auto rows = chain_rows_.find(phase_id);
+    return end != nullptr && (rows == chain_rows_.end() ? 0 : rows->second) == end->end.rows;
   }
 
   // Each attempt that ended, as its row says.
@@ -122,6 +144,8 @@ class Comparison {
   const Rows& rows_;
   const Files& files_;
   const Tables& tables_;
+  store::EndedPhases ended_;
+  std::map<std::string, std::int64_t> chain_rows_;  // by phase
   std::vector<Problem> problems_;
 };
 

@@ -1,5 +1,6 @@
 // All chains of a run against each other, against the signed head, and against the cost rows. Pure.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -8,19 +9,27 @@
 #include "base/json.h"
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
+#include "ledger/run_rows.h"
 #include "ledger/signature.h"
 #include "store/cost_row.h"
 
 namespace pawl::ledger {
 namespace {
 
-constexpr const char* kRunFile = "run.jsonl";
 constexpr const char* kHeadFile = "head.json";
+constexpr const char* kStoreHeadFile = "store_head.json";
 constexpr const char* kCostFile = "cost/sandbox.jsonl";
 constexpr const char* kUsageFile = "cost/agent.jsonl";
 constexpr const char* kOtherRun = "it is a row of another run";
 
-std::string phase_file(const std::string& phase_id) { return "phases/" + phase_id + "/attempts.jsonl"; }
+// What head.json and store_head.json have; nothing when it is not the canonical JSON that was written.
+std::optional<store::Head> head_in(const std::string& text) {
+  const auto json = parse_json(text);
+  if (!json || canonical(*json) + "\n" != text) return std::nullopt;
+  return store::Head{.body = text_in(*json, "body"),
+                     .public_key = text_in(*json, "public_key"),
+                     .signature = text_in(*json, "signature")};
+}
 
 class Verifier {
  public:
@@ -34,7 +43,9 @@ class Verifier {
     if (head_) check_signed_ends();
     if (head_ && !any_problem()) check_whose_head();
     check_anchor();
+    if (head_ && !any_problem()) check_store_head();
     if (!any_problem()) check_seals();
+    if (!any_problem()) check_rows_of_run();
     check_cost();
     if (!any_problem()) check_usage();
     return report();
@@ -55,16 +66,14 @@ class Verifier {
       return problem("missing", kHeadFile, 0,
                      "there is no signed head: what was cut off at the end can't be seen");
     }
-    auto json = parse_json(files_.head);
-    if (!json || canonical(*json) + "\n" != files_.head)
-      return problem("changed", kHeadFile, 1, "it is not the canonical JSON that was written");
-    report_.public_key = text_in(*json, "public_key");
-    const std::string body = text_in(*json, "body");
+    const auto head = head_in(files_.head);
+    if (!head) return problem("changed", kHeadFile, 1, "it is not the canonical JSON that was written");
+    report_.public_key = head->public_key;
     if (!trust_.public_key.empty() && report_.public_key != trust_.public_key)
       return problem("forged", kHeadFile, 1, "it is signed by another key than the trusted one");
-    if (!signature_holds(body, report_.public_key, text_in(*json, "signature")))
+    if (!signature_holds(head->body, head->public_key, head->signature))
       return problem("forged", kHeadFile, 1, "its signature does not hold");
-    auto parsed = parse_json(body);
+    auto parsed = parse_json(head->body);
     if (!parsed || !parsed->contains("chains") || !(*parsed)["chains"].is_object())
       return problem("forged", kHeadFile, 1, "what is signed is no head");
     head_ = *std::move(parsed);
@@ -75,6 +84,39 @@ class Verifier {
     const auto row = parse_json(std::string_view(files_.run).substr(0, files_.run.find('\n')));
     if (!row || text_in(*row, "run_id") != text_in(*head_, "run_id"))
       problem("forged", kHeadFile, 1, "it is the head of another run");
+  }
+
+  // What the database had signed before anybody exported it: what it lists is among the rows.
+  void check_store_head() {
+    const bool is_named = head_->contains("store_head");
+    if (files_.store_head.empty()) {
+      if (is_named) problem("missing", kStoreHeadFile, 0, "the signed head names it");
+      if (!is_named && head_->contains("cost")) lacks_[{"head", "store_head"}] = 1;
+      return;
+    }
+    if (is_named && blake3_hex(files_.store_head) != text_in(*head_, "store_head"))
+      return problem("changed", kStoreHeadFile, 1, "it is not what the signed head names");
+    const auto head = head_in(files_.store_head);
+    if (!head || head->public_key != report_.public_key ||
+        !signature_holds(head->body, head->public_key, head->signature))
+      return problem("forged", kStoreHeadFile, 1, "it is not signed by the key of " + std::string(kHeadFile));
+    const auto body = parse_json(head->body);
+    if (!body || text_in(*body, "run_id") != text_in(*head_, "run_id"))
+      return problem("forged", kStoreHeadFile, 1, "it is no head of this run");
+    for (const auto& [name, end] : object_in(*body, "chains").items()) {
+      const auto rows = integer_in(end, "rows");
+      const auto chain = chains_.find(name);
+      const bool is_there = chain != chains_.end() && rows <= chain->second.rows;
+      if (rows > 0 &&
+          (!is_there || chain->second.hashes[static_cast<std::size_t>(rows) - 1] != text_in(end, "head")))
+        problem("forged", kStoreHeadFile, 1, "the rows that it lists of " + name + " are not there");
+    }
+  }
+
+  void check_rows_of_run() {
+    auto found = check_run_rows(files_, chains_);
+    std::ranges::move(found.problems, std::back_inserter(problems_));
+    for (const auto& lack : found.lacks) lacks_[{lack.type, lack.member}] += lack.rows;
   }
 
   // Where a chain ended when the head was signed.
@@ -288,7 +330,11 @@ class Verifier {
     for (auto& [name, chain] : chains_) {
       report_.rows += chain.rows;
       report_.problems.insert(report_.problems.end(), chain.problems.begin(), chain.problems.end());
+      for (const auto& [what, rows] : chain.lacks)
+        lacks_[{std::string(what.first), std::string(what.second)}] += rows;
     }
+    for (const auto& [what, rows] : lacks_)
+      report_.lacks.push_back({.type = what.first, .member = what.second, .rows = rows});
     report_.problems.insert(report_.problems.end(), problems_.begin(), problems_.end());
     report_.ok = report_.problems.empty();
     return std::move(report_);
@@ -299,6 +345,7 @@ class Verifier {
   std::map<std::string, Chain> chains_;
   std::optional<Json> head_;
   std::vector<Problem> problems_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> lacks_;  // rows by type and member
   Report report_;
 };
 
@@ -306,8 +353,28 @@ class Verifier {
 
 Report verify(const Files& files, const Trust& trust) { return Verifier(files, trust).run(); }
 
+std::string lack_text(const Lack& lack) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kMeanings = {{
+      {"planned", "what the plan says of each phase"},
+      {"before", "the run before it"},
+      {"layer", "the work"},
+      {"stack", "the work that the gates saw"},
+      {"inventories", "what base has for the gates"},
+      {"run", "the whole result"},
+      {"cost", "the cost row"},
+      {"merge_seq", "the order of the work that is shared"},
+      {"store_head", "what the database had signed"},
+  }};
+  const auto found =
+      std::ranges::find(kMeanings, lack.member, &std::pair<std::string_view, std::string_view>::first);
+  const std::string meaning = found == kMeanings.end() ? "" : " (" + std::string(found->second) + ")";
+  return std::to_string(lack.rows) + " row(s) " + lack.type + " do not say " + lack.member + meaning;
+}
+
 Json to_json(const Report& report) {
-  Json problems = Json::array();
+  Json problems = Json::array(), lacks = Json::array();
+  for (const auto& lack : report.lacks)
+    lacks.push_back({{"type", lack.type}, {"member", lack.member}, {"rows", lack.rows}});
   for (const auto& problem : report.problems)
     problems.push_back(
         {{"kind", problem.kind}, {"file", problem.file}, {"row", problem.row}, {"detail", problem.detail}});
@@ -317,6 +384,7 @@ Json to_json(const Report& report) {
           {"signed", report.is_signed},
           {"public_key", report.public_key},
           {"unsigned_rows", report.unsigned_rows},
+          {"lacks", std::move(lacks)},
           {"problems", std::move(problems)}};
 }
 

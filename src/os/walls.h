@@ -30,6 +30,8 @@ struct Walls {
   bool guarded = true;       // and behind names like `password`
   bool redact_first = true;  // what a report says has no secrets before it is cut
   bool plan_folder = true;   // /plan has what it may have, and agents see less of it than gates
+  bool signer = true;        // tables are compared with the ledger before what they say is signed
+  bool agreement = true;     // rows that are whole are compared with each other
   bool opening = true;       // the first bytes of a connection must name the host that was allowed
   // The namespaces, each by itself. Without `pid` what a step leaves lives on.
   bool pid = true, net = true, ipc = true, uts = true;
@@ -63,6 +65,8 @@ inline Walls walls() {
           .guarded = up("guarded"),
           .redact_first = up("redact_first"),
           .plan_folder = up("plan_folder"),
+          .signer = up("signer"),
+          .agreement = up("agreement"),
           .opening = up("opening"),
           .pid = up("pid"),
           .net = up("net"),

@@ -71,9 +71,13 @@ JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
 }
 
 std::string stack_hash(const std::string& base_id, const std::vector<std::string>& layers) {
-  Json all = Json::array({base_id});
-  for (const auto& layer : layers) all.push_back(layer);
-  return blake3_hex(canonical(all));
+  std::string all = "[";
+  append_json_string(all, base_id);
+  for (const auto& layer : layers) {
+    all += ',';
+    append_json_string(all, layer);
+  }
+  return blake3_hex(all + "]");
 }
 
 JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>& episodes,

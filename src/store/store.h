@@ -5,7 +5,8 @@
 // the lease's fence: kConflict means that somebody else holds the phase now (or it is terminal) and nothing
 // was written, but that begin_step, note_resume and finish say so in a row of the refusals. Ledger rows are
 // appended inside these transactions, sealed by a RowSealer, so that state and evidence can't differ. Other
-// errors: kUnavailable (busy for too long: nothing happened), kExhausted (disk full: nothing happened),
+// errors: kForged (the tables are not what the ledger's rows say, or these are not what was signed: nothing
+// happened), kUnavailable (busy for too long: nothing happened), kExhausted (disk full: nothing happened),
 // kDenied (read-only), kCorrupt (not a database, or contradicting itself), kInvalid (illegal transition).
 //
 // Thread safety: one Store object is for one thread; any number of threads and processes may each open their
@@ -126,6 +127,8 @@ struct Claim {
   std::optional<AttemptRow> previous;  // the newest finished attempt of this phase, for its feedback
   std::string revised_goal;            // what a replanner said instead of the plan's goal; "" when none did
   std::string planned, common;         // the rows of its plan
+  // Store::base_layers() of the attempt, and of it as it is judged in a round: as the ledger's rows say, too.
+  std::vector<std::string> layers, judged_layers;
 };
 
 // Why there was nothing to claim. The later, the better news: what is told of several.
@@ -296,6 +299,7 @@ struct Finished {
 // A round in which an attempt that passed is judged again.
 struct JudgedAgain {
   AttemptRow attempt;               // as it is now
+  std::vector<std::string> layers;  // on which it is judged, as Claim::judged_layers
   std::vector<BudgetRow> warnings;  // as in Begun
 };
 
@@ -343,11 +347,10 @@ class Store {
   // Records reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
-  // 3. The end of the attempt: result of the last step, signals, cost, phase state, seals; and when the phase
-  // was
-  //    the last open one, the end of the run. A failed attempt with attempts left leaves the phase EXECUTING
-  //    without a lease; the last one makes it FAILED here. FAILED in a tier with on_failure stop makes every
-  //    QUEUED phase SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain
+  // 3. The end of the attempt: result of the last step, signals, cost, phase state, seals; and of the last
+  //    open phase the end of the run. A failed attempt with attempts left leaves the phase EXECUTING without
+  //    a lease; the last one makes it FAILED here. FAILED in a tier with on_failure stop makes every QUEUED
+  //    phase SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain
   //    phase_sealed (when the phase is terminal), run_sealed (when the run ended). The head is signed.
   virtual Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
@@ -364,9 +367,8 @@ class Store {
   // Gives the phase back as it is. A lost lease is not an error.
   virtual Status release(const Lease& lease) = 0;
 
-  // --- operators: guarded transitions; each is a ledger row `operator` in the phase's chain (and the run's,
-  // for a
-  //     run). `phase_id` empty: every phase to which it can apply. They return the phases that changed;
+  // --- operators: guarded transitions; each is a ledger row `operator` in the phase's chain (the run's, for
+  //     a run). `phase_id` empty: every phase to which it can apply. They return the phases that changed;
   //     kInvalid when none can (the message says in which state they are and what to do instead).
   // FAILED, SKIPPED or CANCELLED -> QUEUED with attempts_used 0 and one more revision; attempts_total stays.
   // Phases that were SKIPPED because this one failed come back too. The run opens again.
@@ -389,8 +391,7 @@ class Store {
                                                             const Overlaps& overlaps, const Operator& who,
                                                             WallTime now) = 0;
   // --max-attempts with --operator-ack: new max_attempts for every phase that is not terminal, at least what
-  // it has used. One that waits for its next attempt and has none left is FAILED, escalate, as after its
-  // last.
+  // it has used. One that waits for its next attempt and has none left is FAILED, escalate.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
 
@@ -399,8 +400,7 @@ class Store {
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
-  // Steps that operators (and a doctor, of a whole run) ended: whoever looks next makes sure that they are
-  // over.
+  // Steps that operators (or a doctor, of a whole run) ended: who looks next makes sure that they are over.
   virtual Result<std::vector<Owed>> owed() = 0;
   // Writes down what the agent of `owed` told, and settles what was reserved for it; the chain of a phase
   // that is over is opened for it and sealed again. REQUIRES: the step is gone, `told` is all since

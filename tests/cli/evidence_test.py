@@ -7,6 +7,7 @@ import pathlib
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -57,7 +58,8 @@ class Evidence(PawlTest):
         self.assertTrue(self.by_pawl(self.honest)["ok"])
         self.assertEqual(self.by_shell(self.honest), "")
         self.assertEqual(self.by_python(self.honest), 0)
-        self.assertEqual(sorted(self.files()), ["cost/sandbox.jsonl", "head.json", "ledger.pub", "phases/p1/attempts.jsonl", "run.jsonl"])
+        self.assertEqual(sorted(self.files()), ["cost/sandbox.jsonl", "head.json", "ledger.pub", "phases/p1/attempts.jsonl", "run.jsonl",
+                                                "store_head.json"])
 
     def test_pawl_finds_every_single_byte_change(self):
         # Every byte of every file: tests/ledger does it with several values a byte in one process; here the real
@@ -108,6 +110,18 @@ class Evidence(PawlTest):
         self.assertNotEqual(self.by_python(folder), 0)
         self.assertFalse(self.pawl_json("verify", self.honest, "--key", "0" * 64, expect=13)["ok"])
         self.assertFalse(self.pawl_json("verify", self.honest, "--anchor", "0" * 64, expect=13)["ok"])
+
+
+    def test_what_the_store_had_signed_is_kept(self):
+        database = sqlite3.connect(self.root / "source/.pawl/pawl.db")
+        body, key, signature = database.execute("SELECT body, public_key, signature FROM heads").fetchone()
+        database.close()
+        kept = json.loads((self.honest / "store_head.json").read_text())
+        self.assertEqual(kept, {"body": body, "public_key": key, "signature": signature})
+        self.assertNotEqual(kept["signature"], json.loads((self.honest / "head.json").read_text())["signature"])
+        folder = self.tampered("store_head.json", b"")
+        (folder / "store_head.json").unlink()
+        self.assertEqual([(p["kind"], p["file"]) for p in self.by_pawl(folder)["problems"]], [("missing", "store_head.json")])
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Fork(WithRun):
                          (old, "p2", 1, "try again"))
         self.assertEqual(forked["head"], old_chains[""][-1]["hash"])
         layer, = [row["layer"] for row in old_chains[""] if row["type"] == "phase_sealed" and row["phase_id"] == "p1"]
-        self.assertEqual(forked["shared"], [{"phase_id": "p1", "state": "COMPLETE", "outcome": "passed", "layer": layer,
+        self.assertEqual(forked["shared"], [{"phase_id": "p1", "state": "COMPLETE", "outcome": "passed", "layer": layer, "merge_seq": 1,
                                              "rows": len(old_chains["p1"]), "head": old_chains["p1"][-1]["hash"]}])
         self.assertEqual([row["label"] for chain in chains.values() for row in chain if row["type"] == "pre_execute"],
                          ["p2.agent.run.attempt1", "p2.check.unit.attempt1",

@@ -42,6 +42,12 @@ class Operators(WithRun):
         with self.changed_in_database("UPDATE steps SET run = replace(run, '\"exit_code\":1', '\"exit_code\":0') WHERE label LIKE '%check%attempt2'"):
             said = self.pawl_json("verify", "last", expect=13)["problems"]
             self.assertEqual([problem["file"] for problem in said], ["pawl.db"])
+        with self.changed_in_database("INSERT INTO accepted_layers SELECT run_id, 1, phase_id, agent_layer FROM attempts WHERE number = 1"):
+            for verb in (("diff", "last"), ("apply", "last"), ("retry", "last"), *verbs):
+                self.assertIn("work of phase p1", self.pawl(*verb, expect=13).stderr)
+        with self.changed_in_database("UPDATE phases SET state = 'SKIPPED', outcome = 'skipped'"):
+            for verb in (("diff", "last"), ("retry", "last"), *verbs):
+                self.assertIn("of phase p1", self.pawl(*verb, expect=13).stderr)
         layer, = [path for path in self.root.glob("source/.pawl/objects/layers/*/tree/made") if path.read_text() == "2\n"]
         layer.chmod(0o644)
         layer.write_text("3\n")
@@ -89,6 +95,7 @@ class Operators(WithRun):
         self.assertRegex(said, r"is FAILED: --max-attempts is for phases that are open; `pawl retry \S+ PHASE` opens one")
         self.assertEqual(self.pawl_json("verify", "last")["head"], head)
         self.pawl("retry", "last", "p1")
+        self.assertTrue(self.pawl_json("verify", "last")["ok"], "a run that was opened again")
         self.pawl("resume", "last", "--max-attempts", "2", "--operator-ack", expect=11)
         self.assertEqual(self.pawl_json("status", "last")["phases"][0]["max_attempts"], 2)
 

@@ -55,10 +55,17 @@ class Upgrade(PawlTest):
         db.close()
         for run in runs.values():
             self.assertTrue(self.pawl_json("verify", run["run_id"], "--key", key)["ok"])
-        inspected = self.pawl_json("inspect", runs["whole"]["run_id"])
+        whole = runs["whole"]["run_id"]
+        lacks = {f"{lack['type']}.{lack['member']}": lack["rows"] for lack in self.pawl_json("verify", whole, "--key", key)["lacks"]}
+        self.assertEqual(lacks, {"run_started.planned": 1, "run_started.before": 1, "phase_sealed.layer": 1, "attempt.layer": 2,
+                                 "attempt.stack": 2, "attempt.inventories": 2, "executed.run": 4, "executed.cost": 4})
+        lack = "4 row(s) executed do not say cost (the cost row)"
+        self.assertIn(f"of an older version: {lack}\n", self.pawl("verify", whole, "--key", key).stdout)
+        self.assertIn(lack, self.pawl("report", whole, "-o", "-").stdout)
+        inspected = self.pawl_json("inspect", whole)
         took = sum(step["run"]["duration_ms"] for attempt in inspected["phases"][0]["attempts"]
                    for step in attempt["steps"])
-        budget = self.pawl_json("budget", runs["whole"]["run_id"])["budget"]["sandbox_ms"]
+        budget = self.pawl_json("budget", whole)["budget"]["sandbox_ms"]
         self.assertEqual(budget, {"cap": None, "spent": took, "reserved": 0})
         killed = runs["killed"]["run_id"]
         self.assertEqual(self.pawl_json("why", killed)["waits_for"], "executor")

@@ -70,7 +70,7 @@ class Trust : public ::testing::Test {
                       .plan_text = "text",
                       .plan = {.common = "common", .phases = {}},
                       .fork = std::move(fork)};
-    for (const std::string id : {"one", "two"}) {
+    for (const auto& id : phases_) {
       const auto index = static_cast<std::int64_t>(run.phases.size());
       run.phases.push_back({.run_id = run_id, .phase_id = id, .phase_index = index, .max_attempts = 2});
       run.plan.phases.push_back({.tier_index = 0, .phase_index = index, .row = "row of " + id});
@@ -94,13 +94,14 @@ class Trust : public ::testing::Test {
     store::AttemptEnd end{.verdict = word, .summary = "s", .reason = "why", .accepted_layer = layer};
     if (word != "passed") end.feedback = Json::object();
     return store_->finish(
-        claim.lease,
-        store::StepEnd{
-            .sandbox_run_id = "s" + std::to_string(steps_),
+        claim.lease, ended(), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+  }
+  store::StepEnd ended() const {  // of the step that began last
+    const std::string id = "s" + std::to_string(steps_);
+    return {.sandbox_run_id = id,
             .run = R"({"exit_code":0,"outcome":"exited"})",
             .outcome = "exited",
-            .cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "s" + std::to_string(steps_)})},
-        std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+            .cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = id})};
   }
   // One attempt of the next phase.
   void attempt(const std::string& word, const std::string& layer = "") {
@@ -113,6 +114,17 @@ class Trust : public ::testing::Test {
   void one_failed_one_passed() {
     attempt("failed_unrecoverable");
     attempt("passed", "L");
+  }
+
+  // Of a phase that is claimed already.
+  Result<store::Finished> finished(const Claim& claim, const std::string& word, const std::string& layer) {
+    if (const auto begun = begin(claim); !begun) return std::unexpected(begun.error());
+    return finish(claim, word, layer);
+  }
+  void without_signer(const std::function<void()>& work) {
+    setenv("PAWL_WALLS_OFF", "signer", 1);
+    work();
+    unsetenv("PAWL_WALLS_OFF");
   }
 
   Result<Report> verified() {
@@ -177,6 +189,7 @@ class Trust : public ::testing::Test {
     if (text_in(row, "type") == "attempt") row["verdict"] = "passed";
   }
 
+  std::vector<std::string> phases_ = {"one", "two"};
   testing::TempFolder folder_;
   const std::string path_ = folder_ / "pawl.db";
   std::shared_ptr<const store::RowSealer> sealer_;
@@ -293,6 +306,173 @@ TEST_F(Trust, AcceptedWorkThatWasExchangedIsNotBuiltOn) {
   }
 }
 
+// A layer that no row names is mounted below an agent, and gone again when somebody looks.
+const char* const kExtraLayer = "INSERT INTO accepted_layers VALUES ('r', 1, 'two', 'evil')";
+
+TEST_F(Trust, ALayerThatNoRowNamesIsNotBuiltOn) {
+  // As whoever may change the schema, too.
+  const std::string twice =
+      "ALTER TABLE accepted_layers RENAME TO once; CREATE TABLE accepted_layers AS SELECT * FROM once; "
+      "INSERT INTO accepted_layers SELECT run_id, 3, phase_id, 'evil' FROM once WHERE phase_id = 'one'";
+  phases_ = {"one", "two", "three"};
+  for (const auto& change :
+       {std::string(kExtraLayer), std::string("INSERT INTO accepted_layers VALUES ('r', 3, 'three', 'evil')"),
+        twice,
+        std::string("UPDATE accepted_layers SET merge_seq = 3 - merge_seq + 10; "
+                    "UPDATE accepted_layers SET merge_seq = merge_seq - 10"),
+        std::string("UPDATE accepted_layers SET merge_seq = merge_seq + 10")}) {
+    begin_anew();
+    if (change != kExtraLayer) {
+      attempt("passed", "L");
+      attempt("passed", "M");
+    }
+    sql(change);
+    refused(claim());
+    store_ = open();
+    refused(claim());
+    EXPECT_FALSE(verified()->ok) << change;
+  }
+}
+
+TEST_F(Trust, ALayerThatCameMeanwhileIsNotSigned) {
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim);
+  EXPECT_EQ(held->claim->layers, std::vector<std::string>());
+  ASSERT_TRUE(begin(*held->claim));
+  sql(kExtraLayer);
+  const auto behind = finish(*held->claim, "passed", "L");
+  ASSERT_TRUE(behind && behind->behind) << "as if another had been accepted meanwhile: nothing is written";
+  refused(store_->judge_again(held->claim->lease, ended(), std::nullopt, now_));
+  refused(finish(*held->claim, "failed_retryable"));
+  sql("DELETE FROM accepted_layers");
+  EXPECT_TRUE(finish(*held->claim, "passed", "L"));
+  EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+}
+
+TEST_F(Trust, WhatWasBuiltOnALayerThatNoRowNamesIsFound) {
+  without_signer([&] {
+    sql(kExtraLayer);
+    const auto held = claim();
+    ASSERT_TRUE(held && held->claim);
+    EXPECT_EQ(held->claim->layers, std::vector<std::string>{"evil"}) << "the signer alone stops it";
+    const auto done = finished(*held->claim, "passed", "L");
+    ASSERT_TRUE(done) << done.error().message;
+    sql("DELETE FROM accepted_layers WHERE layer_id = 'evil'; UPDATE accepted_layers SET merge_seq = 1");
+  });
+  attempt("passed", "M");
+  const auto report = verified();
+  ASSERT_FALSE(report->ok) << "the table is as the rows say, and the stack is not";
+  EXPECT_EQ(report->problems[0].file, "phases/one/attempts.jsonl");
+}
+
+TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
+  for (const std::string change :
+       {"UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'two'",
+        "UPDATE phases SET state = 'SKIPPED', outcome = 'skipped' WHERE phase_id = 'two'",
+        "DELETE FROM phases WHERE phase_id = 'two'"}) {
+    begin_anew();
+    const auto held = claim();
+    ASSERT_TRUE(held && held->claim);
+    ASSERT_TRUE(begin(*held->claim));
+    sql(change);
+    refused(finish(*held->claim, "passed", "L"));
+    store_ = open();
+    refused(finish(*held->claim, "passed", "L"));
+    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_EQ(store_->run("r")->state, store::RunState::kExecuting);
+
+    begin_anew();
+    without_signer([&] {
+      const auto again = claim();
+      ASSERT_TRUE(again && again->claim);
+      ASSERT_TRUE(begin(*again->claim));
+      sql("CREATE TABLE kept AS SELECT * FROM phases WHERE phase_id = 'two'; " + change);
+      ASSERT_TRUE(finish(*again->claim, "passed", "L"));
+    });
+    EXPECT_EQ(store_->run("r")->state, store::RunState::kComplete) << "the signer alone stops it";
+    EXPECT_FALSE(verified()->ok) << change;
+    sql("DELETE FROM phases WHERE phase_id = 'two'; INSERT INTO phases SELECT * FROM kept");
+    EXPECT_FALSE(verified()->ok) << change << ", and taken back";
+    const auto exported = verify(*files_of(*store_, "r"), {});
+    ASSERT_FALSE(exported.ok) << "by its rows alone";
+    EXPECT_NE(exported.problems[0].detail.find("no row ends phase two"), std::string::npos);
+  }
+}
+
+TEST_F(Trust, APhaseThatARowEndsIsNotOpenedWithoutOne) {
+  for (const std::string change : {"UPDATE phases SET state = 'QUEUED', outcome = '' WHERE phase_id = 'one'",
+                                   "UPDATE phases SET outcome = 'approved' WHERE phase_id = 'one'"}) {
+    begin_anew();
+    attempt("passed", "L");
+    sql(change);
+    refused(claim());
+    store_ = open();
+    refused(claim());
+    EXPECT_FALSE(verified()->ok) << change;
+  }
+  begin_anew();
+  one_failed_one_passed();
+  EXPECT_TRUE(verified()->ok);
+  sql("UPDATE phases SET state = 'QUEUED', outcome = '' WHERE phase_id = 'one'; UPDATE runs SET state = "
+      "'EXECUTING', ended_at = ''");
+  EXPECT_FALSE(verified()->ok);
+  refused(claim());
+}
+
+TEST_F(Trust, ARunThatAnOperatorOpenedAgainVerifiesAtOnce) {
+  one_failed_one_passed();
+  ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+  EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+  sql("UPDATE runs SET state = 'FAILED', ended_at = created_at");
+  EXPECT_FALSE(verified()->ok);
+}
+
+TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
+  const auto replan = [&](const std::string& goal) {
+    const auto held = claim();
+    ASSERT_TRUE(held && held->claim && begin(*held->claim));
+    store::AttemptEnd end{.verdict = "escalate", .summary = "s", .feedback = Json::object(), .reason = "why"};
+    end.action = store::Action::kReplan;
+    end.goal = goal;
+    end.advice = {{.hook = "replan", .understood = true, .goal = goal}};
+    ASSERT_TRUE(store_->finish(
+        held->claim->lease, ended(), std::nullopt, end, [](const auto&, const auto&) { return false; },
+        now_));
+  };
+  for (const std::string change :
+       {"", "UPDATE revisions SET goal = 'evil' WHERE revision = 2",
+        "UPDATE revisions SET goal = (SELECT goal FROM revisions WHERE revision = 1)",
+        "DELETE FROM revisions"}) {
+    begin_anew();
+    replan("first");
+    replan("second");
+    if (!change.empty()) sql(change);
+    store_ = open();
+    const auto held = claim();
+    if (change.empty()) {
+      ASSERT_TRUE(held && held->claim);
+      EXPECT_EQ(held->claim->revised_goal, "second");
+    } else {
+      refused(held);
+      without_signer([&] { EXPECT_TRUE(claim()) << change; });
+    }
+  }
+}
+
+TEST_F(Trust, ACapIsTheOneThatAnOperatorSet) {
+  ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 5, {}, now_));
+  ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 7, {}, now_));
+  store_ = open();
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim);
+  ASSERT_TRUE(store_->release(held->claim->lease));
+  sql("UPDATE budgets SET cap = 5 WHERE unit = 'tokens'");
+  refused(claim());
+  store_ = open();
+  refused(claim());
+  without_signer([&] { EXPECT_TRUE(claim()); });
+}
+
 TEST_F(Trust, WhatBaseHasNeedsThisFoldersSignature) {
   ASSERT_TRUE(store_->put_inventory("k", "a\nb"));
   ASSERT_TRUE(store_->put_inventory("l", "c"));
@@ -316,6 +496,39 @@ TEST_F(Trust, AForkSharesNothingThatWasExchanged) {
   sql("UPDATE accepted_layers SET layer_id = 'evil' WHERE phase_id = 'one'");
   create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "two"}, .who = {}});
   refused(created_);
+}
+
+// In the order in which it was accepted, which is not always that of the plan.
+TEST_F(Trust, AForkSharesWorkInItsOrder) {
+  phases_ = {"one", "two", "three"};
+  begin_anew();
+  attempt("failed_unrecoverable");
+  attempt("passed", "L");
+  ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+  attempt("passed", "M");
+  create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "three"}, .who = {}});
+  ASSERT_TRUE(created_) << created_.error().message;
+  const auto layers = *store_->accepted_layers("fork");
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[0].phase_id, "two");
+  const auto is_of_fork = [&] {
+    return store_->claim(
+        {.run_ids = {"fork"}, .owner = "me", .now = now_, .model_of_attempt = [](const auto&, auto) {
+           return "m";
+         }});
+  };
+  for (const bool anew : {false, true}) {
+    if (anew) store_ = open();
+    sql("UPDATE accepted_layers SET merge_seq = 13 - merge_seq WHERE run_id = 'fork'; "
+        "UPDATE accepted_layers SET merge_seq = merge_seq - 10 WHERE run_id = 'fork'");
+    refused(is_of_fork());
+    sql("UPDATE accepted_layers SET merge_seq = 13 - merge_seq WHERE run_id = 'fork'; "
+        "UPDATE accepted_layers SET merge_seq = merge_seq - 10 WHERE run_id = 'fork'");
+  }
+  const auto held = is_of_fork();
+  ASSERT_TRUE(held && held->claim) << held.error().message;
+  EXPECT_EQ(held->claim->layers, (std::vector<std::string>{"M", "L"}));
+  EXPECT_TRUE(verify_run(*store_, "fork", {.live = true})->ok);
 }
 
 TEST_F(Trust, AForkSharesNoHistoryThatWasWrittenAnew) {

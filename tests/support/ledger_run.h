@@ -1,6 +1,7 @@
 // A run's ledger in memory: two phases, steps, attempts, seals and a signed head, as the store makes them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@ namespace pawl::testing {
 
 class LedgerRun {
  public:
+  // Changes the content of a row before it is sealed; false leaves it out.
+  using Change = std::function<bool(Json&)>;
   // `sealed`: what the last row says of the phases.
-  explicit LedgerRun(int steps_a_phase = 3, Json sealed = Json::array()) {
+  explicit LedgerRun(int steps_a_phase = 3, Json sealed = Json::array(), Change change = {})
+      : change_(std::move(change)) {
     sealer_ = *ledger::open_sealer(folder_.path());
     add("", {{"type", "run_started"}, {"run_id", "r"}, {"phases", {"one", "two"}}});
     for (const std::string phase : {"one", "two"}) {
@@ -23,8 +27,13 @@ class LedgerRun {
                   {"attempt_id", phase + ".1"},
                   {"signals", Json::array()},
                   {"verdict", "passed"}});
-      add("",
-          {{"type", "phase_sealed"}, {"phase_id", phase}, {"rows", rows_[phase]}, {"head", heads_[phase]}});
+      add("", {{"type", "phase_sealed"},
+               {"phase_id", phase},
+               {"state", "COMPLETE"},
+               {"outcome", "passed"},
+               {"layer", ""},
+               {"rows", rows_[phase]},
+               {"head", heads_[phase]}});
     }
     add("", {{"type", "run_sealed"}, {"state", "COMPLETE"}, {"phases", std::move(sealed)}});
   }
@@ -56,10 +65,8 @@ class LedgerRun {
   // As the database has it: the head lists no chain that a seal ends, and no cost rows.
   ledger::Files files_of_database() const {
     auto out = files();
-    out.head =
-        signed_head(canonical({{"run_id", "r"},
-                               {"signed_at", "2026-01-02T03:04:05.000000Z"},
-                               {"chains", {{"", {{"rows", rows_.at("")}, {"head", heads_.at("")}}}}}}));
+    out.head = std::move(out.store_head);
+    out.store_head.clear();
     return out;
   }
 
@@ -70,10 +77,15 @@ class LedgerRun {
     Json chains = Json::object(), lines = Json::array();
     for (const auto& [chain, head] : heads_) chains[chain] = {{"rows", rows_.at(chain)}, {"head", head}};
     for (const auto& line : cost_lines_) lines.push_back(blake3_hex(line));
+    out.store_head =
+        signed_head(canonical({{"run_id", "r"},
+                               {"signed_at", "2026-01-02T03:04:05.000000Z"},
+                               {"chains", {{"", {{"rows", rows_.at("")}, {"head", heads_.at("")}}}}}}));
     out.head = signed_head(canonical({{"run_id", "r"},
                                       {"signed_at", "2026-01-02T03:04:05.000000Z"},
                                       {"chains", std::move(chains)},
-                                      {"cost", {{"lines", std::move(lines)}}}}));
+                                      {"cost", {{"lines", std::move(lines)}}},
+                                      {"store_head", blake3_hex(out.store_head)}}));
     return out;
   }
   // The content of head.json, by this run's own key.
@@ -86,7 +98,8 @@ class LedgerRun {
   std::string public_key() const { return *ledger::public_key_of(folder_.path()); }
 
  private:
-  void add(const std::string& chain, const Json& content) {
+  void add(const std::string& chain, Json content) {
+    if (change_ && !change_(content)) return;
     auto& rows = rows_[chain];
     auto& head = heads_.try_emplace(chain, kZeroHash).first->second;
     const auto sealed = ledger::seal_row(members_of(content), ++rows, {1'767'323'045'000'000 + rows}, head);
@@ -105,6 +118,7 @@ class LedgerRun {
     cost_ += cost_lines_.back() + "\n";
   }
 
+  const Change change_;
   TempFolder folder_;
   std::shared_ptr<const store::RowSealer> sealer_;
   std::map<std::string, std::string> text_, heads_;

@@ -154,6 +154,9 @@ std::string evidence(const Content& content) {
   out += fact("Rows", std::to_string(report.rows));
   if (report.unsigned_rows > 0)
     out += fact("Since the last signed head", fmt::format("{} rows: the run goes on", report.unsigned_rows));
+  std::string lacks;
+  for (const auto& lack : report.lacks) lacks += (lacks.empty() ? "" : "<br>") + escaped(lack_text(lack));
+  if (!lacks.empty()) out += fact("Of an older version", lacks);
   out += "</dl>\n";
   if (!report.problems.empty()) out += problems(report);
   return out +

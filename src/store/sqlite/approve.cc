@@ -37,6 +37,7 @@ Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string
                                                                const Approved& what, const Overlaps& overlaps,
                                                                const Operator& who, WallTime now) {
   PAWL_TRY(auto transaction, begin("approve"));
+  PAWL_OK(check_tables(run_id));
   PAWL_TRY(auto row, phase(run_id, what.phase_id));
   PAWL_TRY([[maybe_unused]] const auto transition, apply(row, PhaseEvent::kOperatorApprove));
   PAWL_OK(check_approved(row, what, overlaps));

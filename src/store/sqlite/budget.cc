@@ -159,11 +159,13 @@ Status SqliteStore::operator_budget(const std::string& run_id, std::string_view 
   if (run_row.state != RunState::kExecuting)
     return fail(ErrorKind::kInvalid, "run " + run_id + " is " + std::string(name(run_row.state)) +
                                          ": it spends nothing more; `pawl retry` a phase first");
+  PAWL_OK(check_tables(run_id));
   {
     PAWL_TRY(auto query, connection_->query("set_cap"));
     PAWL_OK(query.bind(run_id).bind(unit).bind(cap).run());
     memory_.budgets.erase(run_id);
   }
+  trusted_.at(run_id).own_caps[std::string(unit)] = cap;
   const std::string action = "budget " + std::string(unit) + " " + std::to_string(cap);
   PAWL_OK(append_row(run_id, "", run_operator_row(action, who, run_row.state), now));
   PAWL_OK(sign_head(run_id, now));

@@ -369,6 +369,11 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   }
   PAWL_TRY(out.claim, take(*std::move(found.phase), *std::move(planned), request));
   PAWL_OK(check_claim(*out.claim));
+  // Here, and not when they are used: what was compared is what is built upon.
+  PAWL_TRY(out.claim->layers, base_layers(out.claim->attempt));
+  if (out.claim->attempt.joined_round > 0) {
+    PAWL_TRY(out.claim->judged_layers, base_layers(judged_on(out.claim->attempt)));
+  }
   PAWL_OK(transaction.commit());
   return out;
 }

@@ -59,9 +59,11 @@ Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
     if (found) layer = query.text(0);
   }
   PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
-  auto& known = trusted_.at(phase.run_id);
-  known.own_sealed[phase.phase_id] = head;
-  known.own_accepted[phase.phase_id] = std::move(layer);
+  trusted_.at(phase.run_id)
+      .own_ended.seal(phase.phase_id, {.state = std::string(name(phase.state)),
+                                       .outcome = std::string(name(phase.outcome)),
+                                       .layer = std::move(layer),
+                                       .end = head});
   return {};
 }
 
@@ -79,12 +81,13 @@ Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime n
     if (open) return false;
   }
   PAWL_TRY(const auto all, phases(run_id));
-  const RunState state = run_state_of(all);
   std::vector<ChainHead> heads;
   for (const auto& row : all) {
     PAWL_TRY(auto head, chain_head(run_id, row.phase_id));
     heads.push_back(std::move(head));
   }
+  PAWL_OK(check_seals(run_id, all, heads));
+  const RunState state = run_state_of(all);
   PAWL_OK(append_row(run_id, "", run_sealed_row(state, heads), now));
   PAWL_OK(set_run_state(run_id, state, rfc3339(now)));
   for (const auto& row : all) memory_.ends.erase(key_of(run_id, row.phase_id));
@@ -130,6 +133,7 @@ Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer
 }
 
 Status SqliteStore::append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now) {
+  PAWL_OK(check_tables(attempt.run_id));
   PAWL_TRY(const auto run_row, run(attempt.run_id));
   PAWL_TRY(const auto layers, base_layers(judged_on(attempt)));
   const JudgedBy by{.stack = stack_hash(run_row.base_id, layers), .inventories = end.inventories};
@@ -275,6 +279,7 @@ Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::opti
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
+  PAWL_OK(check_tables(lease.run_id));
   PAWL_TRY(const auto layers, accepted_beside(judged_on(out.attempt), 0, kPhasesNamed));
   std::vector<std::string> beside;
   for (const auto& layer : layers) beside.push_back(layer.phase_id);
@@ -292,6 +297,7 @@ Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::opti
     PAWL_OK(query.bind(out.attempt.joined_round).bind(out.attempt.joined_merge_seq).run());
   }
   memory_.unfinished.erase(key_of(lease.run_id, lease.phase_id));
+  PAWL_TRY(out.layers, base_layers(judged_on(out.attempt)));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, judged_again_row(out.attempt, beside), now));
   PAWL_OK(sign_head(lease.run_id, now));
   PAWL_OK(transaction.commit());

@@ -45,17 +45,31 @@ Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& r
   row.last_failure_reason = from.last_failure_reason;
   PAWL_OK(write_phase(row));
   PAWL_TRY(const auto head, chain_head(from.run_id, from.phase_id));
-  const auto layer = std::ranges::find(layers, from.phase_id, &LayerRow::phase_id);
-  return Json{{"phase_id", from.phase_id}, {"layer", layer == layers.end() ? "" : layer->layer_id},
-              {"state", name(from.state)}, {"outcome", name(from.outcome)},
-              {"rows", head.rows},         {"head", head.head}};
+  Json entry{{"phase_id", from.phase_id},     {"layer", ""},       {"state", name(from.state)},
+             {"outcome", name(from.outcome)}, {"rows", head.rows}, {"head", head.head}};
+  if (const auto layer = std::ranges::find(layers, from.phase_id, &LayerRow::phase_id);
+      layer != layers.end()) {
+    entry["layer"] = layer->layer_id;
+    entry["merge_seq"] = layer->merge_seq;
+  }
+  return entry;
 }
 
-Status SqliteStore::share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id) {
-  if (shared.empty() || planted("fork_without_layers")) return {};
-  PAWL_TRY(const auto layers, accepted_layers(shared.front().run_id));
+// Of `shared`, with their places in the run that shares them.
+Result<std::vector<LayerRow>> SqliteStore::layers_to_share(const std::string& from_run,
+                                                           const std::vector<PhaseRow>& shared) {
+  PAWL_TRY(auto layers, accepted_layers(from_run));
+  std::erase_if(layers, [&](const LayerRow& layer) {
+    return std::ranges::find(shared, layer.phase_id, &PhaseRow::phase_id) == shared.end();
+  });
+  std::int64_t merge_seq = 0;
+  for (auto& layer : layers) layer.merge_seq = ++merge_seq;
+  return layers;
+}
+
+Status SqliteStore::share_layers(const std::vector<LayerRow>& layers, const std::string& run_id) {
+  if (planted("fork_without_layers")) return {};
   for (const auto& layer : layers) {
-    if (std::ranges::find(shared, layer.phase_id, &PhaseRow::phase_id) == shared.end()) continue;
     PAWL_TRY(const auto row, phase(run_id, layer.phase_id));
     PAWL_OK(accept_layer(row, layer.layer_id));
   }
@@ -108,14 +122,13 @@ Status SqliteStore::inherit_level(const ForkPoint& from, const std::string& run_
 Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
   const Fork& fork = *new_run.fork;
   const std::string& run_id = new_run.run.run_id;
-  PAWL_TRY([[maybe_unused]] const auto* trusted, trust(fork.from.run_id));
-  PAWL_OK(check_layers(fork.from.run_id));
+  PAWL_OK(check_tables(fork.from.run_id));
   PAWL_TRY(const auto all, phases(fork.from.run_id));
   PAWL_TRY(const auto shared, phases_before(all, fork.from.phase_id, "run " + fork.from.run_id));
   PAWL_TRY(const auto planned, phases_before(new_run.phases, fork.from.phase_id, "the plan"));
   PAWL_OK(check_same(shared, planned, fork.from.phase_id));
   PAWL_OK(check_attempt(fork.from));
-  PAWL_TRY(const auto layers, accepted_layers(fork.from.run_id));
+  PAWL_TRY(const auto layers, layers_to_share(fork.from.run_id, shared));
   Json list = Json::array();
   for (const auto& old : shared) {
     PAWL_TRY(const TierRow tier_row, tier(old.run_id, old.tier_index));
@@ -123,7 +136,7 @@ Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
     PAWL_TRY(auto entry, share_phase(old, run_id, layers));
     list.push_back(std::move(entry));
   }
-  PAWL_OK(share_layers(shared, run_id));
+  PAWL_OK(share_layers(layers, run_id));
   if (fork.same_plan) {
     PAWL_OK(inherit_level(fork.from, run_id));
     PAWL_OK(inherit_goal(fork.from, run_id));
@@ -134,7 +147,9 @@ Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
     PAWL_OK(query.bind(fork.from.attempt).run());
   }
   PAWL_TRY(const auto head, chain_head(fork.from.run_id, ""));
-  return append_row(run_id, "", forked_row(fork, head.head, list), now);
+  auto row = forked_row(fork, head.head, list);
+  PAWL_OK(trust_fork(run_id, row));
+  return append_row(run_id, "", std::move(row), now);
 }
 
 Result<std::optional<ForkPoint>> SqliteStore::fork_of(const std::string& run_id) {

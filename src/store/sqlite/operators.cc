@@ -37,8 +37,9 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   }
   PAWL_OK(insert_plan(run_input));
   PAWL_OK(create_budget(run_input));
-  trust_new_run(row.run_id);
-  PAWL_OK(append_row(row.run_id, "", run_started_row(run_input, before), now));
+  auto started = run_started_row(run_input, before);
+  PAWL_OK(trust_new_run(row.run_id, started));
+  PAWL_OK(append_row(row.run_id, "", std::move(started), now));
   if (run_input.fork) PAWL_OK(share_history(run_input, now));
   PAWL_OK(sign_head(row.run_id, now));
   return transaction.commit();
@@ -145,6 +146,7 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
                                                       const Operator& who, WallTime now) {
   PAWL_TRY(auto transaction, begin(action));
   PAWL_TRY(const auto run_row, run(run_id));
+  PAWL_OK(check_tables(run_id));
   std::vector<PhaseRow> targets;
   if (phase_id.empty()) {
     PAWL_TRY(const auto all, phases(run_id));
@@ -234,6 +236,7 @@ Status SqliteStore::end_spent(PhaseRow row, WallTime now) {
 Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                           const Operator& who, WallTime now) {
   PAWL_TRY(auto transaction, begin("max_attempts"));
+  PAWL_OK(check_tables(run_id));
   PAWL_TRY(const auto all, phases(run_id));
   std::vector<PhaseRow> spent;
   for (auto row : all) {

@@ -114,7 +114,9 @@ class SqliteStore : public Store {
   Status sign_head(const std::string& run_id, WallTime now);
 
   // --- trust (trust.cc); kForged: something is not as it was signed
-  void trust_new_run(const std::string& run_id);  // of which nothing is written yet
+  // Of which nothing is written yet; `started` is to be its first row.
+  Status trust_new_run(const std::string& run_id, const JsonMembers& started);
+  Status trust_fork(const std::string& run_id, const JsonMembers& forked);  // to be its second row
   void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends);
   Result<const Trusted*> trust(const std::string& run_id);
   bool writes_unsigned(const std::string& run_id) const;
@@ -123,8 +125,15 @@ class SqliteStore : public Store {
   Status note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known);
   Result<bool> has_row(const std::string& run_id, const ChainHead& end);
   Result<ChainHead> checked_end(const std::string& run_id, const std::string& chain);
+
+  // --- tables against what is trusted (trusted_tables.cc); kForged: they say something else
   Status check_claim(const Claim& claim);
-  Status check_layers(const std::string& run_id);
+  Status check_tables(const std::string& run_id);
+  Status check_ends(const std::string& run_id, const EndedPhases& ended);
+  Status check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
+                     const std::vector<ChainHead>& heads);
+  Status check_goal(const Claim& claim);
+  Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
 
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
@@ -151,7 +160,9 @@ class SqliteStore : public Store {
   Status share_history(const NewRun& run, WallTime now);
   Result<Json> share_phase(const PhaseRow& from, const std::string& run_id,
                            const std::vector<LayerRow>& layers);
-  Status share_layers(const std::vector<PhaseRow>& shared, const std::string& run_id);
+  Result<std::vector<LayerRow>> layers_to_share(const std::string& from_run,
+                                                const std::vector<PhaseRow>& shared);
+  Status share_layers(const std::vector<LayerRow>& layers, const std::string& run_id);
   Status check_attempt(const ForkPoint& from);
   Status inherit_goal(const ForkPoint& from, const std::string& run_id);
   Status inherit_level(const ForkPoint& from, const std::string& run_id);

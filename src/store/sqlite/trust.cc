@@ -2,7 +2,7 @@
 // on top: the head that is there has our signature, the chains have the rows that it lists, and what comes
 // after it is linked and of a kind that may be unsigned. Once checked, only what another connection wrote is
 // checked again.
-#include <algorithm>
+#include <charconv>
 
 #include "base/hash.h"
 #include "store/sqlite/sqlite_store.h"
@@ -30,11 +30,37 @@ std::optional<std::map<std::string, ChainHead>> ends_in(const std::string& body,
   return out;
 }
 
+void note_fork(const Json& row, Trusted& known) {
+  if (text_in(row, "type") == "forked")
+    known.forked = ForkPoint{.run_id = text_in(row, "from_run"), .phase_id = text_in(row, "phase_id")};
+}
+
+// Of a row about the run: `budget UNIT CAP`.
+void note_cap(const Json& row, std::map<std::string, std::int64_t>& caps) {
+  constexpr std::string_view kBudget = "budget ";
+  const std::string action = text_in(row, "action");
+  const auto space = action.rfind(' ');
+  if (text_in(row, "type") != "operator" || !action.starts_with(kBudget) || space <= kBudget.size()) return;
+  const std::string_view digits = std::string_view(action).substr(space + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(),
+                  caps[action.substr(kBudget.size(), space - kBudget.size())]);
+}
+
 }  // namespace
 
-void SqliteStore::trust_new_run(const std::string& run_id) {
-  trusted_[run_id] = {.epoch = memory_.epoch};
+Status SqliteStore::trust_new_run(const std::string& run_id, const JsonMembers& started) {
+  auto& known = trusted_[run_id] = {.epoch = memory_.epoch};
+  PAWL_TRY(known.started, parse_json(started.object()));
   memory_.ends[key_of(run_id, "")] = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
+  return {};
+}
+
+Status SqliteStore::trust_fork(const std::string& run_id, const JsonMembers& forked) {
+  PAWL_TRY(const Json row, parse_json(forked.object()));
+  auto& known = trusted_.at(run_id);
+  known.own_ended.add(row);
+  note_fork(row, known);
+  return {};
 }
 
 Result<const Trusted*> SqliteStore::trust(const std::string& run_id) {
@@ -59,8 +85,8 @@ Status SqliteStore::check_again(const std::string& run_id, Trusted& known) {
     return forged(run_id, "its head is not signed by the key of this state folder");
   auto listed = ends_in(found->body, run_id);
   if (!listed) return forged(run_id, "its head is one of another run");
-  known.own_sealed.clear();
-  known.own_accepted.clear();
+  known.own_ended = {};
+  known.own_caps.clear();
   known.head = *std::move(found);
   known.listed = *std::move(listed);
   return check_run_chain(run_id, known);
@@ -71,8 +97,8 @@ Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
   PAWL_TRY(const bool goes_on, has_row(run_id, known.run));
   if (!goes_on || known.run.rows > signed_end.rows) {
     known.run = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
-    known.sealed.clear();
-    known.accepted.clear();
+    known.ended = {};
+    known.caps.clear();
   }
   PAWL_TRY(auto query, connection_->query("ledger_rows"));
   query.bind(run_id).bind("").bind(known.run.rows + 1).bind(std::int64_t{-1});
@@ -94,25 +120,17 @@ Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
 // What later checks need of it.
 Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
   const auto has = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };
-  if (row.seq > 1 && !has("\"phase_sealed\"") && !has("\"forked\"")) return {};
+  if (row.seq > 1 && !has("\"phase_sealed\"") && !has("\"forked\"") && !has("\"operator\"")) return {};
   PAWL_TRY(auto json, parse_json(row.line));
-  const std::string type = text_in(json, "type");
-  if (row.seq == 1) {
-    if (type != "run_started" || text_in(json, "run_id") != run_id)
-      return forged(run_id, "it does not begin with the start of that run");
-    known.started = std::move(json);
+  if (row.seq > 1) {
+    known.ended.add(json);
+    note_fork(json, known);
+    note_cap(json, known.caps);
     return {};
   }
-  const auto note_layer = [&](const Json& of) {
-    if (of.contains("layer")) known.accepted[text_in(of, "phase_id")] = text_in(of, "layer");
-  };
-  if (type == "forked")
-    for (const auto& shared : list_in(json, "shared")) note_layer(shared);
-  if (type != "phase_sealed") return {};
-  const std::string phase_id = text_in(json, "phase_id");
-  known.sealed[phase_id] = {
-      .chain = phase_id, .rows = integer_in(json, "rows"), .head = text_in(json, "head")};
-  note_layer(json);
+  if (text_in(json, "type") != "run_started" || text_in(json, "run_id") != run_id)
+    return forged(run_id, "it does not begin with the start of that run");
+  known.started = std::move(json);
   return {};
 }
 
@@ -133,9 +151,12 @@ Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std:
   PAWL_TRY(const auto* known, trust(run_id));
   if (chain.empty()) return known->run;
   ChainHead end{.chain = chain, .rows = 0, .head = std::string(kZeroHash)};
-  for (const auto* ends : {&known->sealed, &known->own_sealed, &known->listed})
-    if (const auto found = ends->find(chain); found != ends->end() && found->second.rows > end.rows)
-      end = found->second;
+  for (const auto* ended : {&known->ended, &known->own_ended})
+    if (const auto* sealed = ended->end_of(chain); sealed != nullptr && sealed->end.rows > end.rows)
+      end = sealed->end;
+  if (const auto found = known->listed.find(chain);
+      found != known->listed.end() && found->second.rows > end.rows)
+    end = found->second;
   PAWL_TRY(const bool is_there, has_row(run_id, end));
   if (!is_there) return forged(run_id, name_of(chain) + " does not have the rows that were signed");
   PAWL_TRY(auto query, connection_->query("ledger_rows"));
@@ -150,42 +171,6 @@ Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std:
                                 " was not written by who signs");
     end = {.chain = chain, .rows = row.seq, .head = row.hash};
   }
-}
-
-// What a claim hands out decides what is run, on what, and how it is judged. Ledgers of older versions say
-// less of it: what they do not say is taken as it is.
-Status SqliteStore::check_claim(const Claim& claim) {
-  const std::string& run_id = claim.run.run_id;
-  PAWL_TRY(const auto* known, trust(run_id));
-  const Json& started = known->started;
-  const auto differs = [&](const char* key, const std::string& value) {
-    return started.contains(key) && text_in(started, key) != value;
-  };
-  if (differs("workflow_id", claim.run.workflow_id) || differs("plan_content", claim.run.plan_content) ||
-      differs("base_id", claim.run.base_id) || differs("base_commit", claim.run.base_commit) ||
-      differs("backend", claim.run.backend))
-    return forged(run_id, "its row is not what it was started with");
-  if (const auto planned = started.find("planned"); planned != started.end()) {
-    const bool same = (claim.common.empty() || text_in(*planned, "") == blake3_hex(claim.common)) &&
-                      text_in(*planned, claim.phase.phase_id.c_str()) == blake3_hex(claim.planned);
-    if (!same) return forged(run_id, "its planned rows are not those that it was started with");
-  }
-  return check_layers(run_id);
-}
-
-Status SqliteStore::check_layers(const std::string& run_id) {
-  auto& known = trusted_.at(run_id);
-  if (known.layers_epoch == memory_.epoch) return {};
-  PAWL_TRY(const auto layers, accepted_layers(run_id));
-  auto accepted = known.own_accepted;
-  accepted.insert(known.accepted.begin(), known.accepted.end());
-  for (const auto& [phase_id, layer] : accepted) {
-    const auto found = std::ranges::find(layers, phase_id, &LayerRow::phase_id);
-    if (layer != (found == layers.end() ? "" : found->layer_id))
-      return forged(run_id, "the accepted work of phase " + phase_id + " is another one");
-  }
-  known.layers_epoch = memory_.epoch;
-  return {};
 }
 
 void SqliteStore::trust_signed(const std::string& run_id, const Head& head,

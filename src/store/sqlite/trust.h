@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "store/ended_phases.h"
 #include "store/ledger_rows.h"
 #include "store/store.h"
 
@@ -21,12 +23,13 @@ struct Trusted {
   std::map<std::string, ChainHead> listed;  // where chains end, by that head
   // The run's chain was checked up to here, row by row; what follows is said by those rows.
   ChainHead run{.chain = "", .rows = 0, .head = std::string(kZeroHash)};
-  // By phase, where it ended and the layer of it that was accepted, which older ledgers do not say. What this
-  // store has sealed since may be taken back with its transaction.
-  std::map<std::string, ChainHead> sealed, own_sealed;
-  std::map<std::string, std::string> accepted, own_accepted;
-  Json started;                    // the first row
-  std::int64_t layers_epoch = -1;  // when the table of accepted layers was compared last
+  // What those rows say of phases, and of caps that an operator set. What this store has written since may be
+  // taken back with its transaction.
+  EndedPhases ended, own_ended;
+  std::map<std::string, std::int64_t> caps, own_caps;
+  Json started;                     // the first row
+  std::optional<ForkPoint> forked;  // from where, without the attempt
+  std::int64_t tables_epoch = -1;   // when the tables were compared last
 };
 
 }  // namespace pawl::store::sqlite

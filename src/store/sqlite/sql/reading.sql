@@ -14,6 +14,8 @@ SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 
 -- name: phases_of_run
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
+-- name: ended_phases
+SELECT phase_id, state, outcome FROM phases WHERE run_id = ?1 AND state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED');
 -- name: phase_ids_of_run
 SELECT phase_id FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: first_phases_of_run

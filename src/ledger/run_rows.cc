@@ -1,0 +1,122 @@
+#include "ledger/run_rows.h"
+
+#include <algorithm>
+
+#include "ledger/rows.h"
+#include "os/walls.h"
+#include "store/ended_phases.h"
+
+namespace pawl::ledger {
+namespace {
+
+class RunRowsChecker {
+ public:
+  RunRowsChecker(const Rows& rows, const std::map<std::string, Chain>& chains)
+      : rows_(rows), started_(rows.front()), chains_(chains) {}
+
+  RunRows run() {
+    if (!started_.contains("planned")) {
+      lacks("run_started", "planned");
+      lacks("run_started", "before");
+    }
+    for (const auto& row : rows_) {
+      const std::string type = text_in(row, "type");
+      if (type == "forked") share(row);
+      if (type == "phase_sealed") seal(row);
+      if (type == "run_sealed") check_end(row);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void problem(std::string file, const Json& row, std::string detail) {
+    if (!os::walls().agreement) return;
+    out_.problems.push_back({.kind = "forged",
+                             .file = std::move(file),
+                             .row = integer_in(row, "seq"),
+                             .detail = std::move(detail)});
+  }
+
+  void lacks(const char* type, const char* member) {
+    const auto known = std::ranges::find_if(
+        out_.lacks, [&](const Lack& lack) { return lack.type == type && lack.member == member; });
+    auto& lack =
+        known == out_.lacks.end() ? out_.lacks.emplace_back(Lack{.type = type, .member = member}) : *known;
+    ++lack.rows;
+  }
+
+  // What is accepted now: a part of the stack of whoever comes next.
+  void accept(const store::AcceptedByRows& accepted) {
+    if (!accepted.layer) is_stack_known_ = false;
+    if (accepted.layer && !accepted.layer->empty()) stack_.insert(stack_.begin(), *accepted.layer);
+  }
+
+  void share(const Json& row) {
+    ended_.add(row);
+    const auto& accepted = ended_.accepted();
+    for (const auto& each : accepted) accept(each);
+    const auto says_no = [](const auto& each) { return !each.layer; };
+    const auto has_no_place = [](const auto& each) { return each.merge_seq == 0; };
+    if (std::ranges::any_of(accepted, says_no)) lacks("forked", "layer");
+    if (std::ranges::none_of(accepted, has_no_place)) return;
+    lacks("forked", "merge_seq");
+    if (stack_.size() > 1) is_stack_known_ = false;
+  }
+
+  void seal(const Json& row) {
+    if (!row.contains("layer")) lacks("phase_sealed", "layer");
+    const auto before = ended_.accepted().size();
+    ended_.add(row);
+    if (ended_.accepted().size() == before) return;
+    if (text_in(row, "outcome") == name(store::PhaseOutcome::kPassed)) check_passed(row);
+    accept(ended_.accepted().back());
+  }
+
+  // Its newest attempt was accepted by its gates, which saw all that had been accepted by then.
+  void check_passed(const Json& seal) {
+    const std::string phase_id = text_in(seal, "phase_id");
+    const auto chain = chains_.find(phase_id);
+    const auto attempts = chain == chains_.end() ? std::vector<std::string_view>() : chain->second.attempts;
+    const auto attempt = attempts.empty() ? Result<Json>(Json()) : parse_json(attempts.back());
+    if (!attempt || text_in(*attempt, "verdict") != "passed")
+      return problem(kRunFile, seal,
+                     "it says that phase " + phase_id + " passed, and its last attempt did not");
+    if (!is_stack_known_ || !attempt->contains("stack")) return;
+    if (text_in(*attempt, "stack") != store::stack_hash(text_in(started_, "base_id"), stack_))
+      problem(phase_file(phase_id), *attempt, "it was judged on other work than had been accepted by then");
+  }
+
+  void check_end(const Json& row) {
+    const auto state = ended_.state_of_run(started_);
+    if (!state) return problem(kRunFile, row, "it ends the run, and " + state.error().message);
+    if (text_in(row, "state") != name(*state))
+      problem(kRunFile, row, "by its phases the run is " + std::string(name(*state)));
+    for (const auto& phase : list_in(row, "phases")) {
+      const auto* end = ended_.end_of(text_in(phase, "phase_id"));
+      if (end == nullptr) continue;
+      if (integer_in(phase, "rows") != end->end.rows || text_in(phase, "head") != end->end.head)
+        problem(kRunFile, row,
+                "it ends the run with other rows of phase " + end->end.chain + " than its end");
+    }
+  }
+
+  const Rows& rows_;
+  const Json& started_;
+  const std::map<std::string, Chain>& chains_;
+  store::EndedPhases ended_;
+  std::vector<std::string> stack_;  // accepted so far, the newest first
+  bool is_stack_known_ = true;
+  RunRows out_;
+};
+
+}  // namespace
+
+RunRows check_run_rows(const Files& files, const std::map<std::string, Chain>& chains) {
+  const auto rows = rows_of(files.run);
+  if (!rows || rows->empty()) return {};
+  return RunRowsChecker(*rows, chains).run();
+}
+
+std::string phase_file(const std::string& phase_id) { return "phases/" + phase_id + "/attempts.jsonl"; }
+
+}  // namespace pawl::ledger

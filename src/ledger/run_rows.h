@@ -1,0 +1,25 @@
+// Whether rows that are whole agree with each other: what the run's chain says of its phases' ends, and of
+// the work that their attempts were judged on. A detail of this room. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ledger/chain.h"
+#include "ledger/ledger.h"
+
+namespace pawl::ledger {
+
+inline constexpr const char* kRunFile = "run.jsonl";
+
+struct RunRows {
+  std::vector<Problem> problems;
+  std::vector<Lack> lacks;  // of rows of the run's chain
+};
+// `chains` by phase, and "" for the run. REQUIRES: each is whole.
+RunRows check_run_rows(const Files& files, const std::map<std::string, Chain>& chains);
+
+std::string phase_file(const std::string& phase_id);
+
+}  // namespace pawl::ledger
