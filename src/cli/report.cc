@@ -101,11 +101,11 @@ Status report_run(const ReportOptions& options) {
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto content, gather(state, run_id));
   const std::string html = page::render(content);
-  if (to_stdout) return print_out(html);
+  if (to_stdout) return print_for_programs(html);
   PAWL_OK(os::write_durably("report", options.output, html));
   if (options.state.json)
-    return print_out(canonical({{"path", options.output}, {"bytes", html.size()}}) + "\n");
-  return print_out(fmt::format("{}: {} bytes; open it in a browser\n", options.output, html.size()));
+    return print_for_programs(canonical({{"path", options.output}, {"bytes", html.size()}}) + "\n");
+  return print_out(line_of("{}: {} bytes; open it in a browser\n", options.output, html.size()));
 }
 
 }  // namespace
