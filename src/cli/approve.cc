@@ -107,8 +107,10 @@ Status approve(const ApproveOptions& options) {
   say("{} is COMPLETE (approved, not passed) with the work of {}\n", changed.front(), work.what.attempt_id);
   for (const auto& key : work.failing_signals) say("failed, and overruled: {}\n", visible(key));
   for (const auto& what : work.not_judged) say("not judged: {}\n", visible(what));
-  for (const auto& path : work.protected_paths) say("left out, because the plan protects it: {}\n", path);
-  for (const auto& path : work.of_submodules) say("left out, because it belongs to a submodule: {}\n", path);
+  for (const auto& path : work.protected_paths)
+    say("left out, because the plan protects it: {}\n", visible(path));
+  for (const auto& path : work.of_submodules)
+    say("left out, because it belongs to a submodule: {}\n", visible(path));
   for (const auto& phase : changed | std::views::drop(1)) say("{} is QUEUED again\n", phase);
   if (changed.size() > 1) say("Next: pawl resume {}\n", run_id);
   return {};

@@ -94,7 +94,7 @@ Status attest(const AttestOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto made, attest(state, run_id));
-  if (options.output.empty()) return print_out(made.envelope);
+  if (options.output.empty()) return print_for_programs(made.envelope);
   PAWL_OK(os::write_durably("attest", options.output, made.envelope));
   print_written(options, run_id, made);
   return {};

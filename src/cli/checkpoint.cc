@@ -103,7 +103,7 @@ Result<agent::Response> loaded(const CheckpointOptions& options) {
 
 Status load(const CheckpointOptions& options) {
   PAWL_TRY(const auto response, loaded(options));
-  return print_out(response.body);
+  return print_for_programs(response.body);
 }
 
 void print_checkpoint(const Json& checkpoint) {

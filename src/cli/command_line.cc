@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <string_view>
 
 #include "base/hash.h"
@@ -164,10 +165,14 @@ int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> co
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    std::ostringstream out, err;
+    const bool is_help = app.exit(error, out, err) == 0;
+    say("{}", out.str());
+    tell("{}", err.str());
+    return is_help ? kDone : kUsage;
   }
   // A script that reads a file of ours believes exit code 0.
-  const auto written = print_out("");
+  const auto written = print_out({});
   return written || exit_code != kDone ? exit_code : report(written.error());
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/say.h"
 #include "cli/state_folder.h"
+#include "cli/terminal.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "secrets/redact.h"
@@ -135,7 +136,8 @@ int report(const Error& error) {
   return kGeneral;
 }
 
-void print_json(const Json& json) { say("{}\n", canonical(json)); }
+// A failure is told at the command's end.
+void print_json(const Json& json) { static_cast<void>(print_for_programs(canonical(json) + "\n")); }
 
 Status check_reason(const std::string& reason) {
   constexpr std::size_t kReasonBytesMax = 4096;

@@ -7,6 +7,7 @@
 #include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/say.h"
+#include "cli/visible.h"
 #include "executor/context.h"
 #include "executor/gate_again.h"
 #include "executor/start_run.h"
@@ -171,7 +172,7 @@ void print_gate(const Json& out) {
 void print_step(const State& state, const std::string& label, const sandbox::SandboxRun& run) {
   tell("{} {}{} in {}{}\n", label, sandbox::name(run.outcome),
        run.outcome == sandbox::Outcome::kExited ? fmt::format(" {}", run.exit_code) : "",
-       duration_text(run.duration_ms), run.reason.empty() ? "" : ": " + run.reason);
+       duration_text(run.duration_ms), run.reason.empty() ? "" : ": " + visible(run.reason));
   if (succeeded(run) || run.logs.empty()) return;
   std::string tail = os::read_tail(state.workspaces->blob_path(run.logs), kTailBytesMax).value_or("");
   tell("{}{}", tail, tail.ends_with('\n') ? "" : "\n");

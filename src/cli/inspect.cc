@@ -38,11 +38,11 @@ class Teller {
  public:
   Teller(const Look& look, WallTime now) : look_(look), now_(rfc3339(now)) {}
 
-  std::string tell(const Story& story) {
+  Painted tell(const Story& story) {
     head(story);
     for (const auto& one : story.phases) phase(story.run.run_id, one);
     if (story.more_phases) {
-      line("");
+      line({});
       note(fmt::format("These are the first {} phases. `pawl status {}` lists all, `pawl inspect {} PHASE` "
                        "shows one, --all all of them, and `pawl why {}` names the one that it waits for.",
                        story.phases.size(), story.run.run_id, story.run.run_id, story.run.run_id),
@@ -52,23 +52,19 @@ class Teller {
   }
 
  private:
-  void line(std::string_view text) { out_.append(text).append("\n"); }
-  std::string paint(std::string text, Colour colour) const {
+  void line(const Painted& text) { out_ += line_of("{}\n", text); }
+  Painted paint(std::string text, Colour colour) const {
     return painted({.text = std::move(text), .colour = colour}, look_);
   }
-  std::string paint_word(std::string_view word) const { return paint(std::string(word), colour_of(word)); }
+  Painted paint_word(std::string_view word) const { return paint(std::string(word), colour_of(word)); }
   // Dim lines about what is shown.
   void note(std::string_view text, std::string_view indent) {
-    for (std::string rest = paragraph(visible(text), indent, look_); !rest.empty();) {
-      const auto end = rest.find('\n');
-      line(paint(rest.substr(0, end), Colour::kDim));
-      rest.erase(0, end + 1);
-    }
+    out_ += paragraph(visible(text), indent, look_, Colour::kDim);
   }
 
   void head(const Story& story) {
     const auto& run = story.run;
-    line(fmt::format("run {} is {}", paint(run.run_id, Colour::kBold), paint_word(name(run.state))));
+    line(line_of("run {} is {}", paint(run.run_id, Colour::kBold), paint_word(name(run.state))));
     const bool over = !run.ended_at.empty();
     std::vector<Row> rows = {
         {{"workflow"}, {visible(run.workflow_id + "  (" + run.plan_file + ")")}},
@@ -94,11 +90,12 @@ class Teller {
   void phase(const std::string& run_id, const PhaseStory& phase) {
     const auto& row = phase.row;
     const std::string outcome(name(row.outcome));
-    line("");
-    line(fmt::format("{}  {}{}  attempts {} of {} ({} in all){}", paint(row.phase_id, Colour::kBold),
-                     paint_word(name(row.state)), outcome.empty() ? "" : " " + paint_word(outcome),
-                     row.attempts_used, row.max_attempts, row.attempts_total,
-                     row.revision > 0 ? fmt::format(", revision {}", row.revision) : ""));
+    line({});
+    line(line_of("{}  {}{}  attempts {} of {} ({} in all){}", paint(row.phase_id, Colour::kBold),
+                 paint_word(name(row.state)),
+                 outcome.empty() ? Painted() : line_of(" {}", paint_word(outcome)), row.attempts_used,
+                 row.max_attempts, row.attempts_total,
+                 row.revision > 0 ? fmt::format(", revision {}", row.revision) : ""));
     if (!row.last_failure_reason.empty()) out_ += paragraph(visible(row.last_failure_reason), "  ", look_);
     if (phase.earlier > 0)
       note(fmt::format("{} earlier attempts: `pawl inspect {} {} --attempt N` shows one, --all all of them",
@@ -115,8 +112,8 @@ class Teller {
     std::string facts = time_text(row.started_at);
     if (!row.ended_at.empty()) facts += ", " + duration_text(ms_between(row.started_at, row.ended_at));
     if (!row.model.empty()) facts += ", model " + row.model;
-    line(fmt::format("  {}: {}  {}", paint(fmt::format("attempt {}", row.number), Colour::kBold),
-                     paint_word(verdict), paint(visible(facts), Colour::kDim)));
+    line(line_of("  {}: {}  {}", paint(fmt::format("attempt {}", row.number), Colour::kBold),
+                 paint_word(verdict), paint(facts, Colour::kDim)));
     if (!attempt.steps.empty()) steps(attempt.steps);
     if (!attempt.episodes.empty()) episodes(attempt.episodes);
     if (!attempt.signals.empty()) signals(attempt.signals);
@@ -208,7 +205,7 @@ class Teller {
 
   const Look look_;
   const std::string now_;
-  std::string out_;
+  Painted out_;
 };
 
 Page page_of(const InspectOptions& options) {
@@ -224,7 +221,7 @@ Status inspect(const InspectOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto story, story_of(state, run_id, page_of(options)));
-  if (options.state.json) return print_out(canonical(to_json(story)) + "\n");
+  if (options.state.json) return print_for_programs(canonical(to_json(story)) + "\n");
   return print_out(Teller(look_of_stdout(), os::SystemClock().wall()).tell(story));
 }
 

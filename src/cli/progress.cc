@@ -6,9 +6,10 @@
 #include <chrono>
 #include <utility>
 
+#include "base/escapes.h"
 #include "base/json.h"
 #include "cli/context.h"
-#include "cli/say.h"
+#include "cli/visible.h"
 #include "gates/gates.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -21,8 +22,8 @@ namespace {
 constexpr auto kDrawEvery = std::chrono::milliseconds(200);
 constexpr std::uint64_t kLiveTailBytesMax = 4096;
 
-// The last line that holds something printable, without control characters: it comes from inside a sandbox,
-// and a terminal obeys escape codes.
+// The last line that holds something printable, without colours and control characters: of what is drawn five
+// times a second, nobody reads how they are spelled.
 std::string last_line(const std::string& path) {
   auto tail = os::read_tail(path, kLiveTailBytesMax);
   if (!tail) return "";
@@ -33,19 +34,13 @@ std::string last_line(const std::string& path) {
     text = text.substr(0, end + 1);
     const auto start = text.find_last_of("\r\n");
     std::string line;
-    for (const char c : text.substr(start == std::string_view::npos ? 0 : start + 1))
+    for (const char c : without_escapes(text.substr(start == std::string_view::npos ? 0 : start + 1)))
       if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F) line += c;
-    if (!line.empty()) return valid_utf8(line);
+    if (!line.empty()) return line;
     text = text.substr(0, start == std::string_view::npos ? 0 : start);
   }
   return "";
 }
-
-constexpr const char* kBold = "\x1b[1m";
-constexpr const char* kGreen = "\x1b[32m";
-constexpr const char* kRed = "\x1b[31m";
-constexpr const char* kDim = "\x1b[2m";
-constexpr const char* kPlain = "\x1b[0m";
 
 }  // namespace
 
@@ -62,20 +57,24 @@ Progress::~Progress() {
   std::fflush(out_);
 }
 
-void Progress::line(const std::string& text) {
+void Progress::line(const Painted& text) {
   const std::lock_guard guard(mutex_);
   erase_live();
-  write_to(out_, text + "\n");
+  say_to(out_, "{}\n", text);
   draw_live();
   std::fflush(out_);
 }
 
-void Progress::line_once(const std::string& about, const std::string& text) {
+void Progress::line_once(const std::string& about, const Painted& text) {
   {
     const std::lock_guard guard(mutex_);
     if (std::exchange(said_[about], text) == text) return;
   }
   line(text);
+}
+
+Painted Progress::paint(std::string_view text, Colour colour) const {
+  return painted({.text = std::string(text), .colour = colour}, {.colours = terminal_});
 }
 
 void Progress::begin(int worker, Running running) {
@@ -99,52 +98,52 @@ void Progress::draw_loop() {
 
 void Progress::erase_live() {
   if (drawn_ == 0) return;
-  std::string codes = "\r\x1b[K";
-  for (std::size_t i = 1; i < drawn_; ++i) codes += "\x1b[1A\x1b[K";
+  Painted codes = line_of("\r\x1b[K");
+  for (std::size_t i = 1; i < drawn_; ++i) codes += line_of("\x1b[1A\x1b[K");
   write_to(out_, codes);
   drawn_ = 0;
-  screen_.clear();
+  screen_ = {};
 }
 
 void Progress::draw_live() {
   if (!terminal_) return;
   const std::size_t columns = os::terminal_columns(fileno(out_));
-  std::string screen;
-  for (const auto& [worker, running] : running_)
-    screen += (screen.empty() ? "" : "\n") + live_text(running, columns);
+  Painted screen;
+  for (const auto& [worker, running] : running_) {
+    if (!screen.empty()) screen += line_of("\x1b[K\n");
+    screen += live_text(running, columns);
+  }
   if (screen == screen_) return;
   // One write: the old lines are overwritten, never cleared first, so that nothing flickers.
-  std::string codes = "\r";
-  for (std::size_t i = 1; i < drawn_; ++i) codes += "\x1b[1A";
-  std::string body;
-  for (const char c : screen) body += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);
-  write_to(out_, codes + body + "\x1b[J");
+  Painted codes = line_of("\r");
+  for (std::size_t i = 1; i < drawn_; ++i) codes += line_of("\x1b[1A");
+  write_to(out_, line_of("{}{}\x1b[J", codes, screen));
   drawn_ = running_.size();
   screen_ = std::move(screen);
 }
 
-std::string Progress::live_text(const Running& running, std::size_t columns) const {
+Painted Progress::live_text(const Running& running, std::size_t columns) const {
   const auto elapsed_ms = (os::SystemClock().mono().micros - running.since.micros) / 1000;
   const std::string output =
       last_line(supervisor::step_path(folder_, running.sandbox_run_id, supervisor::StepFile::kOutput));
   std::string text = fmt::format("  {} {}s", running.label, elapsed_ms / 1000);
   if (!output.empty()) text += " | " + output;
-  return std::string(utf8_prefix(text, columns > 1 ? columns - 1 : 1));
+  return line_of("{}", cut(visible(text), std::max<std::size_t>(columns, 3) - 1));
 }
 
 void Narrator::claimed(const store::Claim& claim) {
   const auto tiers = tiers_.find(claim.run.run_id);
   const auto index = static_cast<std::size_t>(claim.phase.tier_index);
   if (tiers != tiers_.end() && tiers->second.size() > 1 && index < tiers->second.size())
-    progress_.line_once(claim.run.run_id, fmt::format("tier {} of {}: {}", index + 1, tiers->second.size(),
-                                                      tiers->second[index].name));
-  progress_.line(fmt::format("{}{}{} attempt {} of {}{}", progress_.paint(kBold), claim.phase.phase_id,
-                             progress_.paint(kPlain), claim.phase.attempts_used, claim.phase.max_attempts,
-                             claim.continued ? " goes on" : ""));
+    progress_.line_once(claim.run.run_id, line_of("tier {} of {}: {}", index + 1, tiers->second.size(),
+                                                  tiers->second[index].name));
+  progress_.line(line_of("{} attempt {} of {}{}", progress_.paint(claim.phase.phase_id, Colour::kBold),
+                         claim.phase.attempts_used, claim.phase.max_attempts,
+                         claim.continued ? " goes on" : ""));
 }
 
 void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decision) {
-  progress_.line(fmt::format("  {}: found {}, {}", decision.label, decision.found, decision.decision));
+  progress_.line(line_of("  {}: found {}, {}", decision.label, decision.found, decision.decision));
 }
 
 void Narrator::step_started(const store::Claim&, const store::StepStart& start) {
@@ -160,12 +159,13 @@ void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
   if (run.outcome == sandbox::Outcome::kExited) how += fmt::format(" {}", run.exit_code);
   if (run.outcome == sandbox::Outcome::kSignaled) how += fmt::format(" {}", run.signal);
   if (!run.reason.empty()) how += " (" + run.reason + ")";
-  progress_.line(fmt::format("  {} {}{} in {}{}", start.label, progress_.paint(kDim), how,
-                             duration_text(run.duration_ms), progress_.paint(kPlain)));
+  how += " in " + duration_text(run.duration_ms);
+  progress_.line(line_of("  {} {}", start.label, progress_.paint(how, Colour::kDim)));
   if (std::ranges::find(run.degraded, "overlay") != run.degraded.end())
-    progress_.line_once("overlay",
-                        "  overlay is degraded: the whole workspace is copied for each step (`pawl sandbox "
-                        "health` says what to do)");
+    progress_.line_once(
+        "overlay",
+        line_of("  overlay is degraded: the whole workspace is copied for each step (`pawl sandbox "
+                "health` says what to do)"));
 }
 
 void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const gates::OnBase& found) {
@@ -178,17 +178,17 @@ void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const g
   for (const auto& [kind, inventory] : found.inventories)
     if (const auto state = gates::text_of(inventory); !state.empty())
       text += fmt::format("; {}: {}", kind, state);
-  progress_.line(text);
+  progress_.line(line_of("{}", text));
 }
 
 void Narrator::budget_nears_its_end(const store::Claim&, const store::BudgetRow& budget) {
-  progress_.line(
-      fmt::format("  {}budget: {}{}", progress_.paint(kRed), budget_text(budget), progress_.paint(kPlain)));
+  progress_.line(line_of("  {}", progress_.paint("budget: " + budget_text(budget), Colour::kRed)));
 }
 
 void Narrator::stays_owed(const Error& error) {
-  progress_.line(fmt::format("  {}not counted yet, what an agent that was ended had used: {}{}",
-                             progress_.paint(kRed), error.message, progress_.paint(kPlain)));
+  progress_.line(line_of(
+      "  {}", progress_.paint("not counted yet, what an agent that was ended had used: " + error.message,
+                              Colour::kRed)));
 }
 
 namespace {
@@ -209,16 +209,15 @@ void Narrator::judged_again(const store::Claim& claim, const std::vector<std::st
   std::string names;
   for (std::size_t i = 0; i < beside.size() && i < kNamed; ++i) names += (i == 0 ? "" : ", ") + beside[i];
   if (beside.size() > kNamed) names += fmt::format(" and {} more", beside.size() - kNamed);
-  progress_.line(fmt::format("  {} passed by itself; its gates run again together with the work of {}",
-                             claim.attempt.attempt_id, names));
+  progress_.line(line_of("  {} passed by itself; its gates run again together with the work of {}",
+                         claim.attempt.attempt_id, names));
 }
 
 void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                              const store::Finished& finished) {
   progress_.end(worker_);
   const bool passed = end.verdict == "passed";
-  std::string text =
-      fmt::format("  {}{}{}", progress_.paint(passed ? kGreen : kRed), end.verdict, progress_.paint(kPlain));
+  std::string text;
   if (!end.reason.empty()) text += ": " + end.reason;
   if (const auto nothing = without_change(end); passed && !nothing.empty()) text += ": " + nothing;
   if (end.action != store::Action::kNone) text += "; " + end.action_reason;
@@ -226,7 +225,8 @@ void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd&
   if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;
   if (is_terminal(finished.state))
     text += fmt::format("; {} is {}", claim.phase.phase_id, name(finished.state));
-  progress_.line(text);
+  progress_.line(
+      line_of("  {}{}", progress_.paint(end.verdict, passed ? Colour::kGreen : Colour::kRed), text));
 }
 
 }  // namespace pawl::cli

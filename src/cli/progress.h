@@ -8,9 +8,12 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "cli/say.h"
+#include "cli/terminal.h"
 #include "executor/executor.h"
 
 namespace pawl::cli {
@@ -23,9 +26,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void line(const std::string& text);
+  void line(const Painted& text);
   // The same, unless it is what was said last under `about`.
-  void line_once(const std::string& about, const std::string& text);
+  void line_once(const std::string& about, const Painted& text);
   struct Running {
     std::string label;
     std::string sandbox_run_id;
@@ -33,22 +36,22 @@ class Progress {
   };
   void begin(int worker, Running running);
   void end(int worker);
-  const char* paint(const char* code) const { return terminal_ ? code : ""; }  // an escape code, or nothing
+  Painted paint(std::string_view text, Colour colour) const;  // in colour where a terminal shows it
 
  private:
   void draw_loop();
   void erase_live();  // REQUIRES: mutex_ held
   void draw_live();   // REQUIRES: mutex_ held
-  std::string live_text(const Running& running, std::size_t columns) const;
+  Painted live_text(const Running& running, std::size_t columns) const;
 
   std::FILE* const out_;
   const std::string folder_;
   const bool terminal_;
   std::mutex mutex_;
-  std::map<int, Running> running_;           // guarded by mutex_
-  std::map<std::string, std::string> said_;  // by what it is about; guarded by mutex_
-  std::size_t drawn_ = 0;                    // live lines on the screen; guarded by mutex_
-  std::string screen_;  // what they say: nothing is written when nothing changed; guarded by mutex_
+  std::map<int, Running> running_;       // guarded by mutex_
+  std::map<std::string, Painted> said_;  // by what it is about; guarded by mutex_
+  std::size_t drawn_ = 0;                // live lines on the screen; guarded by mutex_
+  Painted screen_;  // what they say: nothing is written when nothing changed; guarded by mutex_
   std::atomic<bool> over_{false};
   std::thread drawer_;
 };

@@ -145,7 +145,7 @@ void QuestionTeller::look(const State& state, const secrets::Redactor& redactor)
             .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
                                 one.question.key))
             .second)
-      progress_.line(fmt::format("  {}\n    {}", question_line(one), answer_command(one.key.run_id)));
+      progress_.line(line_of("  {}\n    {}", question_line(one), answer_command(one.key.run_id)));
 }
 
 }  // namespace pawl::cli

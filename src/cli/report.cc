@@ -1,6 +1,7 @@
 // A run as a page for a browser. What it shows is gathered here; report/ makes the page.
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/report/page.h"
@@ -19,12 +20,31 @@ constexpr std::size_t kAttemptsReported = 20;  // of a phase, the newest
 constexpr std::size_t kPhasesReported = 100;
 constexpr std::uint64_t kTailBytes = 8 << 10;        // of a step's log
 constexpr std::uint64_t kLogsBytesMax = 4ULL << 20;  // of all together
+// A longer log, or network log, is not read whole: that it is what was recorded is not said.
+constexpr std::uint64_t kHashedBytesMax = 64ULL << 20;
 
 struct ReportOptions {
   StateOptions state;
   std::string run, output;
   bool force = false;
 };
+
+// The page has something else than what was recorded: then nothing of it is called verified.
+void note_forged(page::Content& content, const std::string& file, const std::string& detail) {
+  if (!content.verified) return;
+  content.verified->ok = false;
+  content.verified->problems.push_back({.kind = "forged", .file = file, .row = 0, .detail = detail});
+}
+
+enum class Kept { kWhole, kChanged, kUnread };
+
+// Whether what is kept under its hash has that hash. What is gone can't have been changed.
+Kept kept(const State& state, const std::string& id) {
+  const std::string path = state.workspaces->blob_path(id);
+  const auto text = os::read_file(path, kHashedBytesMax);
+  if (text) return has_hash(*text, id) ? Kept::kWhole : Kept::kChanged;
+  return os::exists(path) ? Kept::kUnread : Kept::kWhole;
+}
 
 page::Log log_of(const State& state, const StepStory& step) {
   const bool done = step.row.state == store::StepState::kDone;
@@ -34,6 +54,7 @@ page::Log log_of(const State& state, const StepStory& step) {
     const std::string id = text_in(step.run, "logs");
     if (id.empty()) return {};
     path = state.workspaces->blob_path(id);
+    if (kept(state, id) == Kept::kChanged) return {.missing = std::string(page::kChangedLog)};
   }
   auto tail = os::read_tail(path, kTailBytes);
   if (!tail) return {.missing = done ? "its output was removed by pawl gc" : ""};
@@ -53,20 +74,28 @@ void add_logs(const State& state, page::Content& content) {
         auto log = left == 0 ? page::Log{.missing = "its output is left out, the page is large enough"}
                              : log_of(state, step);
         left -= std::min<std::uint64_t>(left, log.tail.size());
+        if (log.missing == page::kChangedLog)
+          note_forged(content, "objects", "the log of " + step.row.label + " is not what was recorded");
+        const std::string network = text_in(step.run, "network_log");
+        if (!network.empty() && kept(state, network) == Kept::kChanged)
+          note_forged(content, "objects",
+                      "the network log of " + step.row.label + " is not what was recorded");
         content.logs.emplace(step.row.sandbox_run_id, std::move(log));
       }
 }
 
+// From nothing but base and layers that are what the rows name.
 Result<std::string> accepted_work(const State& state, const store::RunRow& run) {
+  PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(auto patch, patch_of(*state.workspaces, run, accepted));
   return std::move(patch.text);
 }
 
 Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
-  PAWL_TRY(const std::string key, ledger::public_key_of(state.folder));
-  return ledger::verify_run(*state.store, run.run_id,
-                            {.public_key = key, .live = run.state == store::RunState::kExecuting});
+  return ledger::verify_run(
+      *state.store, run.run_id,
+      {.public_key = state.sealer->public_key(), .live = run.state == store::RunState::kExecuting});
 }
 
 // What can't be read (gc took it, a row is damaged) is told on the page: that is when people need one.
@@ -80,15 +109,19 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
   for (const auto& phase : content.story.phases)
     if (const auto planned = executor::phase_of(*state.store, run, phase.row.phase_id))
       content.goals[phase.row.phase_id] = planned->goal;
-  add_logs(state, content);
-  if (auto patch = accepted_work(state, run))
-    content.patch = *std::move(patch);
-  else
-    content.patch_missing = patch.error().message;
   if (auto verified = verify(state, run))
     content.verified = *std::move(verified);
   else
     content.verify_failed = verified.error().message;
+  auto patch = accepted_work(state, run);
+  if (patch)
+    content.patch = *std::move(patch);
+  else
+    content.patch_missing = patch.error().message;
+  const bool is_whole = content.verified && content.verified->ok;
+  if (!patch && patch.error().kind == ErrorKind::kForged && is_whole)
+    note_forged(content, "objects", patch.error().message);
+  add_logs(state, content);
   content.made_at = rfc3339(os::SystemClock().wall());
   return content;
 }
@@ -101,11 +134,11 @@ Status report_run(const ReportOptions& options) {
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto content, gather(state, run_id));
   const std::string html = page::render(content);
-  if (to_stdout) return print_out(html);
+  if (to_stdout) return print_for_programs(html);
   PAWL_OK(os::write_durably("report", options.output, html));
   if (options.state.json)
-    return print_out(canonical({{"path", options.output}, {"bytes", html.size()}}) + "\n");
-  return print_out(fmt::format("{}: {} bytes; open it in a browser\n", options.output, html.size()));
+    return print_for_programs(canonical({{"path", options.output}, {"bytes", html.size()}}) + "\n");
+  return print_out(line_of("{}: {} bytes; open it in a browser\n", options.output, html.size()));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void say_waiting(Shared& shared, const std::string& waits_for) {
     if (shared.waits_for == waits_for) return;
     shared.waits_for = waits_for;
   }
-  if (!waits_for.empty()) shared.progress.line("waiting: " + waits_for);
+  if (!waits_for.empty()) shared.progress.line(lines_of("waiting: {}", waits_for));
 }
 
 // Whether a sandbox can be made. While none can, nothing is claimed: an attempt would be spent on it.

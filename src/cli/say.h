@@ -1,31 +1,90 @@
 // Text for people and programs, on stdout and stderr. That it can't be written (a full disk, a closed
 // descriptor) stops no command: a run goes on. stdout's failure is told once, by print_out() at the end of
 // the command.
+//
+// Most text holds what agents, gates or files of a repository say, and a terminal obeys control bytes. So
+// there is one kind of text that is written, Painted, and it is made of a format that the program has and of
+// arguments that are spelled (visible.h). Nobody has to remember to spell.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+
+#include "cli/visible.h"
 
 namespace pawl::cli {
 
-void write_to(std::FILE* out, std::string_view text);  // stdout or stderr
+class Painted;
+
+// What a format gets of an argument: numbers as they are; text, and what is painted, as text.
+template <typename T>
+concept Number = std::is_arithmetic_v<T> && !std::same_as<T, char>;
+template <typename T>
+using Argument = std::conditional_t<Number<std::remove_cvref_t<T>>, std::remove_cvref_t<T>, std::string>;
+
+// Text without anything that a terminal obeys, but for codes of the program's own: those of formats.
+class Painted {
+ public:
+  Painted() = default;
+  const std::string& text() const { return text_; }
+  bool empty() const { return text_.empty(); }
+  Painted& operator+=(const Painted& more) {
+    text_ += more.text_;
+    return *this;
+  }
+  bool operator==(const Painted&) const = default;
+
+ private:
+  explicit Painted(std::string text) : text_(std::move(text)) {}
+  template <typename... Args>
+  friend Painted line_of(fmt::format_string<Argument<Args>...> format, Args&&... args);
+  template <typename... Args>
+  friend Painted lines_of(fmt::format_string<Argument<Args>...> format, Args&&... args);
+
+  std::string text_;
+};
+
+using Spell = std::string (*)(std::string_view);
+inline std::string argument(Spell spell, std::string_view text) { return spell(text); }
+inline std::string argument(Spell, const Painted& painted) { return painted.text(); }
+template <Number T>
+T argument(Spell, T number) {
+  return number;
+}
+
+// Text among `args` as visible() gives it: it begins no line of its own.
+template <typename... Args>
+Painted line_of(fmt::format_string<Argument<Args>...> format, Args&&... args) {
+  return Painted(fmt::format(format, argument(visible, args)...));
+}
+
+// Text among `args` as spelled() gives it, with its lines.
+template <typename... Args>
+Painted lines_of(fmt::format_string<Argument<Args>...> format, Args&&... args) {
+  return Painted(fmt::format(format, argument(spelled, args)...));
+}
+
+void write_to(std::FILE* out, const Painted& text);  // stdout or stderr
 
 template <typename... Args>
-void say_to(std::FILE* out, fmt::format_string<Args...> format, Args&&... args) {
-  write_to(out, fmt::format(format, std::forward<Args>(args)...));
+void say_to(std::FILE* out, fmt::format_string<Argument<Args>...> format, Args&&... args) {
+  write_to(out, lines_of<Args...>(format, std::forward<Args>(args)...));
 }
 
 template <typename... Args>
-void say(fmt::format_string<Args...> format, Args&&... args) {
-  write_to(stdout, fmt::format(format, std::forward<Args>(args)...));
+void say(fmt::format_string<Argument<Args>...> format, Args&&... args) {
+  say_to<Args...>(stdout, format, std::forward<Args>(args)...);
 }
 
 template <typename... Args>
-void tell(fmt::format_string<Args...> format, Args&&... args) {
-  write_to(stderr, fmt::format(format, std::forward<Args>(args)...));
+void tell(fmt::format_string<Argument<Args>...> format, Args&&... args) {
+  say_to<Args...>(stderr, format, std::forward<Args>(args)...);
 }
 
 }  // namespace pawl::cli

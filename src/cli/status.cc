@@ -7,6 +7,7 @@
 #include "cli/context.h"
 #include "cli/questions.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "cli/visible.h"
 #include "os/clock.h"
 #include "os/process.h"
@@ -39,7 +40,7 @@ Json run_json(const store::RunRow& run) {
 }
 
 struct Shown {
-  std::string text;  // one JSON object on a line with --json
+  std::string text;  // for people; one JSON object on a line with --json
   bool over = false;
 };
 
@@ -84,7 +85,7 @@ Result<Shown> list_runs(store::Store& store, bool json) {
   if (more) runs.pop_back();
   for (const auto& run : runs)
     out.text += fmt::format("{}  {:<9}  {:.19}Z  {}{}\n", run.run_id, name(run.state), run.created_at,
-                            run.workflow_id, waits_in_list(store, run));
+                            visible(run.workflow_id), waits_in_list(store, run));
   if (more) out.text += "and older ones: `pawl status --json` has them\n";
   return out;
 }
@@ -122,7 +123,7 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
     out.text = canonical(object) + "\n";
     return out;
   }
-  out.text = fmt::format("run {} is {}  ({})\n", run.run_id, name(run.state), run.workflow_id);
+  out.text = fmt::format("run {} is {}  ({})\n", run.run_id, name(run.state), visible(run.workflow_id));
   if (from)
     out.text +=
         fmt::format("forked from {} at attempt {} of {}\n", from->run_id, from->attempt, from->phase_id);
@@ -131,7 +132,7 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
   std::size_t width = 5;
   for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
   for (const auto& tier : tiers) {
-    out.text += tier.name + (tier.parallel ? " (parallel)\n" : "\n");
+    out.text += visible(tier.name) + (tier.parallel ? " (parallel)\n" : "\n");
     for (const auto& phase : phases)
       if (phase.tier_index == tier.tier_index) out.text += phase_line(phase, width);
   }
@@ -141,16 +142,27 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
   return out;
 }
 
+// A failure is told at the command's end.
+void print(const Shown& shown, bool json) {
+  if (json)
+    static_cast<void>(print_for_programs(shown.text));
+  else
+    say("{}", shown.text);
+}
+
 // Until the run is over or somebody interrupts: on a terminal the screen is drawn anew, elsewhere what
 // changed is added.
-int watch(const std::function<Result<Shown>()>& look) {
+int watch(const std::function<Result<Shown>()>& look, bool json) {
   os::catch_interrupts();
   const bool terminal = os::is_terminal(fileno(stdout));
   std::string last;
   for (;;) {
     const auto shown = look();
     if (!shown) return report(shown.error());
-    if (shown->text != last) say("{}{}", terminal ? "\x1b[H\x1b[2J" : "", shown->text);
+    if (shown->text != last) {
+      if (terminal) say("\x1b[H\x1b[2J");
+      print(*shown, json);
+    }
     std::fflush(stdout);
     last = shown->text;
     if (shown->over) return kDone;
@@ -165,10 +177,10 @@ int status(const StateOptions& options, const std::string& run, bool watches) {
   const auto look = [&] {
     return run.empty() ? list_runs(*state->store, options.json) : show_run(*state, run, options.json);
   };
-  if (watches) return watch(look);
+  if (watches) return watch(look, options.json);
   const auto shown = look();
   if (!shown) return report(shown.error());
-  say("{}", shown->text);
+  print(*shown, options.json);
   return kDone;
 }
 

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "cli/say.h"
 #include "cli/visible.h"
 #include "os/process.h"
 
@@ -21,27 +20,25 @@ void note_stdout_error(int error) {
   stdout_error.compare_exchange_strong(none, error);
 }
 
+void write_bytes(std::FILE* out, std::string_view bytes) {
+  errno = 0;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), out) != bytes.size() && out == stdout)
+    note_stdout_error(errno);
+}
+
+Status print_bytes(std::string_view bytes) {
+  write_bytes(stdout, bytes);
+  errno = 0;
+  if (std::fflush(stdout) != 0) note_stdout_error(errno);
+  if (stdout_error == 0 || stdout_error == EPIPE) return {};
+  auto failed = fail_errno(stdout_error, "stdout could not be written");
+  failed.error().kind = ErrorKind::kExhausted;  // not busy: nobody else has it
+  return failed;
+}
+
 constexpr std::size_t kColumnsMin = 40;  // below, tables are cut to nothing
 constexpr std::size_t kColumnMin = 8;    // of a table
 constexpr std::size_t kBetweenColumns = 2;
-
-std::string_view code_of(Colour colour) {
-  switch (colour) {
-    case Colour::kPlain:
-      return "";
-    case Colour::kBold:
-      return "\x1b[1m";
-    case Colour::kDim:
-      return "\x1b[2m";
-    case Colour::kGreen:
-      return "\x1b[32m";
-    case Colour::kRed:
-      return "\x1b[31m";
-    case Colour::kYellow:
-      return "\x1b[33m";
-  }
-  return "";
-}
 
 // The width of each column, together within the terminal's.
 std::vector<std::size_t> widths_of(const std::vector<Row>& rows, std::size_t columns) {
@@ -72,9 +69,23 @@ Look look_of_stdout() {
   return look;
 }
 
-std::string painted(const Cell& cell, const Look& look) {
-  if (!look.colours || cell.colour == Colour::kPlain || cell.text.empty()) return cell.text;
-  return fmt::format("{}{}\x1b[0m", code_of(cell.colour), cell.text);
+Painted painted(const Cell& cell, const Look& look) {
+  if (!look.colours || cell.text.empty()) return line_of("{}", cell.text);
+  switch (cell.colour) {
+    case Colour::kPlain:
+      break;
+    case Colour::kBold:
+      return line_of("\x1b[1m{}\x1b[0m", cell.text);
+    case Colour::kDim:
+      return line_of("\x1b[2m{}\x1b[0m", cell.text);
+    case Colour::kGreen:
+      return line_of("\x1b[32m{}\x1b[0m", cell.text);
+    case Colour::kRed:
+      return line_of("\x1b[31m{}\x1b[0m", cell.text);
+    case Colour::kYellow:
+      return line_of("\x1b[33m{}\x1b[0m", cell.text);
+  }
+  return line_of("{}", cell.text);
 }
 
 std::string cut(std::string_view text, std::size_t columns) {
@@ -82,8 +93,8 @@ std::string cut(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, fitting_bytes(text, columns - 1))) + "…";
 }
 
-std::string paragraph(std::string_view text, std::string_view prefix, const Look& look) {
-  std::string out;
+Painted paragraph(std::string_view text, std::string_view prefix, const Look& look, Colour colour) {
+  Painted out;
   const std::size_t columns = std::max(look.columns, columns_of(prefix) + kColumnMin) - columns_of(prefix);
   do {
     std::size_t bytes = fitting_bytes(text, columns), skipped = 0;
@@ -95,50 +106,45 @@ std::string paragraph(std::string_view text, std::string_view prefix, const Look
         skipped = 1;
       }
     }
-    out += fmt::format("{}{}\n", prefix, text.substr(0, bytes));
+    const std::string line = std::string(prefix).append(text.substr(0, bytes));
+    out += line_of("{}\n", painted({.text = line, .colour = colour}, look));
     text.remove_prefix(bytes + skipped);
   } while (!text.empty());
   return out;
 }
 
-std::string table(std::vector<Row> rows, std::size_t indent, const Look& look) {
+Painted table(std::vector<Row> rows, std::size_t indent, const Look& look) {
   const auto widths = widths_of(rows, look.columns - std::min(indent, look.columns - kColumnMin));
-  std::string out;
+  Painted out;
   for (auto& row : rows) {
-    std::string line(indent, ' ');
+    Painted line = line_of("{:{}}", "", indent);
     std::size_t owed = 0;  // spaces, written only when something follows
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i].text = cut(row[i].text, widths[i]);
       const std::size_t used = columns_of(row[i].text);
       if (used > 0) {
-        line.append(owed, ' ').append(painted(row[i], look));
+        line += line_of("{:{}}{}", "", owed, painted(row[i], look));
         owed = 0;
       }
       owed += widths[i] - used + kBetweenColumns;
     }
-    out += line + "\n";
+    out += line_of("{}\n", line);
   }
   return out;
 }
 
-void write_to(std::FILE* out, std::string_view text) {
-  errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() && out == stdout) note_stdout_error(errno);
-}
+void write_to(std::FILE* out, const Painted& text) { write_bytes(out, text.text()); }
 
-Status print_out(std::string_view text) {
-  write_to(stdout, text);
-  errno = 0;
-  if (std::fflush(stdout) != 0) note_stdout_error(errno);
-  if (stdout_error == 0 || stdout_error == EPIPE) return {};
-  auto failed = fail_errno(stdout_error, "stdout could not be written");
-  failed.error().kind = ErrorKind::kExhausted;  // not busy: nobody else has it
-  return failed;
+Status print_out(const Painted& text) { return print_bytes(text.text()); }
+
+Status print_for_programs(std::string_view text) {
+  if (!os::is_terminal(fileno(stdout))) return print_bytes(text);
+  return print_bytes(spelled_json(text));
 }
 
 Status print_of_steps(std::string_view text, bool raw) {
-  if (raw || !os::is_terminal(fileno(stdout))) return print_out(text);
-  return print_out(spelled(text));
+  if (raw || !os::is_terminal(fileno(stdout))) return print_bytes(text);
+  return print_out(lines_of("{}", text));
 }
 
 bool pass_on(std::FILE* out, std::string_view bytes) {

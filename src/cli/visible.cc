@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <iterator>
 
 namespace pawl::cli {
 namespace {
@@ -109,6 +111,23 @@ std::string spelled(std::string_view text) {
   std::string out;
   const auto append = [&](std::string_view part) { out += part; };
   each_part(text, append, append);
+  return out;
+}
+
+std::string spelled_json(std::string_view json) {
+  std::string out;
+  each_part(
+      json, [&](std::string_view plain) { out += plain; },
+      [&](std::string_view escape) {
+        const auto digits = escape.substr(2);
+        unsigned code = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+        if (code > 0xFFFF) {
+          fmt::format_to(std::back_inserter(out), "\\u{:04x}", 0xD7C0 + (code >> 10U));
+          code = 0xDC00 + (code & 0x3FFU);
+        }
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
+      });
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "ledger/rows.h"
+#include "ledger/shown.h"
 #include "store/ended_phases.h"
 
 namespace pawl::ledger {
@@ -32,6 +33,7 @@ class Comparison {
     check_layers();
     for (const auto& phase : tables_.phases) check_phase(phase);
     for (const auto& phase : tables_.phases) check_attempts(phase);
+    check_shown();
     return std::move(problems_);
   }
 
@@ -119,6 +121,14 @@ class Comparison {
     }
   }
 
+  // Beside it, what is only shown.
+  void check_shown() {
+    for (const auto& what : differences_of_run(rows_, tables_)) contradicted(what);
+    for (const auto& phase : tables_.phases)
+      if (const auto chain = rows_of_phase(files_, phase.phase_id))
+        for (const auto& what : differences_of_phase(*chain, phase, tables_)) contradicted(what);
+  }
+
   // What steps did, as inspect and the report show it.
   void check_results(const std::string& phase_id, const std::map<std::string, const Json*>& rows) {
     const auto known = tables_.results.find(phase_id);
@@ -157,13 +167,18 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   PAWL_TRY(out.plan_text, store.plan_text(run_id));
   PAWL_TRY(out.phases, store.phases(run_id));
   PAWL_TRY(out.layers, store.accepted_layers(run_id));
+  PAWL_TRY(out.fork, store.fork_of(run_id));
   for (const auto& phase : out.phases)
     if (phase.attempts_total > 0) {
       PAWL_TRY(out.attempts[phase.phase_id], store.attempts(run_id, phase.phase_id));
-      PAWL_TRY(const auto steps, store.steps(run_id, phase.phase_id));
-      for (const auto& step : steps)
+      PAWL_TRY(auto steps, store.steps(run_id, phase.phase_id));
+      for (auto& step : steps) {
         if (step.state == store::StepState::kDone)
           out.results[phase.phase_id].emplace_back(step.sandbox_run_id, blake3_hex(step.run));
+        step.run.clear();
+      }
+      out.steps[phase.phase_id] = std::move(steps);
+      PAWL_TRY(out.episodes[phase.phase_id], store.episodes(run_id, phase.phase_id));
     }
   PAWL_TRY(auto common, store.planned_common(run_id));
   if (common.empty()) return out;  // nobody has made rows of the plan since an older version made the run

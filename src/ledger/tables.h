@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Tables {
   // of their result.
   std::map<std::string, std::vector<store::AttemptRow>> attempts;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> results;
+  // By phase: steps without their results, and episodes. They are shown, and decide nothing.
+  std::map<std::string, std::vector<store::StepRow>> steps;
+  std::map<std::string, std::vector<store::EpisodeRow>> episodes;
+  std::optional<store::ForkPoint> fork;
 };
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);
 

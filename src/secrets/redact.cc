@@ -66,6 +66,11 @@ std::size_t find_last(std::string_view text, std::string_view what) {
   }
 }
 
+// One after the other is quicker than a look at each byte.
+bool has_any(std::string_view text, std::string_view bytes) {
+  return std::ranges::any_of(bytes, [&](char c) { return text.find(c) != std::string_view::npos; });
+}
+
 // How many bytes at the end of `lines` are lines of digits that may go on in the next one.
 std::size_t packed_end(std::string_view lines) {
   std::size_t begin = lines.size();
@@ -191,12 +196,12 @@ struct Redactor::Rules {
       return true;
     };
     for (bool changed = true; changed && rounds > 0; --rounds) {
-      const auto has = [&](char c) { return last.find(c) != last.npos; };
-      changed = (has('\\') || has('%') || has('&')) && go_on(unescaped(last));
-      if (has('\x1b')) changed = go_on(uncoloured(last)) || changed;
+      changed = has_any(last, "\\%&") && go_on(unescaped(last));
+      if (has_any(last, "\x1b\x9b\x9d")) changed = go_on(uncoloured(last)) || changed;
+      if (has_quoted_printable(last)) changed = go_on(of_quoted_printable(last)) || changed;
     }
     Hits found;
-    if (has_plainest || has_quotes(last)) find_plainest(last, found);
+    if (has_plainest || (!values.empty() && has_any(last, {"\"'\\+\0", 5}))) find_plainest(last, found);
     if (packed > 0) find_packed_in_lines(last, packed - 1, found);
     add_origins(views, std::move(found), out);
   }
@@ -235,11 +240,6 @@ struct Redactor::Rules {
     }
   }
 
-  bool has_quotes(std::string_view text) const {
-    const auto has = [&](char c) { return text.find(c) != text.npos; };
-    return !values.empty() && (has('"') || has('\'') || has('\\') || has('+') || has('\0'));
-  }
-
   void find_plainest(std::string_view text, Hits& out) const {
     const Decoded view = unquoted(text);
     Hits found;
@@ -247,9 +247,21 @@ struct Redactor::Rules {
     add_origins(view, std::move(found), out);
   }
 
+  // Where a program puts a text together of strings, the beginning of a secret stands in the first of them.
+  void find_joined(std::string_view text, std::size_t begin, Hits& out) const {
+    const Decoded view = joined(text, begin);
+    if (!view.changed()) return;
+    const std::string_view line = view.text();
+    Hits found;
+    for (const auto& one : find(line))
+      found.push_back({one.offset, one.size, one.kind, fingerprint(line.substr(one.offset, one.size))});
+    add_origins(view, std::move(found), out);
+  }
+
   std::string pattern() const {
     std::string out = hint_pattern();
     for (const auto& value : values) out += "|" + RE2::QuoteMeta(value.bytes.substr(0, kValueHintMax));
+    for (const auto& begin : beginnings()) out += "|" + RE2::QuoteMeta(begin) + "[\"'`]";
     return out;
   }
 
@@ -260,6 +272,7 @@ struct Redactor::Rules {
       const Range where{.begin = line.begin, .end = has_lines ? text.size() : line.end};
       const auto part = text.substr(where.begin, where.end - where.begin);
       find_values(text, where, &Value::bytes, out);
+      if (walls.spellings) find_joined(text, line.begin, out);
       auto all = find(part);
       if (walls.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
       for (const auto& found : all)
@@ -270,7 +283,13 @@ struct Redactor::Rules {
   }
 
   void find_packed_in_lines(std::string_view text, int packed, Hits& out) const {
-    if (!find_packed(text, packed, out)) return;
+    const bool wrapped = find_packed(text, packed, out);
+    for (const auto& stack : stacked(text)) {
+      Hits found;
+      find_packed(stack.text(), packed, found);
+      add_origins(stack, std::move(found), out);
+    }
+    if (!wrapped) return;
     // Only digits: a token at the end of a line is not the beginning of the next one.
     const Decoded joined = unwrapped(text);
     Hits found;

@@ -170,7 +170,7 @@ constexpr char kAssignment[] =
 constexpr char kGuards[] =
     R"((?i:(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?[ \t]{0,4}[=:>])"
     R"(|[_-]pass["']?[ \t]{0,4}[=:>]|-pass[a-z]*[ \t]|[ \t]password[ \t]|sshpass[ \t]|authorization["']?[ \t]{0,4}[=:])"
-    R"(|curl[ \t]))";
+    R"(|curl[ \t]|pass=|(?:mysql|mariadb)[a-z-]*[ \t]))";
 
 // A name, what stands between it and its value, and the value: in quotes, or as far as a space.
 constexpr char kPassword[] =
@@ -184,6 +184,12 @@ constexpr char kWord[] =
     R"((?i)(?:\B--?[a-z-]*pass(?:w(?:or)?d|phrase)?[ \t]+|\blogin[ \t]+\S+[ \t]+password[ \t]+|\bsshpass[ \t]+-p[ \t]*)"
     R"(|\bcurl\b[^\r\n]*[ \t](?:-u|--user)[ \t=]{0,4}["']?[^\s:"']+:)"
     R"(|authorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?(?:basic|bearer|token)[ \t]+)()([^\s"'<>-][^\s"'<>]{3,}))";
+
+// `pass` alone is a word of builds and tests, too: only what looks like a password is one.
+constexpr char kPass[] = R"((?i)\bpass(=)([^\s"'<>&,;]{6,}))";
+// Of clients that take it within the option.
+constexpr char kClient[] =
+    R"(\b(?i:mysql|mariadb)[a-z-]*\b[^\r\n|;&]*?[ \t]-p()["']?([^\s"'<>-][^\s"'<>]{3,}))";
 
 // What stands for a secret where there is none.
 bool is_stand_in(std::string_view value) {
@@ -229,6 +235,15 @@ bool is_password(const Guarded& found) {
   const bool alone = found.behind.find_first_not_of(" \t\r") == std::string_view::npos;
   return assigned || alone || (!is_name && has_letter(value) && value.size() >= 6);
 }
+
+// Neither a count nor a measure: 12/40, 1200ms.
+bool is_password_of_pass(const Guarded& found) {
+  return has_letter(found.value) && has_digit(found.value) && has_letter(found.value.substr(0, 1)) &&
+         is_password(found);
+}
+
+// The same option of containers names ports.
+bool is_password_of_client(const Guarded& found) { return has_letter(found.value) && is_password(found); }
 
 bool is_random_secret(const Guarded& found) {
   constexpr double kBitsLeast = 3.0;
@@ -299,10 +314,12 @@ std::vector<Found> find_random(std::string_view text) {
 
 std::vector<Found> find_guarded(std::string_view text) {
   static const RE2 password(kPassword, shape_options()), random(kRandom, shape_options()),
-      word(kWord, shape_options());
+      word(kWord, shape_options()), pass(kPass, shape_options()), client(kClient, shape_options());
   std::vector<Found> out;
   find_behind(text, password, is_password, "password", out);
   find_behind(text, word, is_password, "password", out);
+  find_behind(text, pass, is_password_of_pass, "password", out);
+  find_behind(text, client, is_password_of_client, "password", out);
   find_behind(text, random, is_random_secret, "random_value", out);
   return out;
 }

@@ -1,7 +1,5 @@
 #include "secrets/spelling.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,73 +7,10 @@
 #include <utility>
 
 #include "base/escapes.h"
+#include "secrets/bytes.h"
 
 namespace pawl::secrets {
 namespace {
-
-constexpr std::size_t kRunMin = 16;      // digits of base64 that are looked into
-constexpr std::size_t kHexBytesMin = 6;  // as few as a secret has
-constexpr std::size_t kSeparatorsMax = 24;
-
-// What a byte is, as bits.
-enum Class : unsigned char {
-  kEscape = 1,      // begins an escape that unescaped() knows
-  kEnd = 2,         // of a line
-  kAdded = 4,       // by quotes, forms and UTF-16
-  kBase64 = 8,      // a digit of base64 or base64url
-  kHex = 16,        // a hexadecimal digit
-  kSeparator = 32,  // between two of them
-  kTelling = 64,    // makes more than a word of a run of digits
-};
-
-constexpr std::array<unsigned char, 256> kClasses = [] {
-  std::array<unsigned char, 256> out{};
-  const auto add = [&](std::string_view bytes, unsigned char bit) {
-    for (const char c : bytes) out[static_cast<unsigned char>(c)] |= bit;
-  };
-  add("\\%&", kEscape);
-  add("\r\n", kEnd);
-  add({"'\"\\+\0", 5}, kAdded);
-  add("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_", kBase64);
-  add("0123456789abcdefABCDEF", kHex);
-  add(" \t\r\n:,;-\\x", kSeparator);
-  add("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", kTelling);
-  return out;
-}();
-
-bool is(char c, unsigned char classes) { return (kClasses[static_cast<unsigned char>(c)] & classes) != 0; }
-
-// Where the first byte of these classes is; the end when there is none.
-std::size_t first_of(std::string_view text, unsigned char classes) {
-  std::size_t at = 0;
-  while (at < text.size() && !is(text[at], classes)) ++at;
-  return at;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-// Of base64 and base64url; -1: none of theirs.
-constexpr std::array<std::int8_t, 256> kDigits = [] {
-  std::array<std::int8_t, 256> out{};
-  out.fill(-1);
-  for (int i = 0; i < 26; ++i) {
-    out[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(i);
-    out[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(26 + i);
-  }
-  for (int i = 0; i < 10; ++i) out[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(52 + i);
-  out['+'] = out['-'] = 62;
-  out['/'] = out['_'] = 63;
-  return out;
-}();
-
-int base64_digit(char c) { return kDigits[static_cast<unsigned char>(c)]; }
 
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto add = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
@@ -180,105 +115,58 @@ constexpr std::pair<std::string_view, char> kEntities[] = {
     {"rbrack", ']'}, {"rcub", '}'},   {"rpar", ')'},   {"rsqb", ']'},   {"semi", ';'},     {"sol", '/'},
     {"Tab", '\t'},   {"verbar", '|'}, {"vert", '|'}};
 
+// `text` begins with &#. HTML takes any number of zeros, and a reference without its semicolon.
+std::optional<Escape> numeric_reference(std::string_view text) {
+  constexpr std::size_t kDigitsMax = 64;
+  const bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
+  const std::size_t first = hex ? 3 : 2;
+  std::size_t at = first;
+  std::uint32_t code = 0;
+  for (; at < text.size() && at - first < kDigitsMax; ++at) {
+    const int digit = hex_digit(text[at]);
+    if (digit < 0 || digit >= (hex ? 16 : 10)) break;
+    code = std::min<std::uint32_t>(code * (hex ? 16U : 10U) + static_cast<std::uint32_t>(digit), 0x110000);
+  }
+  if (at == first) return std::nullopt;
+  return code_point(code, at + (text.substr(at).starts_with(';') ? 1 : 0));
+}
+
 // `text` begins with &.
 std::optional<Escape> entity(std::string_view text) {
   constexpr std::size_t kNameMax = 12;
+  constexpr std::string_view kWithoutEnd[] = {"amp", "gt", "lt", "nbsp", "quot"};  // HTML's old names
+  if (text.starts_with("&#")) return numeric_reference(text);
   const auto end = text.substr(0, kNameMax).find(';');
-  if (end == std::string_view::npos || end < 3) return std::nullopt;
-  const auto name = text.substr(1, end - 1);
-  if (name.front() == '#') {
-    const bool hex = name[1] == 'x' || name[1] == 'X';
-    std::uint32_t code = 0;
-    const auto digits = name.substr(hex ? 2 : 1);
-    if (digits.empty()) return std::nullopt;
-    for (const char c : digits) {
-      const int digit = hex_digit(c);
-      if (digit < 0 || digit >= (hex ? 16 : 10)) return std::nullopt;
-      code = std::min<std::uint32_t>(code * (hex ? 16U : 10U) + static_cast<std::uint32_t>(digit), 0x110000);
-    }
-    return code_point(code, end + 1);
-  }
+  std::string_view name = end == std::string_view::npos ? "" : text.substr(1, end - 1);
   const auto* found = std::ranges::find(kEntities, name, &std::pair<std::string_view, char>::first);
-  if (found == std::end(kEntities)) return std::nullopt;
-  return Escape{.size = end + 1, .bytes = std::string(1, found->second)};
-}
-
-// How many digits of base64 end `line`, and whether they look like more than a word.
-std::size_t digits_at_end(std::string_view line) {
-  std::size_t n = 0;
-  bool upper = false, lower = false, number = false;
-  for (; n < line.size(); ++n) {
-    const char c = line[line.size() - 1 - n];
-    if (base64_digit(c) < 0 && c != ':') break;
-    upper = upper || (c >= 'A' && c <= 'Z');
-    lower = lower || (c >= 'a' && c <= 'z');
-    number = number || (c >= '0' && c <= '9');
+  if (found != std::end(kEntities)) return Escape{.size = end + 1, .bytes = std::string(1, found->second)};
+  for (const auto known : kWithoutEnd) {
+    if (!text.substr(1).starts_with(known)) continue;
+    found = std::ranges::find(kEntities, known, &std::pair<std::string_view, char>::first);
+    return Escape{.size = 1 + known.size(), .bytes = std::string(1, found->second)};
   }
-  return number || (upper && lower) ? n : 0;
+  return std::nullopt;
 }
 
-constexpr std::size_t kLeast = 2 * kHexBytesMin;  // bytes of the shortest run
-static_assert(kLeast <= kRunMin);
-
-// The bytes of these classes around `at`, not before `from`; none when that is none.
-Range around(std::string_view text, std::size_t from, std::size_t at, unsigned char classes) {
-  Range out{.begin = at, .end = at};
-  if (!is(text[at], classes)) return out;
-  while (out.begin > from && is(text[out.begin - 1], classes)) --out.begin;
-  while (out.end < text.size() && is(text[out.end], classes)) ++out.end;
+// The length of the control sequence or string of C1 that begins with the byte 0x9B or 0x9D at `at`, or with
+// the 0xC2 before it in UTF-8; where it begins; nothing when that byte belongs to another character.
+std::optional<Range> c1_escape(std::string_view text, std::size_t at) {
+  const unsigned char before = at == 0 ? 0 : static_cast<unsigned char>(text[at - 1]);
+  if (before >= 0x80 && before != 0xC2) return std::nullopt;
+  Range out{.begin = before == 0xC2 ? at - 1 : at, .end = at + 1};
+  if (text[at] == '\x9d') {
+    const auto end = text.find_first_of("\a\n\x9c", out.end);
+    if (end == std::string_view::npos) return std::nullopt;
+    return Range{.begin = out.begin, .end = text[end] == '\n' ? end : end + 1};
+  }
+  const auto run = [&](char from, char to, std::size_t most) {
+    for (; most > 0 && out.end < text.size() && text[out.end] >= from && text[out.end] <= to; --most)
+      ++out.end;
+  };
+  run('0', '?', text.size());
+  run(' ', '/', text.size());
+  run('@', '~', 1);
   return out;
-}
-
-bool is_hex(std::string_view text, const Range& run) {
-  if (run.end - run.begin < kLeast) return false;
-  std::size_t digits = 0;
-  for (std::size_t at = run.begin; at < run.end && digits < kLeast; ++at)
-    digits += is(text[at], kHex) ? 1 : 0;
-  return digits >= kLeast;
-}
-
-bool is_base64(std::string_view text, const Range& run) {
-  return run.end - run.begin >= kRunMin &&
-         first_of(text.substr(run.begin, run.end - run.begin), kTelling) < run.end - run.begin;
-}
-
-Decoded base64_from(std::string_view text, std::size_t begin, std::size_t end) {
-  Decoded out(text, begin);
-  for (std::size_t at = begin; at < end; at += 4) {
-    const std::size_t digits = std::min<std::size_t>(4, end - at);
-    if (digits < 2) break;
-    unsigned group = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-      group = group << 6U | static_cast<unsigned>(i < digits ? base64_digit(text[at + i]) : 0);
-    const std::array<char, 3> bytes = {static_cast<char>(group >> 16U), static_cast<char>(group >> 8U),
-                                       static_cast<char>(group)};
-    out.replace(digits, {bytes.data(), digits - 1});
-  }
-  return out;
-}
-
-// What stands between two bytes: ":", " ", ", 0x", "\x", the end of a line.
-std::size_t separators_at(std::string_view text, std::size_t at) {
-  std::size_t n = 0;
-  while (n < kSeparatorsMax && at + n < text.size() && is(text[at + n], kSeparator) && text[at + n] != 'x')
-    ++n;
-  if (text.substr(std::min(at + n, text.size())).starts_with("0x")) n += 2;
-  if (n > 0 && at + n < text.size() && text[at + n] == 'x') ++n;
-  return n;
-}
-
-Decoded hex_from(std::string_view text, std::size_t begin) {
-  Decoded out(text, begin);
-  for (std::size_t at = begin;;) {
-    const std::size_t first = at == begin ? at : at + separators_at(text, at);
-    if (first + 1 >= text.size()) return out;
-    const int high = hex_digit(text[first]), low = hex_digit(text[first + 1]);
-    if (high < 0 || low < 0) return out;
-    if (first > at) out.replace(first - at, "");
-    const char byte = static_cast<char>(high << 4 | low);
-    out.replace(2, {&byte, 1});
-    at = first + 2;
-  }
 }
 
 }  // namespace
@@ -341,30 +229,51 @@ Decoded unescaped(std::string_view text) {
 Decoded uncoloured(std::string_view text) {
   Decoded out(text);
   while (!out.rest().empty()) {
-    const auto rest = out.rest();
-    if (const auto escape = escape_bytes(rest); escape > 0)
+    const auto next = first_of(out.rest(), kColour);
+    std::optional<Range> c1;
+    if (next < out.rest().size() && out.rest()[next] != '\x1b') c1 = c1_escape(text, out.at() + next);
+    out.keep(c1 ? std::max(c1->begin, out.at()) - out.at() : next);
+    if (out.rest().empty()) break;
+    if (const auto escape = c1 ? c1->end - out.at() : escape_bytes(out.rest()); escape > 0)
       out.replace(escape, "");
     else
-      out.keep(std::min(rest.find('\x1b'), rest.size()));
+      out.keep(1);
   }
   return out;
 }
 
-Decoded unwrapped(std::string_view text) {
+// What an escape at `at` stands for, or that it ends a line softly; nothing when it is none.
+std::optional<Escape> quoted_printable(std::string_view text) {
+  if (text.starts_with("=\n")) return Escape{.size = 2, .bytes = ""};
+  if (text.starts_with("=\r\n")) return Escape{.size = 3, .bytes = ""};
+  const auto is_upper = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
+  if (text.size() < 3 || !is_upper(text[1]) || !is_upper(text[2])) return std::nullopt;
+  return byte_escape(number_at(text, 1, 2, 2, 16), 1);
+}
+
+bool has_quoted_printable(std::string_view text) {
+  // A mail writes these as escapes, or all characters. `x=10` is none.
+  constexpr std::string_view kEscaped = "=/+-_.:\"'";
+  for (std::size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
+    const auto escape = quoted_printable(text.substr(at));
+    if (!escape) continue;
+    if (escape->bytes.empty() && at > 0 && base64_digit(text[at - 1]) >= 0) return true;
+    if (escape->bytes.empty()) continue;
+    if (kEscaped.find(escape->bytes.front()) != std::string_view::npos) return true;
+    if (const auto next = quoted_printable(text.substr(at + 3)); next && !next->bytes.empty()) return true;
+  }
+  return false;
+}
+
+Decoded of_quoted_printable(std::string_view text) {
   Decoded out(text);
   while (!out.rest().empty()) {
-    const auto rest = out.rest();
-    const auto line = rest.substr(0, first_of(rest, kEnd));
-    out.keep(line.size());
-    if (line.size() == rest.size()) break;
-    std::size_t next = line.size();
-    while (next < rest.size() && is(rest[next], kEnd)) ++next;
-    while (next < rest.size() && is_blank(rest[next])) ++next;
-    const bool goes_on = next < rest.size() && base64_digit(rest[next]) >= 0 && may_go_on(line);
-    if (goes_on)
-      out.replace(next - line.size(), "");
+    out.keep(std::min(out.rest().find('='), out.rest().size()));
+    if (out.rest().empty()) break;
+    if (const auto escape = quoted_printable(out.rest()))
+      out.replace(escape->size, escape->bytes);
     else
-      out.keep(next - line.size());
+      out.keep(1);
   }
   return out;
 }
@@ -391,78 +300,6 @@ std::string plainest(std::string_view text) {
     out = once.text();
   }
   return unquoted(uncoloured(out).text()).text();
-}
-
-std::optional<Range> next_packed(std::string_view text, std::size_t from) {
-  // Every run that is long enough has one of the bytes that are looked at; the others cost nothing.
-  for (std::size_t at = from + kLeast - 1; at < text.size();) {
-    const Range run = around(text, from, at, kBase64), hex = around(text, from, at, kHex | kSeparator);
-    if (is_hex(text, hex))
-      return Range{.begin = std::min(run.begin, hex.begin), .end = std::max(run.end, hex.end)};
-    if (is_base64(text, run)) return run;
-    at = std::max(at + 1, std::min(run.end, hex.end)) + kLeast - 1;
-  }
-  return std::nullopt;
-}
-
-std::vector<Decoded> unpacked(std::string_view text) {
-  std::vector<Decoded> out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    if (base64_digit(text[begin]) < 0) {
-      ++begin;
-      continue;
-    }
-    std::size_t end = begin;
-    while (end < text.size() && base64_digit(text[end]) >= 0) ++end;
-    if (end - begin >= kRunMin)
-      for (std::size_t shift = 0; shift < 4; ++shift) out.push_back(base64_from(text, begin + shift, end));
-    begin = end;
-  }
-  for (std::size_t begin = 0; begin + 1 < text.size();) {
-    const bool first = hex_digit(text[begin]) >= 0;
-    Decoded even = first ? hex_from(text, begin) : Decoded(text, begin);
-    const std::size_t end = std::max(even.at(), begin + 1);
-    if (even.text().size() >= kHexBytesMin) {
-      // In one run of digits it may begin at any of them.
-      if (Decoded odd = hex_from(text, begin + 1); odd.text().size() >= kHexBytesMin)
-        out.push_back(std::move(odd));
-      out.push_back(std::move(even));
-    }
-    begin = end;
-  }
-  return out;
-}
-
-bool may_go_on(std::string_view line) { return digits_at_end(line) >= kRunMin; }
-
-std::vector<std::string> base64_cores(std::string_view bytes) {
-  constexpr std::string_view kOfBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<std::string> out;
-  for (std::size_t before = 0; before < 3; ++before) {
-    const std::string whole = std::string(before, '\0') + std::string(bytes);
-    // The digits that depend on no neighbour.
-    const std::size_t first = (before * 8 + 5) / 6, end = whole.size() * 8 / 6;
-    std::string core;
-    for (std::size_t digit = first; digit < end; ++digit) {
-      unsigned value = 0;
-      for (std::size_t bit = digit * 6; bit < digit * 6 + 6; ++bit)
-        value = value << 1U | (static_cast<unsigned char>(whole[bit / 8]) >> (7 - bit % 8) & 1U);
-      core += kOfBase64[value];
-    }
-    out.push_back(core);
-    std::ranges::replace(core, '+', '-');
-    std::ranges::replace(core, '/', '_');
-    if (core != out.back()) out.push_back(std::move(core));
-  }
-  return out;
-}
-
-std::string hex_pattern(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes)
-    out += (out.empty() ? "(?i:" : R"([^0-9A-Za-z]{0,2}(?:0?x)?)") +
-           fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out + ")";
 }
 
 }  // namespace pawl::secrets

@@ -52,8 +52,13 @@ class Decoded {
 // XML and HTML. An escape that is none stays.
 Decoded unescaped(std::string_view text);
 
-// Without the escape sequences of terminals.
+// Without the escape sequences of terminals, also those that begin with one character of the set C1.
 Decoded uncoloured(std::string_view text);
+
+// Without the escapes and the soft ends of lines of quoted-printable (RFC 2045, 6.7). Whether `text` may have
+// any is answered sooner.
+bool has_quoted_printable(std::string_view text);
+Decoded of_quoted_printable(std::string_view text);
 
 // Without the ends of lines that wrap base64 or hexadecimal digits, and the indentation behind them.
 Decoded unwrapped(std::string_view text);
@@ -61,6 +66,10 @@ Decoded unwrapped(std::string_view text);
 // Without quotes, backslashes and NUL bytes, and with a space for each +: what shells, SQL, CSV, forms and
 // UTF-16 add to a value. Only for comparison with another text that this was done to.
 Decoded unquoted(std::string_view text);
+
+// The line of `text` that begins at `begin`, and those that go on with its strings, without what puts strings
+// together: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
+Decoded joined(std::string_view text, std::size_t begin);
 
 // unquoted(), and the others above, until nothing changes.
 std::string plainest(std::string_view text);
@@ -71,7 +80,11 @@ std::optional<Range> next_packed(std::string_view text, std::size_t from);
 // begin at, hexadecimal digits with or without separators.
 std::vector<Decoded> unpacked(std::string_view text);
 
-// Whether `line`, without its end, ends within base64 or hexadecimal digits that may go on in the next one.
+// Digits of base64 in lines of one width, each behind the same prefix ("> ", "+", "# "): without the ends and
+// prefixes of these lines. Only where unwrapped() does not join them.
+std::vector<Decoded> stacked(std::string_view text);
+
+// Whether `line`, without its end, ends within digits, a string or an escape that may go on in the next one.
 bool may_go_on(std::string_view line);
 
 // The digits that are there wherever `bytes` are in base64 or base64url, for each place that they may begin

@@ -164,6 +164,17 @@ tiers: [{{phases: [{{id: p1, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates
         self.assertEqual(len(self.attempts()), 1)
 
 
+    def test_an_agents_time_is_not_that_of_gates(self):
+        self.hang("true", ", retry: {timeout_retryable: false}")
+        self.write("agent.sh", 'echo "$PAWL_ATTEMPT" >new; [ "$PAWL_ATTEMPT" = 2 ] || sleep 60 || true\n')
+        self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace('agent.sh"}', 'agent.sh", time_budget_seconds: 1}'))
+        self.pawl("run", "plan.yaml")
+        first, second = self.attempts()
+        self.assertEqual((first["verdict"], second["verdict"]), ("failed_retryable", "passed"))
+        self.assertEqual([(s["gate_id"], s["kind"], s["passed"]) for s in first["signals"]][:1], [("agent", "agent", False)])
+        self.assertIn("time_budget_seconds: 1", first["summary"])
+
+
 class NoWork(Ends):
     def test_what_changes_no_file_is_no_work(self):
         for agent in ("true", "cat file", "echo y >new; rm new", "mkdir build && echo x >build/x"):

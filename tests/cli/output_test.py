@@ -4,7 +4,6 @@
 import os
 import pty
 import re
-import select
 import subprocess
 import time
 import unittest
@@ -14,24 +13,6 @@ from pawl_testing import PAWL, TIMEOUT_S
 
 
 class Output(WithRun):
-    def on_a_terminal(self, *words):
-        pid, fd = pty.fork()
-        if pid == 0:
-            os.chdir(self.root)
-            os.execv(PAWL, [PAWL, *words])
-        seen = b""
-        while select.select([fd], [], [], 30)[0]:
-            try:
-                chunk = os.read(fd, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            seen += chunk
-        _, status = os.waitpid(pid, 0)
-        self.assertEqual(os.waitstatus_to_exitcode(status), 0, seen)
-        return seen
-
     def test_piped_output_has_no_escape_codes(self):
         self.make_simple()
         done = self.pawl("run", "plan.yaml")

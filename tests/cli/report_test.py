@@ -5,11 +5,12 @@ import html
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import time
 import unittest
 
-from pawl_runs import WithRun
+from pawl_runs import MEND, WithRun
 from pawl_testing import PAWL, TIMEOUT_S
 
 # Each would do something somewhere: run, load, colour, move the cursor, turn the text around.
@@ -176,6 +177,104 @@ class Report(WithBrowser):
         text = text_of(self.dom(self.report("changed.html")))
         self.assertIn("NOT verified", text)
         self.assertIn("changed", text)
+
+
+BEST = MEND.replace("workflow: mend", "workflow: best").replace("gates: [check]}", "gates: [check], best_of: 2}")
+
+
+class Verified(WithRun):
+    """The word speaks of what the page shows: whatever of it somebody changes who has no key, it is gone."""
+
+    def verdict(self, run="last"):
+        self.pawl("report", run, "-o", "page.html", "--force")
+        page = (self.root / "page.html").read_text()
+        words = set(re.findall(r'class="badge \w+">(verified|NOT verified|not checked)<', page))
+        self.assertEqual(len(words), 1, words)
+        return words.pop(), page
+
+    def object_of(self, tree, name):
+        found = [path for path in (self.root / f"source/.pawl/objects/{tree}").rglob(name) if path.is_file()]
+        self.assertTrue(found, name)
+        return found
+
+    def assert_not_verified_with_a_byte_more(self, path):
+        kept, mode = path.read_bytes(), path.stat().st_mode
+        path.chmod(0o600)
+        path.write_bytes(kept + b"\n")
+        path.chmod(mode)
+        verdict, page = self.verdict()
+        self.assertEqual(verdict, "NOT verified", path)
+        path.chmod(0o600)
+        path.write_bytes(kept)
+        path.chmod(mode)
+        return page
+
+    def test_of_tables(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.verdict()[0], "verified")
+        for change in ("phases SET last_failure_reason = 'all is well'", "phases SET attempts_used = 1", "phases SET attempts_total = 9",
+                       "attempts SET failing_signals = '[]' WHERE number = 1", "attempts SET revision = 1",
+                       "steps SET label = 'fix.agent.run.attempt7' WHERE step_index = 0", "steps SET started_at = '2020-01-01T00:00:00.000000Z'",
+                       "steps SET execution = 2 WHERE step_index = 0", "steps SET state = 'lost', run = '' WHERE step_index = 0"):
+            with self.subTest(change), self.changed_in_database(f"UPDATE {change}"):
+                self.assertEqual(self.verdict()[0], "NOT verified")
+        with self.changed_in_database("DELETE FROM steps WHERE step_index > 0"):
+            self.assertEqual(self.verdict()[0], "NOT verified")
+
+    def test_of_episodes_and_forks(self):
+        self.make_mend(text=BEST)
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.verdict()[0], "verified")
+        for change in ("UPDATE episodes SET outcome = 'passed', gates_passed = 1", "UPDATE episodes SET failing_signals = 9",
+                       "DELETE FROM episodes WHERE episode = 2"):
+            with self.subTest(change), self.changed_in_database(change):
+                self.assertEqual(self.verdict()[0], "NOT verified")
+        forked = self.pawl_json("fork", "last", "--from", "fix:2")["run_id"]
+        self.pawl("resume", forked)
+        self.assertEqual(self.verdict(forked)[0], "verified")
+        for change in ("UPDATE forks SET attempt = 1", "DELETE FROM forks"):
+            with self.subTest(change), self.changed_in_database(change):
+                self.assertEqual(self.verdict(forked)[0], "NOT verified")
+
+    def test_of_objects_and_logs(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        page = self.verdict()[1]
+        self.assertIn("+right", re.sub("<[^>]*>", "", page))
+        accepted = [path for path in self.object_of("layers", "answer") if path.read_text() == "right\n"]
+        for path in self.object_of("bases", "answer")[:1] + accepted:
+            page = self.assert_not_verified_with_a_byte_more(path)
+            self.assertNotIn("+right", re.sub("<[^>]*>", "", page), "nothing is shown as accepted")
+        log = next(path for path in self.object_of("blobs", "*") if b"model small goal" in path.read_bytes())
+        page = self.assert_not_verified_with_a_byte_more(log)
+        self.assertIn("not what was recorded", page)
+        self.assertEqual(self.verdict()[0], "verified")
+
+    def test_of_a_key_that_is_not_the_folders(self):
+        self.make_mend()
+        self.pawl("run", "plan.yaml")
+        folder = self.root / "source/.pawl"
+        public = self.sign_as_another(folder / "pawl.db")
+        (folder / "keys/ledger.pub").chmod(0o644)
+        (folder / "keys/ledger.pub").write_text(public + "\n")
+        self.assertEqual(self.verdict()[0], "NOT verified")
+
+    def sign_as_another(self, database):
+        """The run's head, signed by a key of one's own. Returns that key's public half."""
+        key = self.root / "own.pem"
+
+        def openssl(*args):
+            return subprocess.run(["openssl", *args], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
+        openssl("genpkey", "-algorithm", "ed25519", "-out", str(key))
+        public = openssl("pkey", "-in", str(key), "-pubout", "-outform", "DER")[-32:].hex()
+        with sqlite3.connect(database) as db:
+            (body,) = db.execute("SELECT body FROM heads").fetchone()
+            self.write("body", body)
+            signature = openssl("pkeyutl", "-sign", "-inkey", str(key), "-rawin", "-in", str(self.root / "body")).hex()
+            db.execute("UPDATE heads SET public_key = ?, signature = ?", (public, signature))
+        db.close()
+        return public
 
 
 class Inspect(WithBrowser):

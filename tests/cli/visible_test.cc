@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "cli/terminal.h"
 
 namespace pawl::cli {
@@ -55,22 +56,38 @@ TEST(Visible, WidthIsWhatATerminalTakes) {
 
 TEST(Terminal, ATableFitsAndOnlyItsWidestColumnsAreCut) {
   const Look look{.columns = 30};
-  const std::string out = table({{{"name"}, {"details"}}, {{"unit"}, {std::string(100, 'd')}}}, 2, look);
-  EXPECT_EQ(out, "  name  details\n  unit  " + std::string(21, 'd') + "…\n");
-  EXPECT_EQ(table({{{"a"}, {""}, {"c"}}, {{"long"}, {"b"}}}, 0, look), "a        c\nlong  b\n");
+  const Painted out = table({{{"name"}, {"details"}}, {{"unit"}, {std::string(100, 'd')}}}, 2, look);
+  EXPECT_EQ(out.text(), "  name  details\n  unit  " + std::string(21, 'd') + "…\n");
+  EXPECT_EQ(table({{{"a"}, {""}, {"c"}}, {{"long"}, {"b"}}}, 0, look).text(), "a        c\nlong  b\n");
 }
 
 TEST(Terminal, AParagraphBreaksAtSpacesAndWhereThereAreNone) {
   const Look look{.columns = 20};
-  EXPECT_EQ(paragraph("one two three four five", "> ", look), "> one two three four\n> five\n");
-  EXPECT_EQ(paragraph(std::string(30, 'x'), "", look),
+  EXPECT_EQ(paragraph("one two three four five", "> ", look).text(), "> one two three four\n> five\n");
+  EXPECT_EQ(paragraph(std::string(30, 'x'), "", look).text(),
             std::string(20, 'x') + "\n" + std::string(10, 'x') + "\n");
-  EXPECT_EQ(paragraph("", "| ", look), "| \n");
+  EXPECT_EQ(paragraph("", "| ", look).text(), "| \n");
+}
+
+TEST(Terminal, OnlyTheFormatHasCodes) {
+  constexpr const char* kCodes =
+      "\x1b[31m\xc2\x9b"
+      "1m\xe2\x80\xae\n";
+  EXPECT_EQ(line_of("\x1b[1m{}", kCodes).text(), "\x1b[1m\\x1b[31m\\u009b1m\\u202e\\n");
+  EXPECT_EQ(lines_of("\x1b[1m{}", std::string(kCodes)).text(), "\x1b[1m\\x1b[31m\\u009b1m\\u202e\n");
+  EXPECT_EQ(lines_of("{:>4}{:>3}|{}", "\x07", 7, line_of("\x1b[0m")).text(), "\\x07  7|\x1b[0m");
+  EXPECT_EQ(painted({"\x1b[2J", Colour::kRed}, {.colours = true}).text(), "\x1b[31m\\x1b[2J\x1b[0m");
+}
+
+TEST(Visible, JsonStaysTheSameJson) {
+  const std::string json = "{\"a\":\"\xc2\x9b\x7f\xe2\x80\xae\xf3\xa0\x81\x81 \xc3\xa9\"}";
+  EXPECT_EQ(spelled_json(json), "{\"a\":\"\\u009b\\u007f\\u202e\\udb40\\udc41 \xc3\xa9\"}");
+  EXPECT_EQ(*parse_json(spelled_json(json)), *parse_json(json));
 }
 
 TEST(Terminal, ColoursAreForTerminals) {
-  EXPECT_EQ(painted({"x", Colour::kRed}, {.colours = false}), "x");
-  EXPECT_EQ(painted({"x", Colour::kRed}, {.colours = true}), "\x1b[31mx\x1b[0m");
+  EXPECT_EQ(painted({"x", Colour::kRed}, {.colours = false}).text(), "x");
+  EXPECT_EQ(painted({"x", Colour::kRed}, {.colours = true}).text(), "\x1b[31mx\x1b[0m");
 }
 
 }  // namespace

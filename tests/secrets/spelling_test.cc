@@ -52,7 +52,24 @@ const Spellings& spellings() {
         {"p&sol;ss w&quot;rd&plus;1&quest;", "ss w&quot;rd"},
         {"p/ss w&amp;quot;rd+1?", "ss w&amp;quot;rd"},
         {"caf&#233;-tr&#xE8;s-bon", "tr&#xE8;s"},
-        {"&#103;hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"}}},
+        {"&#103;hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"},
+        {"p&#000000000000047;ss&#x0000000000020;w&quot;rd+1?", "ss&#x00"},
+        {"p&#47ss&#32w&quotrd+1?", "ss&#32w"},
+        {"&#0000000103;hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"}}},
+      {"quoted-printable",
+       {{"p=2Fss w=22rd=2B1?", "ss w=22rd"},
+        {"=70=2F=73=73=20=77=22=72=64=2B=31=3F", "=73=73=20"},
+        {"p/ss w\"rd=\n+1?", "ss w\"rd"},
+        {"ghp_Zx9Kq2Wm7Rt4Y=\r\nb6Nc8HdJf3Gp5Lv1Sa0Te", "b6Nc8HdJf3G"},
+        {"caf=C3=A9-tr=C3=A8s-bon", "tr=C3=A8s"}}},
+      {"strings that are put together",
+       {{"ghp_Zx9Kq2''Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"echo ghp_Zx9Kq2\"Wm7Rt4Yb6\"Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"\"ghp_Zx9Kq2\" + \"Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\"", "Wm7Rt4Yb6"},
+        {"'ghp_Zx9Kq2'.'Wm7Rt4Yb6Nc8H'\n    . 'dJf3Gp5Lv1Sa0Te'", "Wm7Rt4Yb6"},
+        {"(\"ghp_Zx9Kq2Wm7Rt4Yb6N\"\n \"c8HdJf3Gp5Lv1Sa0Te\")", "c8HdJf3Gp"},
+        {R"({"a": "\"ghp_Zx9Kq2\" + \"Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\""})", "Wm7Rt4Yb6"},
+        {"const t = \"ghp_\" +\n  \"Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\";", "Wm7Rt4Yb6"}}},
       {"shells, SQL and CSV",
        {{R"('p/ss w'\"'rd+1?')", R"(w'\"'rd)"},
         {R"(p/ss\ w\"rd+1\?)", R"(ss\ w\")"},
@@ -65,7 +82,29 @@ const Spellings& spellings() {
         {"\x1b[31mp\x1b[0m\x1b[32m/ss w\"rd+1?\x1b[0m", "ss w\"rd"},
         {"p/ss\\u001b[1m w\\u001b[22m\\\"rd+1?", "w\\u001b[22m"},
         {"p/ss w\"\x1b[Krd+1?", "ss w\"\x1b"},
-        {"x: ghp_\x1b[01;31mZx9Kq2\x1b[m\x1b[KWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"}}},
+        {"x: ghp_\x1b[01;31mZx9Kq2\x1b[m\x1b[KWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"p/s\x9b"
+         "31ms w\"rd\x9bm+1?",
+         "s w\"rd"},
+        {"ghp_Zx9Kq2\xC2\x9b"
+         "1;31mWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\xC2\x9bm",
+         "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\xC2\x9d"
+         "0;title\xC2\x9cWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te",
+         "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\x9d"
+         "0;title\aWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te",
+         "Wm7Rt4Yb6"}}},
+      {"base64 in narrow lines and behind prefixes",
+       {{"\ndG9rZW46IGdo\ncF9aeDlLcTJX\nbTdSdDRZYjZO\nYzhIZEpmM0dw\nNUx2MVNhMFRl\n", "bTdSdDRZYjZO"},
+        {"\ndG9rZW46\r\nIGdocF9a\r\neDlLcTJX\r\nbTdSdDRZ\r\nYjZOYzhI\r\nZEpmM0dw\r\nNUx2MVNh\r\nMFRl\n",
+         "bTdSdDRZ"},
+        {"\n+dG9rZW46IGdocF9aeDlL\n+cTJXbTdSdDRZYjZOYzhI\n+ZEpmM0dwNUx2MVNhMFRl\n", "cTJXbTdSdDRZ"},
+        {"\n> dG9rZW46IGdocF9aeDlL\n> cTJXbTdSdDRZYjZOYzhI\n> ZEpmM0dwNUx2MVNhMFRl\n", "cTJXbTdSdDRZ"},
+        {"\n  # dG9rZW46IGdo\n  # cF9aeDlLcTJX\n  # bTdSdDRZYjZO\n  # YzhIZEpmM0dw\n  # NUx2MVNhMFRl\n",
+         "bTdSdDRZYjZO"},
+        {"\n'dG9rZW46IGdo',\n'cF9aeDlLcTJX',\n'bTdSdDRZYjZO',\n'YzhIZEpmM0dw',\n'NUx2MVNhMFRl'\n",
+         "bTdSdDRZYjZO"}}},
       {"base64",
        {{"cC9zcyB3InJkKzE/", "zcyB3InJk"},
         {"eHAvc3MgdyJyZCsxPw==", "c3MgdyJyZ"},
@@ -146,7 +185,10 @@ TEST(Spellings, OrdinaryTextStays) {
         "2026-11-26 23:10:21,123 INFO it's \"done\" + 1", "https://example.org/a%20b?c=d&e=f#g",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
         "&lt;b&gt; \x1b[31mred\x1b[0m",
-        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIB\nCgKCAQEAn3cpqOs0JHlY2y0aZk3a\n"})
+        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIB\nCgKCAQEAn3cpqOs0JHlY2y0aZk3a\n", "a=10\nb=2F\n#====\nx=\n",
+        "R&D &amp AT&T &#x &ampere", "\"one\" + \"two\" 'don't' \"a\"\n\"b\"",
+        "test1\ntest2\ntest3\nTest4\nabcd1\nefgh2\n", "+import os\n+import re\n> Hello1\n> World2\n",
+        "\xE2\x80\x9Cquoted\xE2\x80\x9D \xE2\x9B\x94 \xC2\x9bm"})
     EXPECT_EQ(redacted(text), text);
 }
 
@@ -191,6 +233,12 @@ const std::vector<Spelling>& guarded() {
       {R"("{\"password\": \"correct horse\"}")", "correct horse"},
       {"a?password%3Dcorrecthorse", "correcthorse"},
       {"cGFzc3dvcmQ9Y29ycmVjdGhvcnNl", "Y29ycmVjdGhvcnNl"},
+      {"user=me pass=hunter2 host=db", "hunter2"},
+      {"PASS=hunter2hunter2", "hunter2"},
+      {"https://a.org/?user=me&pass=hunter2x&page=2", "hunter2x"},
+      {"mysql -u root -phunter2 app", "hunter2"},
+      {"+ mysqldump -h db -p'correct1horse' app", "correct1horse"},
+      {"mariadb-admin -pcorrecthorse ping", "correcthorse"},
   };
   return all;
 }
@@ -207,13 +255,34 @@ TEST(Guarded, WhatStandsBehindANameIsFound) {
 }
 
 TEST(Guarded, SentencesAndProgramsStay) {
-  for (const char* text :
-       {"password: must be longer", "assert password == other", "connect(password=password)",
-        "self.password = getpass()", "password=$DB_PASSWORD", "PWD=/workspace", "pass: 12", "num_passed=1234",
-        "tests/test_password.py::test_login2 PASSED", "/etc/passwd: Permission denied", "password: ********",
-        "Unexpected token: Identifier2", "const token = lexer.next();", "password=None)",
-        "test tests::passwords::case1 ... ok", "password: str = field()", "password = self.settings.password",
-        "token=abc"})
+  for (const char* text : {"password: must be longer",
+                           "assert password == other",
+                           "connect(password=password)",
+                           "self.password = getpass()",
+                           "password=$DB_PASSWORD",
+                           "PWD=/workspace",
+                           "pass: 12",
+                           "num_passed=1234",
+                           "tests/test_password.py::test_login2 PASSED",
+                           "/etc/passwd: Permission denied",
+                           "password: ********",
+                           "Unexpected token: Identifier2",
+                           "const token = lexer.next();",
+                           "password=None)",
+                           "test tests::passwords::case1 ... ok",
+                           "password: str = field()",
+                           "password = self.settings.password",
+                           "token=abc",
+                           "pass=12 fail=3",
+                           "PASS=12/40",
+                           "pass=1200ms",
+                           "pass=true",
+                           "PASS: test_login2",
+                           "mysql -P3306 -h db",
+                           "docker run --name mysql -p3306:3306 mysql:8",
+                           "mkdir -p mysql && cd mysql && mkdir -p data1",
+                           "mysql -p app",
+                           "mysql --protocol=tcp"})
     EXPECT_EQ(redacted(text), text);
 }
 

@@ -1,10 +1,13 @@
 """Plans that tests of the commands share: an agent that fails a gate and mends it, and the smallest ones."""
 
 import contextlib
+import os
+import pty
+import select
 import shutil
 import sqlite3
 
-from pawl_testing import PawlTest, plan
+from pawl_testing import PAWL, PawlTest, plan
 
 MEND = """\
 version: 1
@@ -52,10 +55,12 @@ class WithRun(PawlTest):
             for statement in statements:
                 self.assertGreater(db.execute(statement).rowcount, 0, statement)
         db.close()
-        yield
-        for name in ("pawl.db-wal", "pawl.db-shm"):
-            (database.parent / name).unlink(missing_ok=True)
-        shutil.copy(kept, database)
+        try:
+            yield
+        finally:
+            for name in ("pawl.db-wal", "pawl.db-shm"):
+                (database.parent / name).unlink(missing_ok=True)
+            shutil.copy(kept, database)
 
     def make_mend(self, agent=AGENT, text=MEND):
         self.write("source/answer", "old\n")
@@ -67,6 +72,26 @@ class WithRun(PawlTest):
     def make_simple(self, **kwargs):
         self.write("source/file", "x\n")
         self.write("plan.yaml", plan(**kwargs))
+
+    def on_a_terminal(self, *words, expect=0):
+        """What pawl writes when stdin, stdout and stderr are a terminal."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.root)
+            os.execv(PAWL, [PAWL, *words])
+        seen = b""
+        while select.select([fd], [], [], 30)[0]:
+            try:
+                chunk = os.read(fd, 65536)
+            except OSError:
+                break  # everybody who could write has ended
+            if not chunk:
+                break
+            seen += chunk
+        os.close(fd)
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), expect, seen)
+        return seen
 
     def run_id(self):
         return self.pawl_json("status")["runs"][0]["run_id"]

@@ -159,6 +159,15 @@ std::string evidence(const Content& content) {
   if (!lacks.empty()) out += fact("Of an older version", lacks);
   out += "</dl>\n";
   if (!report.problems.empty()) out += problems(report);
+  if (report.ok)
+    out +=
+        "<p class=\"meta\">That is: the rows are whole, and signed by this folder's key. The plan, states, "
+        "causes, attempts, signals, episodes, steps that ended and decisions on this page are what the rows "
+        "say. The changes are made of files, and the logs of steps that ended are bytes, whose hashes the "
+        "rows have; a log of more than 64 MiB is not read whole. It does not cover where plan and source "
+        "lie, "
+        "when the run began and ended, budgets, the number of attempts that are allowed, and what goes "
+        "on.</p>\n";
   return out +
          fmt::format(
              "<p class=\"meta\">Checked at {}, when this page was made. Check again: <code>pawl verify {} "

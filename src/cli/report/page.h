@@ -14,6 +14,9 @@
 
 namespace pawl::cli::page {
 
+// Why a log is not shown that is not what its hash names.
+inline constexpr std::string_view kChangedLog = "its output on disk is not what was recorded";
+
 struct Log {  // of a step
   std::string tail;
   std::int64_t bytes = 0;  // of the whole log, of a step that ended

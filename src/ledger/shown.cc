@@ -1,0 +1,116 @@
+#include "ledger/shown.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "store/ledger_rows.h"
+
+namespace pawl::ledger {
+namespace {
+
+// Whether a row that has `key` says the same.
+bool says(const Json& row, const char* key, const std::string& value) {
+  return !row.contains(key) || text_in(row, key) == value;
+}
+bool says(const Json& row, const char* key, std::int64_t value) {
+  return !row.contains(key) || integer_in(row, key) == value;
+}
+
+bool is_same_fork(const Json* row, const std::optional<store::ForkPoint>& from) {
+  if (row == nullptr || !from) return row == nullptr && !from;
+  return says(*row, "from_run", from->run_id) && says(*row, "phase_id", from->phase_id) &&
+         says(*row, "attempt", from->attempt);
+}
+
+bool is_same_attempt(const Json& row, const store::AttemptRow& attempt,
+                     const std::vector<store::EpisodeRow>& episodes) {
+  const auto failing = row.find("failing_signals"), told = row.find("episodes");
+  const std::string said = told == row.end() ? "[]" : canonical(*told);
+  return says(row, "revision", attempt.revision) && says(row, "executor", attempt.executor) &&
+         (failing == row.end() || *failing == Json(attempt.failing_signals)) &&
+         said == store::json_text(episodes);
+}
+
+bool is_same_step(const Json& started, const store::StepRow& step) {
+  return says(started, "label", step.label) && says(started, "attempt_id", step.attempt_id) &&
+         says(started, "started_at", step.started_at) && says(started, "execution", step.execution);
+}
+
+using ById = std::map<std::string, const Json*>;
+
+ById rows_by(const Rows& chain, std::string_view type, const char* key) {
+  ById out;
+  for (const auto& row : chain)
+    if (text_in(row, "type") == type) out[text_in(row, key)] = &row;
+  return out;
+}
+
+template <typename Map>
+const typename Map::mapped_type& of_phase(const Map& map, const std::string& phase_id) {
+  static const typename Map::mapped_type none;
+  const auto found = map.find(phase_id);
+  return found == map.end() ? none : found->second;
+}
+
+void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables& tables,
+                   std::vector<std::string>& out) {
+  const auto started = rows_by(chain, "pre_execute", "sandbox_run_id");
+  const auto ended = rows_by(chain, "executed", "sandbox_run_id");
+  const bool goes_on = !is_terminal(phase.state);
+  std::size_t known = 0;
+  for (const auto& step : of_phase(tables.steps, phase.phase_id)) {
+    const auto row = started.find(step.sandbox_run_id);
+    if (row == started.end() && goes_on) continue;
+    ++known;
+    const bool is_done = step.state == store::StepState::kDone,
+               has_ended = ended.contains(step.sandbox_run_id);
+    if (row == started.end() || !is_same_step(*row->second, step) || (has_ended && !is_done) ||
+        (is_done && !has_ended && !goes_on))
+      out.push_back("step " + step.label);
+  }
+  if (known != started.size()) out.push_back("the number of steps of phase " + phase.phase_id);
+}
+
+}  // namespace
+
+std::vector<std::string> differences_of_run(const Rows& run, const Tables& tables) {
+  std::vector<std::string> out;
+  if (!is_same_fork(newest_of_type(run, "forked"), tables.fork))
+    out.emplace_back("what the run was forked from");
+  for (const auto& phase : tables.phases) {
+    if (!is_terminal(phase.state)) continue;
+    const Json* seal = seal_of(run, phase.phase_id);
+    if (seal == nullptr) continue;  // that is told already
+    if (!says(*seal, "cause", phase.last_failure_reason))
+      out.push_back("the cause of phase " + phase.phase_id);
+    if (!says(*seal, "attempts_used", phase.attempts_used) ||
+        !says(*seal, "attempts_total", phase.attempts_total))
+      out.push_back("the count of attempts of phase " + phase.phase_id);
+  }
+  return out;
+}
+
+std::vector<std::string> differences_of_phase(const Rows& chain, const store::PhaseRow& phase,
+                                              const Tables& tables) {
+  std::vector<std::string> out;
+  const std::string& phase_id = phase.phase_id;
+  const auto ends = rows_by(chain, "attempt", "attempt_id");
+  for (const auto& attempt : of_phase(tables.attempts, phase_id)) {
+    if (attempt.attempt_id != phase_id + "." + std::to_string(attempt.number))
+      out.push_back("the number of attempt " + attempt.attempt_id);
+    const auto end = ends.find(attempt.attempt_id);
+    if (end == ends.end()) continue;
+    std::vector<store::EpisodeRow> episodes;
+    std::ranges::copy_if(of_phase(tables.episodes, phase_id), std::back_inserter(episodes),
+                         [&](const auto& one) { return one.attempt_id == attempt.attempt_id; });
+    if (!is_same_attempt(*end->second, attempt, episodes))
+      out.push_back("attempt " + attempt.attempt_id + " or its episodes");
+  }
+  compare_steps(chain, phase, tables, out);
+  return out;
+}
+
+}  // namespace pawl::ledger

@@ -1,0 +1,79 @@
+// What single bytes are in the spellings of spelling.h. A detail of this room. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pawl::secrets {
+
+inline constexpr std::size_t kRunMin = 16;      // digits of base64 that are looked into
+inline constexpr std::size_t kHexBytesMin = 6;  // as few as a secret has
+inline constexpr std::size_t kSeparatorsMax = 24;
+
+// What a byte is, as bits.
+enum Class : unsigned char {
+  kEscape = 1,      // begins an escape that unescaped() knows
+  kEnd = 2,         // of a line
+  kAdded = 4,       // by quotes, forms and UTF-16
+  kBase64 = 8,      // a digit of base64 or base64url
+  kHex = 16,        // a hexadecimal digit
+  kSeparator = 32,  // between two of them
+  kTelling = 64,    // makes more than a word of a run of digits
+  kColour = 128,    // begins a terminal's escape sequence, or ends the character that does
+};
+
+inline constexpr std::array<unsigned char, 256> kClasses = [] {
+  std::array<unsigned char, 256> out{};
+  const auto add = [&](std::string_view bytes, unsigned char bit) {
+    for (const char c : bytes) out[static_cast<unsigned char>(c)] |= bit;
+  };
+  add("\\%&", kEscape);
+  add("\r\n", kEnd);
+  add({"'\"\\+\0", 5}, kAdded);
+  add("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_", kBase64);
+  add("0123456789abcdefABCDEF", kHex);
+  add(" \t\r\n:,;-\\x", kSeparator);
+  add("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", kTelling);
+  add("\x1b\x9b\x9d", kColour);
+  return out;
+}();
+
+inline bool is(char c, unsigned char classes) {
+  return (kClasses[static_cast<unsigned char>(c)] & classes) != 0;
+}
+
+// Where the first byte of these classes is; the end when there is none.
+inline std::size_t first_of(std::string_view text, unsigned char classes) {
+  std::size_t at = 0;
+  while (at < text.size() && !is(text[at], classes)) ++at;
+  return at;
+}
+
+inline int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Of base64 and base64url; -1: none of theirs.
+inline constexpr std::array<std::int8_t, 256> kDigits = [] {
+  std::array<std::int8_t, 256> out{};
+  out.fill(-1);
+  for (int i = 0; i < 26; ++i) {
+    out[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(i);
+    out[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(26 + i);
+  }
+  for (int i = 0; i < 10; ++i) out[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(52 + i);
+  out['+'] = out['-'] = 62;
+  out['/'] = out['_'] = 63;
+  return out;
+}();
+
+inline int base64_digit(char c) { return kDigits[static_cast<unsigned char>(c)]; }
+
+}  // namespace pawl::secrets

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "secrets/bytes.h"
+#include "secrets/spelling.h"
+
+namespace pawl::secrets {
+namespace {
+
+constexpr std::size_t kLeast = 2 * kHexBytesMin;  // bytes of the shortest run
+static_assert(kLeast <= kRunMin);
+
+// The bytes of these classes around `at`, not before `from`; none when that is none.
+Range around(std::string_view text, std::size_t from, std::size_t at, unsigned char classes) {
+  Range out{.begin = at, .end = at};
+  if (!is(text[at], classes)) return out;
+  while (out.begin > from && is(text[out.begin - 1], classes)) --out.begin;
+  while (out.end < text.size() && is(text[out.end], classes)) ++out.end;
+  return out;
+}
+
+bool is_hex(std::string_view text, const Range& run) {
+  if (run.end - run.begin < kLeast) return false;
+  std::size_t digits = 0;
+  for (std::size_t at = run.begin; at < run.end && digits < kLeast; ++at)
+    digits += is(text[at], kHex) ? 1 : 0;
+  return digits >= kLeast;
+}
+
+bool is_base64(std::string_view text, const Range& run) {
+  return run.end - run.begin >= kRunMin &&
+         first_of(text.substr(run.begin, run.end - run.begin), kTelling) < run.end - run.begin;
+}
+
+Decoded base64_from(std::string_view text, std::size_t begin, std::size_t end) {
+  Decoded out(text, begin);
+  for (std::size_t at = begin; at < end; at += 4) {
+    const std::size_t digits = std::min<std::size_t>(4, end - at);
+    if (digits < 2) break;
+    unsigned group = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      group = group << 6U | static_cast<unsigned>(i < digits ? base64_digit(text[at + i]) : 0);
+    const std::array<char, 3> bytes = {static_cast<char>(group >> 16U), static_cast<char>(group >> 8U),
+                                       static_cast<char>(group)};
+    out.replace(digits, {bytes.data(), digits - 1});
+  }
+  return out;
+}
+
+// What stands between two bytes: ":", " ", ", 0x", "\x", the end of a line.
+std::size_t separators_at(std::string_view text, std::size_t at) {
+  std::size_t n = 0;
+  while (n < kSeparatorsMax && at + n < text.size() && is(text[at + n], kSeparator) && text[at + n] != 'x')
+    ++n;
+  if (text.substr(std::min(at + n, text.size())).starts_with("0x")) n += 2;
+  if (n > 0 && at + n < text.size() && text[at + n] == 'x') ++n;
+  return n;
+}
+
+Decoded hex_from(std::string_view text, std::size_t begin) {
+  Decoded out(text, begin);
+  for (std::size_t at = begin;;) {
+    const std::size_t first = at == begin ? at : at + separators_at(text, at);
+    if (first + 1 >= text.size()) return out;
+    const int high = hex_digit(text[first]), low = hex_digit(text[first + 1]);
+    if (high < 0 || low < 0) return out;
+    if (first > at) out.replace(first - at, "");
+    const char byte = static_cast<char>(high << 4 | low);
+    out.replace(2, {&byte, 1});
+    at = first + 2;
+  }
+}
+
+}  // namespace
+
+std::optional<Range> next_packed(std::string_view text, std::size_t from) {
+  // Every run that is long enough has one of the bytes that are looked at; the others cost nothing.
+  for (std::size_t at = from + kLeast - 1; at < text.size();) {
+    const Range run = around(text, from, at, kBase64), hex = around(text, from, at, kHex | kSeparator);
+    if (is_hex(text, hex))
+      return Range{.begin = std::min(run.begin, hex.begin), .end = std::max(run.end, hex.end)};
+    if (is_base64(text, run)) return run;
+    at = std::max(at + 1, std::min(run.end, hex.end)) + kLeast - 1;
+  }
+  return std::nullopt;
+}
+
+std::vector<Decoded> unpacked(std::string_view text) {
+  std::vector<Decoded> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    if (base64_digit(text[begin]) < 0) {
+      ++begin;
+      continue;
+    }
+    std::size_t end = begin;
+    while (end < text.size() && base64_digit(text[end]) >= 0) ++end;
+    if (end - begin >= kRunMin)
+      for (std::size_t shift = 0; shift < 4; ++shift) out.push_back(base64_from(text, begin + shift, end));
+    begin = end;
+  }
+  for (std::size_t begin = 0; begin + 1 < text.size();) {
+    const bool first = hex_digit(text[begin]) >= 0;
+    Decoded even = first ? hex_from(text, begin) : Decoded(text, begin);
+    const std::size_t end = std::max(even.at(), begin + 1);
+    if (even.text().size() >= kHexBytesMin) {
+      // In one run of digits it may begin at any of them.
+      if (Decoded odd = hex_from(text, begin + 1); odd.text().size() >= kHexBytesMin)
+        out.push_back(std::move(odd));
+      out.push_back(std::move(even));
+    }
+    begin = end;
+  }
+  return out;
+}
+
+std::vector<std::string> base64_cores(std::string_view bytes) {
+  constexpr std::string_view kOfBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<std::string> out;
+  for (std::size_t before = 0; before < 3; ++before) {
+    const std::string whole = std::string(before, '\0') + std::string(bytes);
+    // The digits that depend on no neighbour.
+    const std::size_t first = (before * 8 + 5) / 6, end = whole.size() * 8 / 6;
+    std::string core;
+    for (std::size_t digit = first; digit < end; ++digit) {
+      unsigned value = 0;
+      for (std::size_t bit = digit * 6; bit < digit * 6 + 6; ++bit)
+        value = value << 1U | (static_cast<unsigned char>(whole[bit / 8]) >> (7 - bit % 8) & 1U);
+      core += kOfBase64[value];
+    }
+    out.push_back(core);
+    std::ranges::replace(core, '+', '-');
+    std::ranges::replace(core, '/', '_');
+    if (core != out.back()) out.push_back(std::move(core));
+  }
+  return out;
+}
+
+std::string hex_pattern(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes)
+    out += (out.empty() ? "(?i:" : R"([^0-9A-Za-z]{0,2}(?:0?x)?)") +
+           fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out + ")";
+}
+
+}  // namespace pawl::secrets

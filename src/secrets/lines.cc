@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "secrets/bytes.h"
+#include "secrets/spelling.h"
+
+namespace pawl::secrets {
+namespace {
+
+// How many digits of base64 end `line`, and whether they look like more than a word.
+std::size_t digits_at_end(std::string_view line) {
+  std::size_t n = 0;
+  bool upper = false, lower = false, number = false;
+  for (; n < line.size(); ++n) {
+    const char c = line[line.size() - 1 - n];
+    if (base64_digit(c) < 0 && c != ':') break;
+    upper = upper || (c >= 'A' && c <= 'Z');
+    lower = lower || (c >= 'a' && c <= 'z');
+    number = number || (c >= '0' && c <= '9');
+  }
+  return number || (upper && lower) ? n : 0;
+}
+
+constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow
+constexpr std::size_t kWaitMin = 8;   // of one that waits for the next: most words that are lines are shorter
+constexpr std::size_t kLeadMax = 16;  // bytes before them: "> ", "+", "    # "
+constexpr std::size_t kTailMax = 4;   // behind them: `" +`, `\`
+constexpr std::size_t kJointMax = 80;  // bytes between two strings that are put together
+constexpr std::size_t kWordMin = 3;    // bytes before a quote within a word
+
+bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
+bool joins(char c) {
+  return is_blank(c) || c == '+' || c == '.' || c == '&' || c == '|' || c == '\\' || is(c, kEnd);
+}
+
+bool is_alphanumeric(char c) { return is(c, kBase64) && c != '+' && c != '-' && c != '/' && c != '_'; }
+
+struct Line {
+  std::size_t begin = 0, end = 0, next = 0;  // without its end; where the next one begins
+  std::size_t size() const { return end - begin; }
+};
+
+Line line_at(std::string_view text, std::size_t begin) {
+  const auto newline = text.find('\n', begin);
+  Line out{.begin = begin, .end = std::min(newline, text.size()), .next = text.size()};
+  if (newline != std::string_view::npos) out.next = newline + 1;
+  if (out.end > begin && text[out.end - 1] == '\r') --out.end;
+  return out;
+}
+
+// A line that is digits of base64 and nothing else but signs before and behind them.
+struct Strip {
+  Line line;
+  std::size_t begin = 0, end = 0;  // its digits, from the first letter or number on
+};
+
+std::optional<Strip> strip_of(std::string_view text, const Line& line) {
+  Strip out{.line = line, .begin = line.begin};
+  while (out.begin < line.end && !is_alphanumeric(text[out.begin])) ++out.begin;
+  if (out.begin - line.begin > kLeadMax) return std::nullopt;
+  out.end = out.begin;
+  while (out.end < line.end && base64_digit(text[out.end]) >= 0) ++out.end;
+  if (out.end - out.begin < kNarrowMin || line.end - out.end > kTailMax) return std::nullopt;
+  const auto tail = text.substr(out.end, line.end - out.end);
+  return std::ranges::any_of(tail, is_alphanumeric) ? std::nullopt : std::optional(out);
+}
+
+// Whether it is worth to look into the lines: all but the last of a stack are of one size; of two, the first
+// one ends within a long run.
+bool begins_a_stack(std::string_view text, const Line& first, const Line& second) {
+  if (first.size() < kNarrowMin || second.size() > first.size()) return false;
+  if (first.size() == second.size()) return true;
+  const auto digit_before = [&](std::size_t n) { return base64_digit(text[first.end - n]) >= 0; };
+  return first.size() > kRunMin + kTailMax && digit_before(kTailMax + 1) && digit_before(kRunMin / 2) &&
+         digit_before(kRunMin);
+}
+
+// How much of `lead` bytes both have before their digits.
+std::size_t common_lead(std::string_view text, const Strip& a, const Strip& b, std::size_t lead) {
+  const auto of_a = text.substr(a.line.begin, lead);
+  const auto of_b = text.substr(b.line.begin, b.begin - b.line.begin);
+  return static_cast<std::size_t>(std::ranges::mismatch(of_a, of_b).in1 - of_a.begin());
+}
+
+// Whether what is behind a lead of that size are digits: "+" and "/" are both.
+bool begins_with_digits(std::string_view text, const Strip& strip, std::size_t lead) {
+  const std::size_t begin = strip.line.begin + lead;
+  return std::ranges::all_of(text.substr(begin, strip.begin - begin),
+                             [](char c) { return base64_digit(c) >= 0; });
+}
+
+Decoded without_leads(std::string_view text, const std::vector<Strip>& strips, std::size_t lead) {
+  Decoded out(text, strips.front().line.begin + lead);
+  for (const auto& strip : strips) {
+    const std::size_t begin = strip.line.begin + lead;
+    if (begin > out.at()) out.replace(begin - out.at(), "");
+    out.keep(strip.end - out.at());
+  }
+  return out;
+}
+
+// A joint that begins with the quote at `at`: what is between a string and what it is put together with; its
+// length, 0 when it is none.
+std::size_t joint_at(std::string_view text, std::size_t at) {
+  const auto digit_at = [&](std::size_t next) { return next < text.size() && is(text[next], kBase64); };
+  if (at == 0 || !digit_at(at - 1)) return 0;
+  std::size_t end = at + 1;
+  const std::size_t most = std::min(text.size(), at + kJointMax);
+  while (end < most && joins(text[end])) ++end;
+  const bool is_put_together =
+      end == at + 1 || text.substr(at + 1, end - at - 1).find_first_not_of(" \t") != std::string_view::npos;
+  if (is_put_together && end < most && is_quote(text[end]) && digit_at(end + 1)) return end + 1 - at;
+  // A shell's word goes on behind a quote; the letter before a string of Python is none.
+  const bool is_word = at >= kWordMin && is_alphanumeric(text[at - 1]) && digit_at(at - kWordMin);
+  return is_word && at + 1 < text.size() && is_alphanumeric(text[at + 1]) ? 1 : 0;
+}
+
+}  // namespace
+
+Decoded unwrapped(std::string_view text) {
+  Decoded out(text);
+  while (!out.rest().empty()) {
+    const auto rest = out.rest();
+    const auto line = rest.substr(0, first_of(rest, kEnd));
+    out.keep(line.size());
+    if (line.size() == rest.size()) break;
+    std::size_t next = line.size();
+    while (next < rest.size() && is(rest[next], kEnd)) ++next;
+    while (next < rest.size() && is_blank(rest[next])) ++next;
+    const bool goes_on =
+        next < rest.size() && base64_digit(rest[next]) >= 0 && digits_at_end(line) >= kRunMin;
+    if (goes_on)
+      out.replace(next - line.size(), "");
+    else
+      out.keep(next - line.size());
+  }
+  return out;
+}
+
+Decoded joined(std::string_view text, std::size_t begin) {
+  Decoded out(text, begin);
+  for (std::size_t at = begin; at < text.size() && !is(text[at], kEnd);) {
+    const std::size_t joint = is_quote(text[at]) ? joint_at(text, at) : 0;
+    if (joint == 0) {
+      ++at;
+      continue;
+    }
+    out.keep(at - out.at());
+    out.replace(joint, "");
+    at = out.at();
+  }
+  if (out.changed()) out.keep(first_of(out.rest(), kEnd));
+  return out;
+}
+
+std::vector<Decoded> stacked(std::string_view text) {
+  std::vector<Decoded> out;
+  for (Line line = line_at(text, 0); line.next < text.size();) {
+    const Line after = line_at(text, line.next);
+    const auto first = begins_a_stack(text, line, after) ? strip_of(text, line) : std::nullopt;
+    line = after;
+    if (!first) continue;
+    std::vector<Strip> strips = {*first};
+    std::size_t lead = first->begin - first->line.begin, digits = first->end - first->begin;
+    for (bool is_last = false; !is_last && line.begin < text.size();) {
+      const auto strip = strip_of(text, line);
+      if (!strip || line.size() > first->line.size()) break;
+      const std::size_t both = common_lead(text, *first, *strip, lead);
+      if (!begins_with_digits(text, *first, both) || !begins_with_digits(text, *strip, both)) break;
+      lead = both;
+      digits += strip->end - strip->begin;
+      is_last = line.size() < first->line.size();
+      strips.push_back(*strip);
+      line = line_at(text, line.next);
+    }
+    const bool is_narrow = first->end - first->begin < kRunMin;
+    if (strips.size() > 1 && digits >= kRunMin && (is_narrow || lead > 0))
+      out.push_back(without_leads(text, strips, lead));
+  }
+  return out;
+}
+
+bool may_go_on(std::string_view line) {
+  const std::size_t digits = digits_at_end(line);
+  if (digits >= kRunMin) return true;
+  if (line.size() > 1 && line.back() == '=' && base64_digit(line[line.size() - 2]) >= 0) return true;
+  if (const auto strip = strip_of(line, {.end = line.size()}))
+    return digits_at_end(line.substr(0, strip->end)) >= kWaitMin;
+  // A string that the next line goes on with, or may go on with.
+  const auto string = line.substr(0, line.find_last_not_of(" \t\\+.&|") + 1);
+  if (string.empty() || !is_quote(string.back())) return false;
+  const bool is_open = line.find_first_of("+.&|\\", string.size()) != std::string_view::npos;
+  return is_open || digits_at_end(string.substr(0, string.size() - 1)) >= kWaitMin;
+}
+
+}  // namespace pawl::secrets
