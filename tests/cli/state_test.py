@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import sqlite3
+import subprocess
 import unittest
 
 from pawl_runs import WithRun
-from pawl_testing import plan
+from pawl_testing import PAWL, TIMEOUT_S, plan
 
 
 class Links(WithRun):
@@ -77,6 +79,39 @@ class Links(WithRun):
         self.assertEqual((self.root / "elsewhere/precious").read_text(), before)
         self.assertFalse(own.is_symlink())
         self.assertTrue(own.read_text().startswith(before))
+
+
+class ReadOnly(WithRun):
+    COMMANDS = ("status", "status last", "budget last", "verify last", "cost", "logs last p1")
+
+    def read(self):
+        """What each command prints of source/.pawl, on a file system that is read-only, and that it changes nothing."""
+        script = "mount --bind source source && mount -o remount,bind,ro source || exit 98\n"
+        script += "\n".join(f"'{PAWL}' {command} --dir source/.pawl || exit 99; echo end" for command in self.COMMANDS)
+        script += f"\n! '{PAWL}' cancel last --dir source/.pawl\n"
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], cwd=self.root, capture_output=True,
+                              text=True, timeout=TIMEOUT_S, env=self.environment({"TMPDIR": str(self.root / "temporary")}))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout.split("end\n")[:-1]
+
+    def test_what_was_committed_last_is_read_where_no_log_can_be_taken_in(self):
+        """After kill -9, without the file beside the log that only who has the database open needs."""
+        (self.root / "temporary").mkdir()
+        self.make_simple(agent="echo said; sleep 60 || true")
+        run = self.start("run", "plan.yaml")
+        self.wait_for_step("the agent runs")
+        self.kill_all(run)
+        state = self.root / "source/.pawl"
+        self.assertGreater((state / "pawl.db-wal").stat().st_size, 0)
+        (state / "pawl.db-shm").unlink()
+        before = {path: path.stat().st_mtime_ns for path in state.rglob("*")}
+        read = self.read()
+        self.assertEqual({path: path.stat().st_mtime_ns for path in state.rglob("*")}, before)
+        self.assertEqual(list((self.root / "temporary").iterdir()), [], "no copy is left")
+        self.assertEqual(read, [self.pawl(*command.split(), "--dir", "source/.pawl").stdout for command in self.COMMANDS])
+        with sqlite3.connect(state / "pawl.db") as db:
+            self.assertEqual(db.execute("SELECT state FROM runs").fetchall(), [("EXECUTING",)])
+        db.close()
 
 
 if __name__ == "__main__":
