@@ -7,6 +7,7 @@
 #include "agent/server.h"
 #include "cli/context.h"
 #include "cli/say.h"
+#include "cli/state_folder.h"
 #include "cli/visible.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -23,12 +24,14 @@ struct AgentdOptions {
 // As other commands find it; made when there is none.
 Result<std::string> folder_of(const AgentdOptions& options) {
   const StateOptions state{.dir = options.dir};
-  auto found = find_folder(state);
-  if (found || found.error().kind != ErrorKind::kNotFound) return found;
-  const std::string made =
+  const auto found = find_folder(state);
+  if (!found && found.error().kind != ErrorKind::kNotFound) return found;
+  if (found) PAWL_OK(check_state_folder(*found));
+  const std::string named =
       options.dir.empty() ? os::environment_value("PAWL_DIR").value_or(".pawl") : options.dir;
-  PAWL_OK(os::make_folders(made));
-  return os::absolute_path(made);
+  const std::string folder = found ? *found : named;
+  PAWL_OK(mark_state_folder(folder));
+  return os::absolute_path(folder);
 }
 
 Result<int> serve(const AgentdOptions& options) {

@@ -77,11 +77,13 @@ std::string store_location(const StateOptions& options, const std::string& folde
 }
 
 // A misspelt name is not a new database.
-Status check_named_store(const StateOptions& options) {
+Status check_named_store(const StateOptions& options, bool create) {
   std::string path = option_or_environment(options.store, "PAWL_STORE");
   constexpr std::string_view kSqlite = "sqlite:";
   if (path.starts_with(kSqlite)) path.erase(0, kSqlite.size());
-  if (path.empty() || os::exists(path) || path.starts_with("postgres")) return {};
+  if (path.empty() || path.starts_with("postgres")) return {};
+  PAWL_OK(check_database(path));
+  if (create || os::exists(path)) return {};
   return fail(ErrorKind::kNotFound,
               path + ": no such database (--store or PAWL_STORE); `pawl run` makes one");
 }
@@ -96,17 +98,15 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   const bool is_new = !os::exists(folder);
   if (!is_new) PAWL_OK(check_state_folder(folder));
   // Before a folder is made for it.
-  if (!create) PAWL_OK(check_named_store(options));
+  PAWL_OK(check_named_store(options, create));
   if (is_new) PAWL_OK(check_new_store(options));
+  PAWL_OK(mark_state_folder(folder));
   State state;
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
   state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
   PAWL_TRY(state.folder, os::absolute_path(folder));
   state.location = store_location(options, state.folder);
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
-  // One of an older version that can't be written is read all the same.
-  if (const auto marked = mark_state_folder(state.folder); !marked && is_new)
-    return std::unexpected(marked.error());
   PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
   return state;
 }

@@ -8,6 +8,7 @@
 #include "cli/say.h"
 #include "executor/start_run.h"
 #include "os/file.h"
+#include "os/held_tree.h"
 #include "sandbox/backend.h"
 #include "sandbox/spec.h"
 #include "supervisor/supervisor.h"
@@ -63,30 +64,43 @@ Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vecto
   return {};
 }
 
-// Folders of steps that no open marker names: their results are recorded, or they were given up.
+Result<os::HeldTree> held(const State& state) {
+  return os::HeldTree::open(state.folder, os::HeldTree::Mounts::kAny);
+}
+
+// Whether a supervisor has its lock: it may be still ending.
+Result<bool> is_held(const os::HeldTree& tree, const std::string& step) {
+  const auto lock = tree.find("spool/" + step + "/lock");
+  if (!lock && lock.error().kind == ErrorKind::kNotFound) return false;
+  if (!lock) return std::unexpected(lock.error());
+  if (!os::exists(lock->path())) return false;
+  const auto got = os::FileLock::try_lock(lock->path());
+  return !got || !*got;
+}
+
+// Folders of steps that no open marker names: their results are recorded, or they were given up. From the
+// state folder.
 Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
+  PAWL_TRY(const auto tree, held(state));
   std::vector<std::pair<std::string, std::string>> found;  // folder, name
-  for (const auto* place : {"work", "spool"}) {
-    const auto names = os::list_folder(os::join(state.folder, place));
-    if (!names) continue;
-    for (const auto& name : *names) found.emplace_back(os::join(state.folder, place), name);
+  for (const std::string place : {"work", "spool"}) {
+    const auto names = tree.list(place);
+    if (!names && names.error().kind == ErrorKind::kNotFound) continue;
+    PAWL_OK(names);
+    for (const auto& name : *names) found.emplace_back(place, name);
   }
   // After the folders were listed: a marker is there before its step's folder.
   PAWL_TRY(const auto open, state.store->open_steps());
   std::vector<std::string> out;
   for (const auto& [folder, name] : found) {
     if (std::ranges::find(open, name, &store::StepRow::sandbox_run_id) != open.end()) continue;
-    const auto lock_path = os::join(os::join(os::join(state.folder, "spool"), name), "lock");
-    if (os::exists(lock_path)) {
-      // Its supervisor may be still ending.
-      const auto lock = os::FileLock::try_lock(lock_path);
-      if (!lock || !*lock) continue;
-    }
-    out.push_back(os::join(folder, name));
+    PAWL_TRY(const bool is_ending, is_held(tree, name));
+    if (!is_ending) out.push_back(os::join(folder, name));
   }
   return out;
 }
 
+// Paths are from the state folder.
 struct Found {
   std::int64_t old_runs = 0;
   std::vector<std::string> steps;
@@ -106,6 +120,7 @@ struct Found {
 Result<Found> look(const State& state, const std::string& limit) {
   Found out;
   PAWL_TRY(out.steps, leftovers_of_steps(state));
+  PAWL_TRY(const auto tree, held(state));
   // Before the rows: what a spool does not name any more, a row does.
   PAWL_TRY(auto keep, supervisor::objects_in_use(state.folder));
   constexpr std::size_t kRunsMax = 1'000'000;
@@ -118,8 +133,9 @@ Result<Found> look(const State& state, const std::string& limit) {
       continue;
     }
     ++out.old_runs;
-    std::string kept = os::join(os::join(state.folder, "agents"), run.run_id);
-    if (os::exists(kept)) out.episodes.push_back(std::move(kept));
+    std::string kept = os::join("agents", run.run_id);
+    const auto here = tree.find(kept);
+    if (here && os::exists(here->path())) out.episodes.push_back(std::move(kept));
   }
   PAWL_TRY(out.garbage, state.workspaces->garbage(keep));
   return out;
@@ -127,7 +143,7 @@ Result<Found> look(const State& state, const std::string& limit) {
 
 // Out of sight while nobody else may use the objects, which takes moments; then, however long it takes, away.
 Result<std::int64_t> take_away(const State& state, const std::string& limit, Found& found) {
-  std::string aside;
+  os::HeldTree::Place aside;
   {
     PAWL_TRY(const auto alone, state.workspaces->hold_alone());
     PAWL_TRY(found, look(state, limit));
@@ -136,8 +152,8 @@ Result<std::int64_t> take_away(const State& state, const std::string& limit, Fou
   PAWL_TRY(const auto backend, sandbox::make_backend("namespace"));
   for (const auto& step : found.steps) backend->clean_up(step.substr(step.rfind('/') + 1));
   backend->sweep();
-  const std::int64_t bytes = workspace::bytes_on_disk(aside);
-  PAWL_OK(os::remove_tree(aside));
+  const std::int64_t bytes = workspace::bytes_on_disk(aside.path());
+  PAWL_OK(os::remove_tree(aside.path()));
   return bytes;
 }
 
@@ -149,7 +165,9 @@ Result<Json> gc(const GcOptions& options) {
   std::int64_t bytes = 0;
   if (options.dry_run) {
     PAWL_TRY(found, look(state, limit));
-    for (const auto& path : found.paths()) bytes += workspace::bytes_on_disk(path);
+    PAWL_TRY(const auto tree, held(state));
+    for (const auto& path : found.paths())
+      if (const auto here = tree.find(path)) bytes += workspace::bytes_on_disk(here->path());
   } else {
     PAWL_OK(pay_what_is_owed(state));  // before what agents kept goes
     PAWL_TRY(bytes, take_away(state, limit, found));

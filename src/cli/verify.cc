@@ -2,8 +2,10 @@
 
 #include "cli/context.h"
 #include "cli/say.h"
+#include "cli/state_folder.h"
 #include "ledger/attestation.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace pawl::cli {
 namespace {
@@ -83,6 +85,7 @@ Status compare_with_run(const StateOptions& options, const std::string& folder,
   const std::string location = store_location(options, folder);
   const std::string database = os::join(folder, "pawl.db");
   if (location == "sqlite:" + database && !os::exists(database)) return {};
+  if (os::exists(database)) PAWL_OK(check_state_folder(folder));
   PAWL_TRY(const auto store, store::open_store(location, nullptr));
   return ledger::compare(*store, report);
 }
@@ -93,6 +96,9 @@ Result<ledger::AttestationReport> verify_attestation(const VerifyOptions& option
   auto envelope = ledger::read_envelope(*text);
   if (!envelope) return std::unexpected(std::move(envelope).error().in(options.attestation));
   const auto folder = find_folder(options.state);
+  // Who names a folder trusts its key; one that lies around may have come with anything.
+  const bool is_named = !options.state.dir.empty() || os::environment_value("PAWL_DIR");
+  if (folder && !is_named) PAWL_OK(check_state_folder(*folder));
   std::string key = options.key;
   if (key.empty()) {
     auto known = folder ? ledger::public_key_of(*folder) : folder;

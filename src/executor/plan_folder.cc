@@ -20,18 +20,66 @@ namespace {
 
 constexpr std::size_t kPlanFilesMax = 100'000;
 
-// Keys, credentials and what has them, by name; of files and folders.
-constexpr std::array<std::string_view, 31> kPrivateNames = {
-    ".ssh",      ".gnupg",       ".aws",    ".azure",  ".kube",      ".docker",     ".pawl",
-    ".git",      ".env",         ".env.*",  ".netrc",  ".pgpass",    ".pypirc",     ".git-credentials",
-    ".htpasswd", ".vault-token", "id_rsa*", "id_dsa*", "id_ecdsa*",  "id_ed25519*", "*.pem",
-    "*.key",     "*.p12",        "*.pfx",   "*.jks",   "*.keystore", "*.kdbx",      "*.ppk",
-    "*.gpg",     "*.age",        ".gcloud"};
-constexpr std::array<std::string_view, 3> kExamples = {".env.example", ".env.sample", ".env.template"};
+// Keys, credentials and what has them, by name in whatever case; of files and folders.
+constexpr std::string_view kPrivateNames[] = {".ssh",
+                                              ".gnupg",
+                                              ".aws",
+                                              ".azure",
+                                              ".kube",
+                                              ".docker",
+                                              ".dockercfg",
+                                              ".gcloud",
+                                              ".boto",
+                                              ".pawl",
+                                              ".git",
+                                              ".env",
+                                              ".env.*",
+                                              "*.env",
+                                              ".envrc",
+                                              ".netrc",
+                                              "_netrc",
+                                              ".pgpass",
+                                              ".pypirc",
+                                              ".npmrc",
+                                              ".yarnrc.yml",
+                                              ".htpasswd",
+                                              "id_rsa*",
+                                              "id_dsa*",
+                                              "id_ecdsa*",
+                                              "id_ed25519*",
+                                              ".vault-token",
+                                              "kubeconfig",
+                                              "*.kubeconfig",
+                                              "*.tfstate",
+                                              "*.tfstate.*",
+                                              "*.pem",
+                                              "*.key",
+                                              ".git-credentials",
+                                              "credentials",
+                                              "*.p8",
+                                              "*.p12",
+                                              "*.pfx",
+                                              "*.jks",
+                                              "*.keystore",
+                                              "*.kdbx",
+                                              "*.ppk",
+                                              "*.gpg",
+                                              "*.age",
+                                              "credentials.json"};
+constexpr std::string_view kPrivatePaths[] = {"**/.config/gcloud", "**/.cargo/credentials.toml",
+                                              "**/.m2/settings.xml", "**/.m2/settings-security.xml"};
+constexpr std::string_view kExamples[] = {".env.example", ".env.sample", ".env.template",
+                                          "example.env",  "sample.env",  "template.env"};
 
-bool is_private_name(std::string_view name) {
-  return std::ranges::find(kExamples, name) == kExamples.end() &&
-         std::ranges::any_of(kPrivateNames, [&](auto pattern) { return glob_matches(pattern, name); });
+// By the names of its last components.
+bool is_private_name(std::string_view path) {
+  std::string lower(path);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+  const std::string_view name = std::string_view(lower).substr(lower.rfind('/') + 1);
+  if (std::ranges::find(kExamples, name) != std::ranges::end(kExamples)) return false;
+  return std::ranges::any_of(kPrivateNames, [&](auto pattern) { return glob_matches(pattern, name); }) ||
+         std::ranges::any_of(kPrivatePaths, [&](auto pattern) { return glob_matches(pattern, lower); });
 }
 
 // Whatever its name.
@@ -46,7 +94,7 @@ bool has_private_key(const std::string& path) {
 bool is_private(const std::string& folder, const std::string& path) {
   for (std::size_t start = 0; start <= path.size();) {
     const auto end = std::min(path.find('/', start), path.size());
-    if (is_private_name(std::string_view(path).substr(start, end - start))) return true;
+    if (is_private_name(std::string_view(path).substr(0, end))) return true;
     start = end + 1;
   }
   return has_private_key(os::join(folder, path));
@@ -109,7 +157,7 @@ class Listing {
       const std::string full = os::join(folder_, path);
       struct stat status {};
       if (full == source_ || full == state_ || lstat(full.c_str(), &status) != 0) continue;
-      if (is_private_name(name) || (S_ISREG(status.st_mode) && has_private_key(full))) {
+      if (is_private_name(path) || (S_ISREG(status.st_mode) && has_private_key(full))) {
         left_out.push_back(path);
         continue;
       }

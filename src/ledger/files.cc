@@ -1,5 +1,6 @@
 // Ledgers as files: reading what was exported, exporting, and the projections under .pawl.
 #include <algorithm>
+#include <functional>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -7,6 +8,7 @@
 #include "ledger/ledger.h"
 #include "ledger/tables.h"
 #include "os/file.h"
+#include "os/held_tree.h"
 
 namespace pawl::ledger {
 namespace {
@@ -88,8 +90,15 @@ Status write_files(const std::string& folder, const Files& files, const std::str
   return put("head.json", files.head);
 }
 
-// The last whole line; "" when there is none, or the file ends torn.
+bool is_link(const std::string& path) {
+  const auto facts = os::facts_of(path);
+  return facts && facts->is_link;
+}
+
+// The last whole line; "" when there is none, the file ends torn, or it is elsewhere: another one takes the
+// place of a symlink.
 std::string last_line(const std::string& path) {
+  if (is_link(path)) return {};
   auto tail = os::read_tail(path, kLineBytesMax);
   if (!tail || !tail->ends_with('\n')) return {};
   tail->pop_back();
@@ -115,7 +124,7 @@ Status project_chain(store::Store& store, const std::string& run_id, const std::
 using CostRows = Result<std::vector<std::string>> (store::Store::*)(const std::string&, std::int64_t);
 
 Status project_cost(store::Store& store, CostRows rows_of, const std::string& path) {
-  PAWL_TRY(const std::string there, read_if_there(path));
+  PAWL_TRY(const std::string there, is_link(path) ? std::string() : read_if_there(path));
   const auto lines = static_cast<std::int64_t>(std::ranges::count(there, '\n'));
   if (lines > 0 && there.ends_with('\n')) {
     // With the last one that is there: it must be the same.
@@ -237,22 +246,49 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
 
 namespace {
 
+// Below a folder that others may have written: never through a symlink, which would lead rows elsewhere.
+class Projections {
+ public:
+  Projections(store::Store& store, os::HeldTree tree, const std::string& folder, const std::string& run_id)
+      : store_(store), tree_(std::move(tree)), folder_(folder), run_id_(run_id) {}
+
+  Status chain(const std::string& chain) const {
+    const std::string own = os::join("runs", run_id_);
+    const std::string place =
+        chain.empty() ? os::join(own, "run.jsonl") : os::join(own, "phases/" + chain + "/attempts.jsonl");
+    PAWL_OK(tree_.make_folders(os::folder_of(place), 0755));
+    return at(place, [&](const std::string& path) { return project_chain(store_, run_id_, chain, path); });
+  }
+
+  Status cost(CostRows rows_of, const std::string& place) const {
+    return at(place, [&](const std::string& path) { return project_cost(store_, rows_of, path); });
+  }
+
+ private:
+  Status at(const std::string& place, const std::function<Status(const std::string&)>& project) const {
+    PAWL_TRY(const auto here, tree_.find(place));
+    if (auto done = project(here.path()); !done)
+      return std::unexpected(std::move(done).error().in(os::join(folder_, place)));
+    return {};
+  }
+
+  store::Store& store_;
+  const os::HeldTree tree_;
+  const std::string &folder_, &run_id_;
+};
+
 Status project_chains(store::Store& store, const std::string& folder, const std::string& run_id,
                       const std::vector<std::string>& chains) {
-  const std::string runs = os::join(folder, "runs"), cost = os::join(folder, "cost");
+  const std::string runs = os::join(folder, "runs");
   PAWL_OK(os::make_private_folder(runs));
-  PAWL_OK(os::make_private_folder(cost));
+  PAWL_OK(os::make_private_folder(os::join(folder, "cost")));
   // Workers of one run project at the same time; rows are only ever appended in order.
   PAWL_TRY(const auto lock, os::FileLock::lock(os::join(runs, ".lock")));
-  const std::string own = os::join(runs, run_id);
-  for (const auto& chain : chains) {
-    const std::string path =
-        chain.empty() ? os::join(own, "run.jsonl") : os::join(own, "phases/" + chain + "/attempts.jsonl");
-    PAWL_OK(os::make_folders(os::folder_of(path)));
-    PAWL_OK(project_chain(store, run_id, chain, path));
-  }
-  PAWL_OK(project_cost(store, &store::Store::cost_rows, os::join(cost, "sandbox.jsonl")));
-  return project_cost(store, &store::Store::usage_rows, os::join(cost, "agent.jsonl"));
+  PAWL_TRY(auto tree, os::HeldTree::open(folder, os::HeldTree::Mounts::kAny));
+  const Projections projections(store, std::move(tree), folder, run_id);
+  for (const auto& chain : chains) PAWL_OK(projections.chain(chain));
+  PAWL_OK(projections.cost(&store::Store::cost_rows, "cost/sandbox.jsonl"));
+  return projections.cost(&store::Store::usage_rows, "cost/agent.jsonl");
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include "base/glob.h"
 #include "base/json.h"
 #include "os/file.h"
+#include "os/held_tree.h"
 #include "os/walls.h"
-#include "workspace/held_tree.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -63,7 +63,7 @@ struct Refused {
   }
 };
 
-Result<struct stat> status_of(const HeldTree::Place& here) {
+Result<struct stat> status_of(const os::HeldTree::Place& here) {
   struct stat status {};
   if (fstatat(here.folder.get(), here.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
     return fail_errno(errno, "look at", here.name);
@@ -71,24 +71,19 @@ Result<struct stat> status_of(const HeldTree::Place& here) {
 }
 
 // chmod(2) would follow a symlink.
-Status set_mode(const HeldTree::Place& here, mode_t mode) {
+Status set_mode(const os::HeldTree::Place& here, mode_t mode) {
   if (fchmodat(here.folder.get(), here.name.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return fail_errno(errno, "chmod", here.name);
 }
 
-Result<std::vector<std::string>> names_in(const HeldTree& tree, const std::string& folder) {
-  PAWL_TRY(const auto here, tree.find(folder.empty() ? "" : folder + "/."));  // no symlink, last or not
-  return os::list_folder(here.path());
-}
-
 // A command can take all rights from /workspace itself, also those that its owner needs.
-Result<HeldTree> open_upper(const std::string& upper) {
+Result<os::HeldTree> open_upper(const std::string& upper) {
   struct stat status {};
   if (lstat(upper.c_str(), &status) != 0) return fail_errno(errno, "look at", upper);
   const mode_t mode = (status.st_mode & 07777U) | 0700U;
   if ((status.st_mode & 07777U) != mode && fchmodat(AT_FDCWD, upper.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
     return fail_errno(errno, "chmod", upper);
-  return HeldTree::open(upper);
+  return os::HeldTree::open(upper);
 }
 
 std::int64_t names_bytes_of(const Entry& entry) {
@@ -97,7 +92,7 @@ std::int64_t names_bytes_of(const Entry& entry) {
 }
 
 struct FromSandbox {
-  HeldTree tree;
+  os::HeldTree tree;
   std::string spare;  // a path beside it, on its file system, that nobody uses
   bool copied;
 };
@@ -147,7 +142,7 @@ class Collector {
 
   // `hides`: what the lower trees have in it and this folder does not is gone, in its folders, too.
   Status folder(const std::string& path, bool hides) {
-    PAWL_TRY(const auto names, names_in(tree_, path));
+    PAWL_TRY(const auto names, tree_.list(path));
     for (const auto& name : names) {
       const std::string below = child(path, name);
       if (checks_ && (!is_kept_name(name) || below.size() > kPathBytesMax))
@@ -182,7 +177,7 @@ class Collector {
     return refuse(path);
   }
 
-  Status visit_folder(const std::string& path, HeldTree::Place here, const struct stat& status,
+  Status visit_folder(const std::string& path, os::HeldTree::Place here, const struct stat& status,
                       const std::optional<std::string>& below, bool parent_hides) {
     // Its owner must be able to read and remove it; more bits than permissions it never needs.
     const mode_t mode = (status.st_mode & 0777U) | 0700U;
@@ -210,7 +205,7 @@ class Collector {
     return {};
   }
 
-  Status visit_link(const std::string& path, const HeldTree::Place& here,
+  Status visit_link(const std::string& path, const os::HeldTree::Place& here,
                     const std::optional<std::string>& below) {
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (is_same(entry, below)) return remove(path);
@@ -219,7 +214,7 @@ class Collector {
     return add(std::move(entry));
   }
 
-  Status visit_file(const std::string& path, const HeldTree::Place& here, const struct stat& status,
+  Status visit_file(const std::string& path, const os::HeldTree::Place& here, const struct stat& status,
                     const std::optional<std::string>& below) {
     if (checks_ && status.st_size > caps_.bytes - bytes_)
       return refuse(path);  // before anybody reads its holes
@@ -240,7 +235,7 @@ class Collector {
   }
 
   // A second name of a file would get its time, and a build would take the one for older than the other.
-  Status give_own_file(const HeldTree::Place& here, mode_t mode) const {
+  Status give_own_file(const os::HeldTree::Place& here, mode_t mode) const {
     PAWL_OK(os::remove_tree(spare_));  // of somebody who did not come to the end
     PAWL_OK(os::copy_file(here.path(), spare_, mode));
     if (renameat(AT_FDCWD, spare_.c_str(), here.folder.get(), here.name.c_str()) != 0)
@@ -257,7 +252,7 @@ class Collector {
     return before && *before == entry;
   }
 
-  const HeldTree tree_;
+  const os::HeldTree tree_;
   const std::string spare_;
   const View view_;
   const bool copied_;
@@ -271,11 +266,11 @@ class Collector {
 // Copies the files that match to `to`; never through links.
 class Matcher {
  public:
-  Matcher(HeldTree tree, const std::vector<std::string>& patterns, const Caps& caps, std::string to)
+  Matcher(os::HeldTree tree, const std::vector<std::string>& patterns, const Caps& caps, std::string to)
       : tree_(std::move(tree)), patterns_(patterns), left_(caps), to_(std::move(to)) {}
 
   Status folder(const std::string& path) {
-    PAWL_TRY(const auto names, names_in(tree_, path));
+    PAWL_TRY(const auto names, tree_.list(path));
     for (const auto& name : names) {
       const std::string below = child(path, name);
       if (is_kept_name(name) && below.size() <= kPathBytesMax)
@@ -327,7 +322,7 @@ class Matcher {
     return {};
   }
 
-  const HeldTree tree_;
+  const os::HeldTree tree_;
   const std::vector<std::string>& patterns_;
   Caps left_;
   const std::string to_;

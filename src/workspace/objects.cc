@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <ctime>
 #include <deque>
+#include <functional>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/held_tree.h"
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
 #include "workspace/tree.h"
@@ -35,6 +37,8 @@ constexpr std::string_view kKinds[] = {"blobs", "bases",  "layers",  "git",
 
 // Durable: the folder's own name is, too.
 Status make_shard(const std::string& path) {
+  if (const auto there = os::facts_of(path); there && there->is_link)
+    return fail(ErrorKind::kDenied, path + " is a symbolic link, which would lead objects out. Remove it");
   if (os::is_folder(path)) return {};
   PAWL_OK(os::make_folders(path));
   return os::fsync_folder("objects.shard", os::folder_of(path));
@@ -235,28 +239,58 @@ Result<os::FileLock> Workspaces::hold_alone() const {
 
 namespace {
 
+// Found by their names from the state folder: "objects/KIND/NAME".
+std::string place_of(std::string_view kind, const std::string& name = "") {
+  std::string out = "objects/" + std::string(kind);
+  return name.empty() ? out : out + "/" + name;
+}
+
+// The entries of a kind that `is_kept` does not know.
+using IsKept = std::function<bool(const std::string& name, const std::string& path)>;
+Status add_rest(const os::HeldTree& tree, std::string_view kind, const IsKept& is_kept,
+                std::vector<std::string>& out) {
+  PAWL_TRY(const auto names, tree.list(place_of(kind)));
+  for (const auto& name : names) {
+    const std::string place = place_of(kind, name);
+    PAWL_TRY(const auto here, tree.find(place));
+    if (!is_kept(name, here.path())) out.push_back(place);
+  }
+  return {};
+}
+
 // What is remembered of bases that are gone or go. What is a submodule in a tree is found out again.
-Result<std::vector<std::string>> useless_caches(const std::string& folder,
+Result<std::vector<std::string>> useless_caches(const os::HeldTree& tree,
                                                 const std::unordered_set<std::string>& kept) {
   std::vector<std::string> out;
-  const std::string trees = object_folder(folder, "git"), looks = object_folder(folder, "folders");
-  PAWL_TRY(const auto names_of_trees, os::list_folder(trees));
-  for (const auto& name : names_of_trees) {
-    const auto base_id = os::read_file(os::join(trees, name), kHashHexSize);
-    if (!base_id || !kept.contains(*base_id)) out.push_back(os::join(trees, name));
-  }
-  PAWL_TRY(const auto names_of_looks, os::list_folder(looks));
-  for (const auto& name : names_of_looks)
-    if (!kept.contains(FolderMemory::base_of(os::join(looks, name)))) out.push_back(os::join(looks, name));
+  const auto is_file = [](const std::string& path) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  };
+  const auto names_kept_base = [&](const std::string&, const std::string& path) {
+    if (!is_file(path)) return false;
+    const auto base_id = os::read_file(path, kHashHexSize);
+    return base_id && kept.contains(*base_id);
+  };
+  const auto looked_at_kept_base = [&](const std::string&, const std::string& path) {
+    return is_file(path) && kept.contains(FolderMemory::base_of(path));
+  };
+  PAWL_OK(add_rest(tree, "git", names_kept_base, out));
+  PAWL_OK(add_rest(tree, "folders", looked_at_kept_base, out));
   return out;
+}
+
+bool is_old(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kTemporaryAgeSeconds;
 }
 
 }  // namespace
 
 Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const {
   std::unordered_set<std::string> kept(keep.begin(), keep.end());
+  PAWL_TRY(const auto tree, os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny));
   // A base that another one is built upon stays as long as that one does.
-  PAWL_TRY(const auto derived, os::list_folder(object_folder(folder_, "derived")));
+  PAWL_TRY(const auto derived, tree.list(place_of("derived")));
   std::deque<std::string> due;
   for (const auto& id : derived)
     if (kept.contains(id)) due.push_back(id);
@@ -267,48 +301,44 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
     if (kept.insert(made->from).second) due.push_back(made->from);
   }
   Garbage out;
-  const auto add = [&](std::string_view kind, std::vector<std::string>& to) -> Status {
-    const std::string folder = object_folder(folder_, kind);
-    PAWL_TRY(const auto ids, os::list_folder(folder));
-    for (const auto& id : ids)
-      if (!kept.contains(id)) to.push_back(os::join(folder, id));
-    return {};
-  };
-  PAWL_OK(add("bases", out.bases));
-  PAWL_OK(add("derived", out.bases));
-  PAWL_OK(add("layers", out.layers));
-  PAWL_OK(add("merges", out.merges));  // of layers that go, as a rule: what no row names
-  PAWL_TRY(out.caches, useless_caches(folder_, kept));
-  const std::string blobs = object_folder(folder_, "blobs");
-  PAWL_TRY(const auto shards, os::list_folder(blobs));
+  const auto is_kept = [&](const std::string& id, const std::string&) { return kept.contains(id); };
+  PAWL_OK(add_rest(tree, "bases", is_kept, out.bases));
+  PAWL_OK(add_rest(tree, "derived", is_kept, out.bases));
+  PAWL_OK(add_rest(tree, "layers", is_kept, out.layers));
+  PAWL_OK(add_rest(tree, "merges", is_kept, out.merges));  // of layers that go, as a rule: what no row names
+  PAWL_TRY(out.caches, useless_caches(tree, kept));
+  PAWL_TRY(const auto shards, tree.list(place_of("blobs")));
   for (const auto& shard : shards) {
-    PAWL_TRY(const auto rests, os::list_folder(os::join(blobs, shard)));
-    for (const auto& rest : rests)
-      if (!kept.contains(shard + rest)) out.blobs.push_back(os::join(os::join(blobs, shard), rest));
+    const auto is_kept_blob = [&](const std::string& rest, const std::string&) {
+      return kept.contains(shard + rest);
+    };
+    PAWL_OK(add_rest(tree, "blobs/" + shard, is_kept_blob, out.blobs));
   }
-  const std::string temporaries = object_folder(folder_, "tmp");
-  PAWL_TRY(const auto names, os::list_folder(temporaries));
-  for (const auto& name : names) {
-    const std::string path = os::join(temporaries, name);
-    struct stat status {};
-    if (lstat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kTemporaryAgeSeconds)
-      out.temporaries.push_back(path);
-  }
+  const auto is_new = [](const std::string&, const std::string& path) { return !is_old(path); };
+  PAWL_OK(add_rest(tree, "tmp", is_new, out.temporaries));
   return out;
 }
 
-Result<std::string> Workspaces::put_aside(const std::vector<std::string>& paths) const {
-  PAWL_TRY(const std::string aside, make_temporary(folder_));
+Result<os::HeldTree::Place> Workspaces::put_aside(const std::vector<std::string>& paths) const {
+  PAWL_TRY(const auto tree, os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny));
+  PAWL_TRY(const std::string made, make_temporary(folder_));
+  PAWL_TRY(auto aside, tree.find(place_of("tmp", made.substr(made.rfind('/') + 1))));
+  PAWL_TRY(const auto inside, tree.find(place_of("tmp", aside.name + "/.")));
   std::set<std::string> folders;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::string to = os::join(aside, std::to_string(i));
-    if (rename(paths[i].c_str(), to.c_str()) != 0 && errno != ENOENT)
-      return fail_errno(errno, "put aside", paths[i]);
+    const auto from = tree.find(paths[i]);
+    if (!from && from.error().kind == ErrorKind::kNotFound) continue;
+    if (!from) return std::unexpected(from.error());
+    const int renamed =
+        renameat(from->folder.get(), from->name.c_str(), inside.folder.get(), std::to_string(i).c_str());
+    if (renamed != 0 && errno != ENOENT) return fail_errno(errno, "put aside", paths[i]);
     folders.insert(os::folder_of(paths[i]));
   }
   // Else a power cut could bring a name back without what it names.
-  for (const auto& folder : folders)
-    if (os::is_folder(folder)) PAWL_OK(os::fsync_folder("gc.aside", folder));
+  for (const auto& folder : folders) {
+    PAWL_TRY(const auto here, tree.find(folder + "/."));
+    PAWL_OK(os::fsync_folder("gc.aside", here.path()));
+  }
   return aside;
 }
 

@@ -31,6 +31,7 @@
 #include "base/path_rules.h"
 #include "base/policy.h"
 #include "os/file.h"
+#include "os/held_tree.h"
 
 namespace pawl::workspace {
 
@@ -103,7 +104,7 @@ struct Hold {
   std::optional<os::FileLock> lock;  // shared; empty where there is no gc
 };
 
-// What gc takes away: paths.
+// What gc takes away: paths from the state folder, "objects/bases/ID".
 struct Garbage {
   std::vector<std::string> bases, layers, blobs, merges, caches, temporaries;
 };
@@ -321,10 +322,10 @@ class Workspaces {
   Result<os::FileLock> hold_alone() const;
   // Objects that none of `keep` (ids of blobs, bases, layers) names, and temporaries older than an hour.
   Result<Garbage> garbage(const std::vector<std::string>& keep) const;
-  // Moves `paths`, which lie on the file system of the objects, out of sight: at once each, so that nobody
-  // ever finds a part of an object. Durable when it returns. Returns the folder that has them; whoever dies
-  // before it is removed leaves a temporary.
-  Result<std::string> put_aside(const std::vector<std::string>& paths) const;
+  // Moves `paths` from the state folder, on the file system of the objects, out of sight: at once each, so
+  // that nobody ever finds a part of an object. Durable when it returns. Returns the folder that has them;
+  // whoever dies before it is removed leaves a temporary. Neither goes through a symlink (kDenied).
+  Result<os::HeldTree::Place> put_aside(const std::vector<std::string>& paths) const;
 
  private:
   explicit Workspaces(std::string folder) : folder_(std::move(folder)) {}

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from pawl_runs import WithRun
-from pawl_testing import PAWL, TIMEOUT_S, PawlTest, plan
+from pawl_testing import PAWL, TIMEOUT_S, plan
 
 AGENT = "mkdir -p build deep/gen && echo object >build/a.o && echo g >deep/gen/g && echo 2 >file && echo log >kept.log"
 SEEN = "ls build deep/gen 2>&1 | tr '\\n' ' '; cat file kept.log"
@@ -388,96 +388,6 @@ if os.geteuid() == 0:
             subprocess.run([self.root / "bin/pawl", "run", "plan.yaml"], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[],
                            capture_output=True, timeout=TIMEOUT_S, check=False, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
             self.assertIn("belongs to uid 1234", self.pawl("resume", "last", expect=1).stderr)
-
-
-class PrivateState(PawlTest):
-    def others_may(self, *below):
-        """What of the state folder, and below these parts of it, others have any right to."""
-        state = self.root / "source/.pawl"
-        found = [state, *state.iterdir(), *(path for part in below for path in (state / part).rglob("*"))]
-        return sorted(str(path.relative_to(state)) for path in found if path.name not in (".gitignore", "ledger.pub") and path.lstat().st_mode & 0o77)
-
-    def make(self):
-        self.write("source/file", "x\n")
-        self.write("plan.yaml", plan(agent="echo y >>file"))
-
-    def test_nobody_else_reads_it_whatever_the_umask(self):
-        for umask, mode in (0, 0o755), (0o022, 0o2775), (0o077, 0o755), (0o002, 0o3777):
-            with self.subTest(umask=oct(umask), folder=oct(mode)):
-                shutil.rmtree(self.root / "source", ignore_errors=True)
-                self.make()
-                (self.root / "source").chmod(mode)
-                before = os.umask(umask)
-                try:
-                    self.pawl("run", "plan.yaml")
-                finally:
-                    os.umask(before)
-                self.assertEqual((self.root / "source/.pawl").stat().st_mode & 0o777, 0o700)
-                self.assertEqual(self.others_may("keys", "spool"), [])
-                self.assertEqual((self.root / "source/.pawl/pawl.db").stat().st_mode & 0o777, 0o600)
-
-    def test_what_others_may_read_is_taken_from_them(self):
-        self.make()
-        self.pawl("run", "plan.yaml")
-        subprocess.run(["chmod", "-R", "go+rX", self.root / "source/.pawl"], check=True)
-        self.assertIn("pawl.db", self.others_may())
-        self.pawl("status")
-        self.assertEqual(self.others_may(), [])
-        self.pawl("run", "plan.yaml")
-        self.pawl("verify", "last")
-
-    def refused(self, *words):
-        for command in (("status",), ("run", "plan.yaml"), ("gc",), ("verify", "last")):
-            said = self.pawl(*command, expect=1).stderr
-            for word in (*words, "so it is not used"):
-                self.assertIn(word, said)
-
-    def test_one_that_others_can_write_is_not_used(self):
-        self.make()
-        self.pawl("run", "plan.yaml")
-        state = self.root / "source/.pawl"
-        for part in (".", "keys", "objects", "pawl.db"):
-            mode = (state / part).stat().st_mode & 0o777
-            (state / part).chmod(0o777)
-            self.refused("is writable for others", "chmod -R go-w")
-            (state / part).chmod(mode)
-        self.pawl("verify", "last")
-
-    def test_one_that_is_a_link_or_has_one_in_it_is_not_used(self):
-        self.make()
-        self.pawl("run", "plan.yaml")
-        state = self.root / "source/.pawl"
-        for part in (".", "keys", "objects", "work", "objects/layers", "keys/ledger.key"):
-            path = state / part if part != "." else state
-            elsewhere = self.root / "elsewhere"
-            path.rename(elsewhere)
-            path.symlink_to(elsewhere)
-            self.refused("is a symbolic link")
-            path.unlink()
-            elsewhere.rename(path)
-        self.pawl("verify", "last")
-
-    def test_one_that_came_with_a_repository_is_not_used(self):
-        """Also where it brings the folder that marks one as made here: git keeps no empty folder."""
-        self.make()
-        self.pawl("run", "plan.yaml")
-        for mark in (False, True):
-            with self.subTest(mark=mark):
-                there, here = self.root / "there", self.root / "here"
-                for folder in (there, here):
-                    shutil.rmtree(folder, ignore_errors=True)
-                shutil.copytree(self.root / "source", there)
-                (there / ".pawl/.gitignore").unlink()
-                if mark:
-                    self.write("there/.pawl/keys/here/kept", "")
-                self.commit_all("there")
-                subprocess.run(["git", "clone", "-q", there, here], check=True)
-                for path in (here / ".pawl").rglob("*"):
-                    path.chmod(0o700 if path.is_dir() else 0o600)
-                (here / ".pawl").chmod(0o700)
-                self.write("here.yaml", plan().replace("path: source", "path: here"))
-                for command in (("status", "--dir", here / ".pawl"), ("run", "here.yaml")):
-                    self.assertIn("is tracked by git", self.pawl(*command, expect=1).stderr)
 
 
 if __name__ == "__main__":

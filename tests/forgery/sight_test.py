@@ -252,7 +252,12 @@ tiers: [{phases: [{id: p, goal: g, agent: {run: "true"}, gates: [check]}]}]
         shown = "{steps: [{name: unit, run: \"! grep -rqs SEC[R]ET /plan\"}]}"
         key = "-----BEGIN " + "OPENSSH PRIVATE KEY-----\nSECRET\n"
         secrets = {".env": "SECRET=1\n", ".ssh/id": "SECRET\n", "deploy": key, "notes.txt": "SECRET\n"}
-        for name, (place, source, left_out) in {"beside": ("plan", "../source", (".env", ".ssh/id", "deploy")),
+        private = [".env", ".ssh/id", "deploy"]
+        for path in (".envrc", "prod.env", ".npmrc", ".yarnrc.yml", "sub/x.tfstate", "x.tfstate.backup", "credentials", "sub/credentials.json", "k.p8", ".boto",
+                     ".config/gcloud/x", ".cargo/credentials.toml", ".m2/settings.xml", "kubeconfig", "ID_RSA", "Server.KEY", ".Ssh/x", "sub/.M2/Settings.xml"):
+            secrets[path] = "SECRET\n"
+            private.append(path)
+        for name, (place, source, left_out) in {"beside": ("plan", "../source", tuple(private)),
                                                "above": (".", "source", tuple(secrets)), "the root": ("source", ".", tuple(secrets))}.items():
             with self.subTest(name):
                 shutil.rmtree(self.root / "source", ignore_errors=True)
@@ -270,6 +275,12 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may
 """)
                 self.pawl("run", f"{place}/plan.yaml")
                 self.pawl("run", f"{place}/plan.yaml", expect=11, env={"PAWL_WALLS_OFF": "plan_folder"})
+
+    def test_files_that_only_look_like_keys_are_in_plan(self):
+        shown = "{steps: [{name: unit, run: \"cd /plan && cat sample.env .env.example .cargo/config.toml .m2/notes credentials.md keys/a\"}]}"
+        for path in ("sample.env", ".env.example", ".cargo/config.toml", ".m2/notes", "credentials.md", "keys/a"):
+            self.write(f"plan/{path}", "x\n")
+        self.assertEqual(self.run_plan("true >made", shown)[0], "passed")
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ TEST_F(DerivedTest, GcKeepsWhatAnotherOneIsBuiltUpon) {
     ids.push_back(take());
   }
   auto garbage = *workspaces_.garbage({ids[2]});
-  EXPECT_EQ(garbage.bases, std::vector{object("derived/" + ids[3])});
+  EXPECT_EQ(garbage.bases, std::vector{"objects/derived/" + ids[3]});
   EXPECT_EQ(garbage.layers.size(), 1U);
   for (const auto* paths : {&garbage.bases, &garbage.layers}) ASSERT_TRUE(workspaces_.put_aside(*paths));
   EXPECT_FALSE(workspaces_.has_base(ids[3]));

@@ -340,14 +340,15 @@ TEST_F(WorkspaceTest, GarbageIsWhatNobodyNames) {
   const auto blob = *workspaces_->put_blob("log"), other = *workspaces_->put_blob("old log");
   const auto garbage = *workspaces_->garbage({base_.base_id, kept, blob});
   EXPECT_EQ(garbage.bases, std::vector<std::string>());
-  ASSERT_EQ(garbage.layers, std::vector{os::folder_of(workspaces_->layer_tree(lost))});
-  EXPECT_EQ(garbage.blobs, std::vector{workspaces_->blob_path(other)});
-  const auto aside = workspaces_->put_aside({garbage.layers[0], garbage.blobs[0], temp_ / "not there"});
+  ASSERT_EQ(garbage.layers, std::vector{"objects/layers/" + lost});
+  EXPECT_EQ(garbage.blobs, std::vector{"objects/blobs/" + other.substr(0, 2) + "/" + other.substr(2)});
+  const auto aside =
+      workspaces_->put_aside({garbage.layers[0], garbage.blobs[0], "not there", "objects/neither/there"});
   ASSERT_TRUE(aside);
-  EXPECT_GT(bytes_on_disk(*aside), 0);
+  EXPECT_GT(bytes_on_disk(aside->path()), 0);
   EXPECT_FALSE(workspaces_->has_layer(lost));
   EXPECT_TRUE(workspaces_->has_layer(kept));
-  EXPECT_TRUE(os::remove_tree(*aside));
+  EXPECT_TRUE(os::remove_tree(aside->path()));
   EXPECT_TRUE(workspaces_->manifest(kept));
   EXPECT_FALSE(workspaces_->manifest(lost));
   EXPECT_EQ(*workspaces_->get_blob(blob, 100), "log");

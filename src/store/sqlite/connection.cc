@@ -15,6 +15,7 @@
 #include "os/crash_point.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/temporary_folder.h"
 #include "store/sqlite/joined_writes.h"
 #include "store/write_lock.h"
 
@@ -96,19 +97,49 @@ struct OpenAs {
   int flags;
 };
 
-// What can't be written is read. Where the files beside the database can't be made either, SQLite has to be
-// told that nobody else makes them (https://www.sqlite.org/wal.html, "Read-Only Databases").
-OpenAs open_as(const std::string& path, bool creates) {
-  const auto is_denied = [](const std::string& name) { return access(name.c_str(), W_OK) != 0; };
-  const bool is_there = os::exists(path);
-  const bool shares = os::exists(path + "-shm") || !is_denied(os::folder_of(path));
-  if (!is_there || (!is_denied(path) && shares))
-    return {.name = path, .flags = SQLITE_OPEN_READWRITE | (creates ? SQLITE_OPEN_CREATE : 0)};
-  if (shares) return {.name = path, .flags = SQLITE_OPEN_READONLY};
+bool has_bytes(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && status.st_size > 0;
+}
+
+// SQLite has to be told that nobody else makes the files beside a database that lies where they can't be made
+// (https://www.sqlite.org/wal.html, "Read-Only Databases"). It does not look at a log then.
+OpenAs as_it_is(const std::string& path) {
   std::string name = "file:";
   for (const char c : path)
     name += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
   return {.name = name + "?immutable=1", .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI};
+}
+
+// The database with its log, where the file that is missing can be made. Nobody writes to them: who has a
+// database open has that file.
+Result<OpenAs> copy_of(const std::string& path, std::optional<os::TemporaryFolder>& copy) {
+  const auto made = [&]() -> Result<OpenAs> {
+    PAWL_TRY(auto folder, os::TemporaryFolder::make(os::temporary_stem()));
+    PAWL_TRY(const std::string from, os::absolute_path(path));
+    const std::string to = os::join(folder.path(), "pawl.db");
+    for (const std::string part : {"", "-wal"}) PAWL_OK(os::copy_file(from + part, to + part, 0600));
+    copy.emplace(std::move(folder));
+    return OpenAs{.name = to, .flags = SQLITE_OPEN_READONLY};
+  }();
+  if (made) return made;
+  return std::unexpected(
+      Error(made.error())
+          .in("database " + path +
+              " has a log (-wal) that can't be taken in where nothing can be written, and could not be "
+              "copied; set TMPDIR to a folder with room for both, or make the folder writable"));
+}
+
+// What can't be written is read.
+Result<OpenAs> open_as(const std::string& path, bool creates, std::optional<os::TemporaryFolder>& copy) {
+  const auto is_denied = [](const std::string& name) { return access(name.c_str(), W_OK) != 0; };
+  const bool is_there = os::exists(path);
+  const bool shares = os::exists(path + "-shm") || !is_denied(os::folder_of(path));
+  if (!is_there || (!is_denied(path) && shares))
+    return OpenAs{.name = path, .flags = SQLITE_OPEN_READWRITE | (creates ? SQLITE_OPEN_CREATE : 0)};
+  if (shares) return OpenAs{.name = path, .flags = SQLITE_OPEN_READONLY};
+  if (has_bytes(path + "-wal")) return copy_of(path, copy);
+  return as_it_is(path);
 }
 
 }  // namespace
@@ -207,7 +238,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   // One that is there is not opened: to close it would take the locks of our other connections (fcntl(2)).
   if (setup.creates)
     os::UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  const OpenAs as = open_as(path, setup.creates);
+  PAWL_TRY(const OpenAs as, open_as(path, setup.creates, connection->copy_));
   const int flags = as.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(as.name.c_str(), &database, flags, joined_writes_vfs());
   connection->database_.reset(database);

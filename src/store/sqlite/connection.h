@@ -10,11 +10,13 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "os/temporary_folder.h"
 
 namespace pawl::store::sqlite {
 
@@ -77,6 +79,7 @@ class Connection {
  public:
   // Opens or creates, and sets what every connection needs (WAL, synchronous=FULL, foreign keys, busy
   // timeout). kCorrupt: not a database, or not one of ours.
+  // What can't be written is read: with a log beside it that nobody can take in, as a copy.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup = {});
 
   Result<Query> query(std::string_view name);
@@ -141,6 +144,7 @@ class Connection {
   std::int64_t data_version_ = -1, epoch_ = 0;
   Parts parts_ = Parts::kNone;
   bool spoilt_ = false;
+  std::optional<os::TemporaryFolder> copy_;  // of what could not be read where it lies
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, FinalizeStatement>> statements_;
 };
