@@ -103,6 +103,7 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   PAWL_TRY(state.folder, os::absolute_path(folder));
   state.location = store_location(options, state.folder);
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
+  state.workspaces->use_key(ledger::key_of_objects(*state.sealer));
   // One of an older version that can't be written is read all the same.
   if (const auto marked = mark_state_folder(state.folder); !marked && is_new)
     return std::unexpected(marked.error());

@@ -18,8 +18,10 @@
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/random.h"
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
+#include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
@@ -152,7 +154,9 @@ Result<Workspaces> Workspaces::open(std::string folder) {
     for (const std::string_view kind : kKinds) PAWL_OK(os::make_private_folder(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }
-  return Workspaces(std::move(folder));
+  std::string key(kHashKeySize, '\0');
+  os::SystemRandom().fill({reinterpret_cast<unsigned char*>(key.data()), key.size()});
+  return Workspaces(std::move(folder), std::move(key));
 }
 
 std::string Workspaces::blob_path(const std::string& id) const {
@@ -236,13 +240,14 @@ Result<os::FileLock> Workspaces::hold_alone() const {
 namespace {
 
 // What is remembered of bases that are gone or go. What is a submodule in a tree is found out again.
-Result<std::vector<std::string>> useless_caches(const std::string& folder,
+Result<std::vector<std::string>> useless_caches(const Workspaces& workspaces,
                                                 const std::unordered_set<std::string>& kept) {
   std::vector<std::string> out;
-  const std::string trees = object_folder(folder, "git"), looks = object_folder(folder, "folders");
+  const std::string &folder = workspaces.folder(), trees = object_folder(folder, "git"),
+                    looks = object_folder(folder, "folders");
   PAWL_TRY(const auto names_of_trees, os::list_folder(trees));
   for (const auto& name : names_of_trees) {
-    const auto base_id = os::read_file(os::join(trees, name), kHashHexSize);
+    const auto base_id = record_of(workspaces, "git", name);
     if (!base_id || !kept.contains(*base_id)) out.push_back(os::join(trees, name));
   }
   PAWL_TRY(const auto names_of_looks, os::list_folder(looks));
@@ -278,7 +283,7 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
   PAWL_OK(add("derived", out.bases));
   PAWL_OK(add("layers", out.layers));
   PAWL_OK(add("merges", out.merges));  // of layers that go, as a rule: what no row names
-  PAWL_TRY(out.caches, useless_caches(folder_, kept));
+  PAWL_TRY(out.caches, useless_caches(*this, kept));
   const std::string blobs = object_folder(folder_, "blobs");
   PAWL_TRY(const auto shards, os::list_folder(blobs));
   for (const auto& shard : shards) {
