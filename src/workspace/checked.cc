@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -27,6 +28,7 @@ namespace {
 // Above the coarsest clock that a kernel gives files their times from: what was written since then could be
 // written once more without a newer time.
 constexpr std::int64_t kStampUnsureNs = 50'000'000;
+constexpr std::size_t kPartBytes = 64 << 10;  // of a manifest, for one thread: some hundred lines
 // Looking again takes at most a hundredth of a process's time, or what a look in half a minute takes.
 constexpr std::int64_t kLooksShare = 100, kMomentMaxMicros = 30'000'000;
 
@@ -58,8 +60,8 @@ Lately& lately() {
   return one;
 }
 
-// In a lower tree overlayfs takes user.overlay.opaque and user.overlay.whiteout for content: they hide files
-// that are there. A tree of ours has none.
+// In a lower tree overlayfs takes user.overlay.opaque of a folder for content: it hides what lies below, and
+// lets attributes of files in it stand for whiteouts. A tree of ours has none.
 bool hides_by_attribute(const std::string& path) {
   return std::ranges::any_of(user_attributes(path),
                              [](const auto& name) { return name.starts_with("user.overlay."); });
@@ -90,7 +92,7 @@ class ObjectCheck {
     PAWL_OK(look_at_all());
     if (unread_.empty() && found_.size() == memory_.entries().size()) return {};
     PAWL_OK(read_contents());
-    PAWL_TRY(const auto entries, parse_manifest(manifest.bytes()));
+    PAWL_TRY(const auto entries, entries_of(manifest.bytes()));
     PAWL_OK(compare_with(entries));
     remember(began_ns);
     return {};
@@ -166,8 +168,7 @@ class ObjectCheck {
       auto& entry = found_[unread_[i]].entry;
       const std::string full = os::join(tree_, entry.path);
       const bool is_file = entry.type == EntryType::kFile, is_link = entry.type == EntryType::kSymlink;
-      if ((is_file || entry.type == EntryType::kFolder) && hides_by_attribute(full))
-        return entry_was_changed(entry.path);
+      if (entry.type == EntryType::kFolder && hides_by_attribute(full)) return entry_was_changed(entry.path);
       if (is_file || is_link) {
         PAWL_TRY(entry.content, is_file ? hash_of_file(full) : target_of_link(full));
       }
@@ -190,6 +191,24 @@ class ObjectCheck {
         return true;
     }
     return false;
+  }
+
+  // In parallel: the lines of a large base cost as much as its files.
+  static Result<std::vector<Entry>> entries_of(std::string_view manifest) {
+    std::vector<std::string_view> parts;
+    while (!manifest.empty()) {
+      const auto end = manifest.find('\n', std::min(kPartBytes, manifest.size() - 1));
+      parts.push_back(manifest.substr(0, end == std::string_view::npos ? end : end + 1));
+      manifest.remove_prefix(parts.back().size());
+    }
+    std::vector<std::vector<Entry>> parsed(parts.size());
+    PAWL_OK(os::for_each_in_parallel(parts.size(), [&](std::size_t i) -> Status {
+      PAWL_TRY(parsed[i], parse_manifest(parts[i]));
+      return {};
+    }));
+    std::vector<Entry> out;
+    for (auto& part : parsed) std::ranges::move(part, std::back_inserter(out));
+    return out;
   }
 
   // As sets. A manifest names the folders that are no mere way to another entry.
