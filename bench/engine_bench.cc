@@ -74,6 +74,7 @@ class NoObjects final : public workspace::ObjectStore {
   Result<workspace::Hold> hold() override { return workspace::Hold(); }
   bool has_layer(const std::string&) const override { return true; }
   std::vector<std::string> trees_of(const std::string&) const override { return {"/"}; }
+  Status check_before_use(const std::string&, const std::vector<std::string>&) const override { return {}; }
   Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return std::string(); }
   Result<std::vector<workspace::File>> files_of(const std::string&, const std::vector<std::string>&,
                                                 std::uint64_t, std::size_t) const override {

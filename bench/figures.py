@@ -47,8 +47,9 @@ GROUPS = (
         part("4 GiB through an egress", sandboxes.relay, [PAWL], ("relay_gb_per_s", "GB/s", ">= 1"), ("relay_first_byte_ms", "ms", "< 2")),
     )),
     Group("workspace", "a workspace over 50,000 files", (
-        part("a workspace over 50,000 files, opened and copied out of", in_process.workspace, [BENCH],
-             ("workspace_open_ms", "ms", "< 20"), ("workspace_copy_out_ms", "ms", "< 20")),
+        part("a workspace over 50,000 files, opened, copied out of, and compared with its id, and b3sum in turns", in_process.workspace, [BENCH],
+             ("workspace_open_ms", "ms", "< 20"), ("workspace_copy_out_ms", "ms", "< 20"),
+             ("workspace_first_use_by_b3sum", "ratio", "<= 1.2"), ("workspace_later_use_ms", "ms", "< 150")),
     )),
     Group("large", "sources of many files, and steps that leave many", (
         Part("five commits of 10 changed files each", large.commits, large.COMMIT_FIGURES, frozenset([PAWL])),

@@ -61,6 +61,8 @@ def workspace(place):
     found = benchmarks(place, "^Workspace")
     yield "workspace_open_ms", found["WorkspaceOpen"]["real_time"]
     yield "workspace_copy_out_ms", found["WorkspaceCopyOut"]["real_time"]
+    yield "workspace_first_use_by_b3sum", found["WorkspaceCheck"]["first_by_b3sum"]
+    yield "workspace_later_use_ms", found["WorkspaceCheck"]["later_ms"]
 
 
 def agent_growth(place):

@@ -1,9 +1,13 @@
-// A workspace over a tree of 50,000 files: opening it, and copying out what changed.
+// A workspace over a tree of 50,000 files: opening it, copying out what changed, and comparing it with its
+// id.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "os/file.h"
 #include "sandbox/backend.h"
@@ -78,5 +82,33 @@ void WorkspaceCopyOut(benchmark::State& state) {
   }
 }
 BENCHMARK(WorkspaceCopyOut)->Unit(benchmark::kMillisecond)->Iterations(50)->UseManualTime();
+
+double seconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  PAWL_CHECK(work());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+// A base that is compared with its id by who remembers nothing, and again by who does; and b3sum in turns.
+void WorkspaceCheck(benchmark::State& state) {
+  const std::string sum =
+      "find " + tree().workspaces->base_tree(tree().base) + " -type f -print0 | xargs -0 b3sum > /dev/null";
+  std::vector<double> first_by_b3sum, later_ms;
+  for (auto _ : state) {
+    const auto fresh = *pawl::workspace::Workspaces::open(tree().root + "/.pawl");
+    const auto check = [&] { return fresh.check_content(tree().base, {}).has_value(); };
+    const double first = seconds_of(check), later = seconds_of(check);
+    first_by_b3sum.push_back(first / seconds_of([&] { return std::system(sum.c_str()) == 0; }));
+    later_ms.push_back(later * 1000);
+  }
+  state.counters["first_by_b3sum"] = median(first_by_b3sum);
+  state.counters["later_ms"] = median(later_ms);
+}
+BENCHMARK(WorkspaceCheck)->Unit(benchmark::kMillisecond)->Iterations(5)->UseRealTime();
 
 }  // namespace

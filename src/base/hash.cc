@@ -3,6 +3,7 @@
 #include <blake3.h>
 
 #include <algorithm>
+#include <cassert>
 
 namespace pawl {
 
@@ -25,6 +26,10 @@ struct Hasher::State {
 };
 
 Hasher::Hasher() : state_(std::make_unique<State>()) { blake3_hasher_init(&state_->hasher); }
+Hasher::Hasher(std::string_view key) : state_(std::make_unique<State>()) {
+  assert(key.size() == kHashKeySize);
+  blake3_hasher_init_keyed(&state_->hasher, reinterpret_cast<const unsigned char*>(key.data()));
+}
 Hasher::~Hasher() = default;
 void Hasher::update(std::string_view bytes) {
   blake3_hasher_update(&state_->hasher, bytes.data(), bytes.size());

@@ -18,10 +18,14 @@ std::string blake3_bytes(std::string_view bytes);             // the same 32 byt
 bool has_hash(std::string_view bytes, std::string_view hex);  // the same as blake3_hex(bytes) == hex, faster
 bool is_hash(std::string_view text);                          // 64 lower-case hexadecimal digits
 
+constexpr std::size_t kHashKeySize = 32;
+
 // For input that does not fit in memory. Not thread-safe.
 class Hasher {
  public:
   Hasher();
+  // BLAKE3's keyed mode: without the key, which has kHashKeySize bytes, nobody makes the same hash.
+  explicit Hasher(std::string_view key);
   ~Hasher();
   void update(std::string_view bytes);
   std::string hex() const;  // of everything so far

@@ -16,19 +16,19 @@ Status check_evidence(const State& state, const store::RunRow& run) {
                                         {.public_key = state.sealer->public_key(), .live = goes_on});
   PAWL_OK(found);
   if (!found->ok) return ledger::not_whole(run.run_id, *found);
-  PAWL_TRY(const auto layers, state.store->accepted_layers(run.run_id));
-  std::vector<std::string> ids;
-  for (const auto& layer : layers)
-    if (!layer.layer_id.empty()) ids.push_back(layer.layer_id);
-  return check_content_of(state, run, ids);
+  return check_content_of(state, run);
 }
 
-Status check_content_of(const State& state, const store::RunRow& run,
-                        const std::vector<std::string>& layers) {
-  auto whole = state.workspaces->check_content(run.base_id, layers);
-  if (whole || whole.error().kind != ErrorKind::kCorrupt) return whole;
-  whole.error().kind = ErrorKind::kForged;
-  return whole;
+Status check_content_of(const State& state, const store::RunRow& run) {
+  const auto& objects = *state.workspaces;
+  PAWL_OK(objects.check_before_use(run.base_id, {}));
+  PAWL_OK(objects.check_before_use(run.plan_content, {}));
+  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+  PAWL_OK(objects.check_before_use(plan.plan_for_agents, {}));
+  PAWL_TRY(const auto layers, state.store->accepted_layers(run.run_id));
+  for (const auto& layer : layers)
+    if (!layer.layer_id.empty()) PAWL_OK(objects.check_before_use("", {layer.layer_id}));
+  return {};
 }
 
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run) {

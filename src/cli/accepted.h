@@ -12,11 +12,12 @@
 namespace pawl::cli {
 
 // Before anything of a run is used outside of it: its ledger verifies, the tables say what its rows say, and
-// base and accepted layers are on disk, byte for byte. kForged: it is not so.
+// its objects are on disk, byte for byte. kForged: it is not so.
 Status check_evidence(const State& state, const store::RunRow& run);
 
-// The same of the base and of these layers alone.
-Status check_content_of(const State& state, const store::RunRow& run, const std::vector<std::string>& layers);
+// The last of it alone: its base, its accepted layers, and what its steps see at /plan. kNotFound: one is
+// gone.
+Status check_content_of(const State& state, const store::RunRow& run);
 
 // In the order of acceptance.
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);

@@ -52,10 +52,10 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
   PAWL_TRY(work.not_judged, not_judged(*state.store, run, newest));
   if (!work.what.layer.empty()) {
     // Of a run that was over, gc may have taken it.
-    if (auto there = state.workspaces->manifest(work.what.layer); !there)
-      return std::unexpected(std::move(there).error().in("the work of " + newest.attempt_id +
-                                                         " is gone; `pawl retry` the phase"));
-    PAWL_OK(check_content_of(state, run, {work.what.layer}));
+    if (!state.workspaces->has_layer(work.what.layer))
+      return fail(ErrorKind::kNotFound,
+                  "the work of " + newest.attempt_id + " is gone; `pawl retry` the phase");
+    PAWL_OK(state.workspaces->check_before_use(run.base_id, {work.what.layer}));
   }
   PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
   if (work.what.layer.empty()) return work;

@@ -41,8 +41,7 @@ Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
   if (plan.policy) out.policy_blake3 = plan.policy->blake3;
   PAWL_TRY(out.layers, state.store->accepted_layers(run.run_id));
   PAWL_TRY(auto accepted, accepted_phases(*state.store, run));
-  const auto layers = layers_topmost_first(accepted);
-  if (auto whole = state.workspaces->check_content(run.base_id, layers); !whole)
+  if (auto whole = check_content_of(state, run); !whole)
     return std::unexpected(std::move(whole).error().in(
         "what the run changed can't be read any more (`pawl gc` takes it from old runs: attest before)"));
   PAWL_TRY(auto patch, patch_of(*state.workspaces, run, accepted));

@@ -107,6 +107,7 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   PAWL_TRY(state.folder, os::absolute_path(folder));
   state.location = store_location(options, state.folder);
   PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
+  state.workspaces->use_key(ledger::key_of_objects(*state.sealer));
   PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
   return state;
 }

@@ -87,11 +87,11 @@ Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain
 Status check_there(const State& state, const executor::GateAgain& what) {
   PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, what.run));
   const std::string& layer = what.attempt.agent_layer;
-  if (!layer.empty() && !state.workspaces->manifest(layer))
+  if (layer.empty()) return {};
+  if (!state.workspaces->has_layer(layer))
     return fail(ErrorKind::kNotFound, "the work of " + what.attempt.attempt_id +
                                           " is gone: `pawl gc` takes it from runs that ended");
-  if (!layer.empty()) PAWL_OK(check_content_of(state, what.run, {layer}));
-  return {};
+  return state.workspaces->check_before_use("", {layer});
 }
 
 Json recorded_signals(const executor::GateAgain& what) {

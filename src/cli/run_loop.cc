@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/accepted.h"
 #include "cli/progress.h"
 #include "cli/questions.h"
 #include "cli/say.h"
@@ -226,7 +227,8 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       if (!run || !phases) continue;
       // A summary comes after whatever happened: a projection that can't be written is not news then.
       static_cast<void>(ledger::project_run(*state->store, state->folder, run_id));
-      int code = error ? kGeneral : exit_code_of(*run, *phases);
+      const int failed = error && error->kind == ErrorKind::kForged ? kLedgerCorrupted : kGeneral;
+      int code = error ? failed : exit_code_of(*run, *phases);
       const auto spent = spent_budget(*state->store, *run);
       if (spent && !error) code = kNeedsPerson;
       if (os::interrupted() && run->state == store::RunState::kExecuting) code = kInterrupted;
@@ -306,12 +308,14 @@ void say_degraded(sandbox::Backend& backend) {
          mechanism.detail);
 }
 
-// Before anything is claimed: a machine on which the run can't go on must cost no attempt.
+// Before anything is claimed: a machine on which the run can't go on must cost no attempt, nor must objects
+// that somebody changed.
 Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const State state, open_state(options.state, options.folder));
   for (const auto& run_id : options.run_ids) {
     PAWL_TRY(const auto run, state.store->run(run_id));
     PAWL_OK(state.workspaces->check_owner(run.base_id, {}));
+    if (run.state == store::RunState::kExecuting) PAWL_OK(check_content_of(state, run));
   }
   PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));

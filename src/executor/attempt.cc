@@ -55,6 +55,7 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Plan
     PAWL_TRY(auto run, sandbox::run_from_json(json));
     attempt.results_[row.step_index] = std::move(run);
   }
+  PAWL_OK(attempt.check_results());
   PAWL_OK(attempt.stack_base());
   // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
   PAWL_OK(attempt.after_agent());
@@ -68,7 +69,15 @@ const PlannedStep* Attempt::step_at(std::int64_t index) const {
 
 Status Attempt::stack_base() {
   PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, claim_->layers));
-  return {};
+  return world_.objects.check_before_use(claim_->run.base_id, base_stack_);
+}
+
+Status Attempt::check_results() const {
+  std::vector<std::string> layers;
+  for (const auto& [index, run] : results_)
+    for (const auto* id : {&run.layer, &run.copy_out})
+      if (!id->empty()) layers.push_back(*id);
+  return world_.objects.check_before_use(claim_->run.base_id, layers);
 }
 
 Status Attempt::renew_layers() {
@@ -231,6 +240,7 @@ void Attempt::evaluate_gates() {
 }
 
 Status Attempt::look() {
+  PAWL_OK(check_results());
   PAWL_OK(load_on_base());
   PAWL_OK(after_agent());
   evaluate_gates();
@@ -324,6 +334,18 @@ Result<Context> Attempt::context_of(const PlannedStep& step) const {
   return Context();
 }
 
+Result<sandbox::CopyIn> Attempt::plan_folder_of(const PlannedStep& step) const {
+  const bool for_agents = step.role == StepRole::kAgent && !plan_->plan_for_agents.empty();
+  const std::string& folder = for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
+  PAWL_OK(world_.objects.check_before_use(folder, {}));
+  const auto trees = world_.objects.trees_of(folder);
+  return sandbox::CopyIn{.src = trees.front(),
+                         .below = {trees.begin() + 1, trees.end()},
+                         .dst = "/plan",
+                         .access = sandbox::Access::kReadOnly,
+                         .content = folder};
+}
+
 Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Context& context) const {
   const plan::Step& planned = *step.step;
   sandbox::SandboxSpec spec;
@@ -352,14 +374,9 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   spec.disk_limit_mib = planned.limits.disk_limit_mib;
   spec.output_limit_bytes = planned.limits.output_limit_bytes;
   spec.label = label_of(phase_->id, step, claim_->attempt.number);
-  const bool for_agents = step.role == StepRole::kAgent && !plan_->plan_for_agents.empty();
-  const std::string& folder = for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
-  const auto plan_trees = world_.objects.trees_of(folder);
-  spec.copy_in.push_back({.src = plan_trees.front(),
-                          .below = {plan_trees.begin() + 1, plan_trees.end()},
-                          .dst = "/plan",
-                          .access = sandbox::Access::kReadOnly,
-                          .content = folder});
+  PAWL_OK(world_.objects.check_before_use(spec.workspace.base_id, spec.workspace.layers));
+  PAWL_TRY(auto plan_folder, plan_folder_of(step));
+  spec.copy_in.push_back(std::move(plan_folder));
   spec.env = sandbox::allowed_environment(plan_->env);
   // Its src is the supervisor's business. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)

@@ -65,6 +65,7 @@ class Attempt {
   const sandbox::SandboxRun& result(const PlannedStep& step) const { return results_.at(step.index); }
   bool has_result(const PlannedStep& step) const { return results_.contains(step.index); }
 
+  // kForged: something that the step would see is not on disk as it was kept.
   Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context) const;
   // What `step` finds in /pawl: an agent the feedback and evidence of the previous attempt, a hook its
   // question and the evidence of this one, a gate nothing.
@@ -107,6 +108,7 @@ class Attempt {
  private:
   Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode, Round round);
   Status stack_base();
+  Status check_results() const;    // that base and what the steps left are on disk as they were kept
   std::string layer_left() const;  // by the agent, with all that the source ignores; "" for nothing
   bool wrote_files() const;        // its agent: files that it left as they were count, ignored ones do not
   Status filter_agent_layer();
@@ -137,6 +139,7 @@ class Attempt {
   // What the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
+  Result<sandbox::CopyIn> plan_folder_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
   // A decided attempt with the answers of its hooks so far.
   struct Judged {

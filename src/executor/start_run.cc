@@ -38,7 +38,8 @@ Status add_plan(workspace::Workspaces& workspaces, RunInput& input, store::NewRu
   run.run.plan_file = input.plan_file;
   run.run.plan_content = folder.for_gates;
   input.plan.plan_for_agents = folder.for_agents;
-  return {};
+  PAWL_OK(workspaces.check_before_use(folder.for_gates, {}));
+  return workspaces.check_before_use(folder.for_agents, {});
 }
 
 // A program of the workspace (./check), of which is known what it must come from.
@@ -103,7 +104,7 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
   std::erase(ids, "");
   PAWL_OK(workspaces.check_owner(run.base_id, ids));
   for (const auto& layer : layers)
-    if (!layer.layer_id.empty() && !workspaces.manifest(layer.layer_id))
+    if (!layer.layer_id.empty() && !workspaces.has_layer(layer.layer_id))
       return gone("the work of phase " + layer.phase_id);
   return {};
 }
@@ -129,6 +130,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_TRY(const auto base, ref ? workspaces.snapshot_git(source, *ref, left_out)
                                 : workspaces.snapshot_directory(source, {.patterns = left_out}));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
+  PAWL_OK(workspaces.check_before_use(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
   store::NewRun run;
   run.run.source_path = source;

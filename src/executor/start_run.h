@@ -24,7 +24,8 @@ struct RunInput {
 
 // Workspaces::check_source() may say more, which is the caller's to ask. Creates the run, durably, and
 // returns its id. Nothing is claimed. kInvalid, naming the field: a relative program of the first agent, or
-// of a probe, that the source has not; a protected path that it has not.
+// of a probe, that the source has not; a protected path that it has not. kForged: what was kept of the same
+// source or plan before was changed since.
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                               os::Random& random, RunInput input);
 

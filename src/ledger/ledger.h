@@ -25,6 +25,8 @@ store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTim
 // A sealer with the key pair in `<folder>/keys/` (ledger.key, mode 0600, and ledger.pub), made durably on
 // first use. kCorrupt: the key does not parse. kDenied: the folder can't be written.
 Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& folder);
+// A secret of this folder for what is remembered of its objects: 32 bytes that follow from its key.
+std::string key_of_objects(const store::RowSealer& sealer);
 Result<std::string> public_key_of(const std::string& folder);  // hexadecimal
 
 struct Problem {

@@ -118,6 +118,12 @@ Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& f
   return std::make_shared<Sealer>(std::move(secret));
 }
 
+std::string key_of_objects(const store::RowSealer& sealer) {
+  // A signature by Ed25519 follows from key and text alone. This one is never told: no head, envelope or
+  // inventory is such a text.
+  return blake3_bytes(sealer.sign("key of what is remembered of objects\n").signature);
+}
+
 Result<std::string> public_key_of(const std::string& folder) {
   PAWL_TRY(std::string text, os::read_file(public_path(folder), kKeyFileBytesMax));
   if (text.ends_with('\n')) text.pop_back();

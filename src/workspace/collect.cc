@@ -22,18 +22,12 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::size_t kAttributesBytesMax = 64 << 10;
-
 // user.overlay.* is overlayfs's own bookkeeping of one mount, the rest is the command's; neither is content.
 bool take_attributes(const std::string& path) {  // whether the folder was opaque
-  std::array<char, kAttributesBytesMax> names;   // not cleared: it is asked for each entry
-  const ssize_t size = llistxattr(path.c_str(), names.data(), names.size());
   bool opaque = false;
-  for (ssize_t at = 0; at < size;) {
-    const std::string name = names.data() + at;
-    at += static_cast<ssize_t>(name.size()) + 1;
+  for (const auto& name : user_attributes(path)) {
     opaque = opaque || name == "user.overlay.opaque";
-    if (name.starts_with("user.")) lremovexattr(path.c_str(), name.c_str());
+    lremovexattr(path.c_str(), name.c_str());
   }
   return opaque;
 }

@@ -1,13 +1,11 @@
 #include "workspace/folder_look.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <ranges>
 #include <set>
 #include <utility>
@@ -20,16 +18,8 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::string_view kMemoryFormat = "pawl folder 2\n";
+constexpr std::string_view kMemoryFormat = "pawl folder 3\n";
 constexpr std::uint64_t kMemoryBytesMax = 4ULL << 30;
-constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // the coarsest times of a file system
-
-Looked::Stamp stamp_of(const struct stat& status) {
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
-          .written_ns = ns_of(status.st_mtim),
-          .changed_ns = ns_of(status.st_ctim)};
-}
 
 struct Record {
   Looked::Stamp stamp;
@@ -37,10 +27,10 @@ struct Record {
   std::uint32_t type, mode, path_bytes, content_bytes;
 };
 
-void append_record(std::string& out, const Looked& looked, bool is_sure) {
+void append_record(std::string& out, const Looked& looked) {
   const auto& entry = looked.entry;
   Record record{};
-  if (is_sure) record.stamp = looked.stamp;
+  record.stamp = looked.stamp;
   record.size = entry.size;
   record.mtime_ns = entry.mtime_ns;
   record.type = static_cast<std::uint32_t>(entry.type);
@@ -52,7 +42,7 @@ void append_record(std::string& out, const Looked& looked, bool is_sure) {
   out += entry.content;
 }
 
-// Takes the first record off `bytes`, which have the hash that they should.
+// Takes the first record off `bytes`, which have the seal that they should.
 Looked take_record(std::string_view& bytes) {
   Record record{};
   std::memcpy(&record, bytes.data(), sizeof record);
@@ -65,25 +55,6 @@ Looked take_record(std::string_view& bytes) {
                        .mtime_ns = record.mtime_ns},
              .stamp = record.stamp};
   bytes.remove_prefix(record.path_bytes + record.content_bytes);
-  return out;
-}
-
-using Found = std::pair<std::string, struct stat>;  // a name in a folder
-
-// Sorted by name. No descriptor stays: trees are deeper than we have descriptors.
-Result<std::vector<Found>> names_and_stats(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder.c_str()), closedir);
-  if (!stream) return fail_errno(errno, "list folder", folder);
-  std::vector<Found> out;
-  while (const dirent* entry = readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == ".." || name == ".git" || name == ".pawl") continue;
-    struct stat status {};
-    if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-      return fail_errno(errno, "read", os::join(folder, name));
-    out.emplace_back(name, status);
-  }
-  std::ranges::sort(out, {}, &Found::first);
   return out;
 }
 
@@ -112,6 +83,7 @@ class Looker {
     const std::string full = path.empty() ? root_ : os::join(root_, path);
     PAWL_TRY(const auto found, names_and_stats(full));
     for (const auto& [name, status] : found) {
+      if (name == ".git" || name == ".pawl") continue;
       std::string below = child(path, name);
       if (std::ranges::find(without_.folders, os::join(full, name)) != without_.folders.end()) continue;
       if (is_left_out(without_.patterns, without_.above + below)) continue;
@@ -188,6 +160,13 @@ Status finish_folders(const std::string& from, const std::set<std::string>& fold
 
 }  // namespace
 
+Looked::Stamp stamp_of(const struct stat& status) {
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .written_ns = ns_of(status.st_mtim),
+          .changed_ns = ns_of(status.st_ctim)};
+}
+
 std::string FolderMemory::base_of(const std::string& path) {
   const auto file = os::MappedFile::open(path, kMemoryBytesMax);
   constexpr std::size_t kHeadBytes = kMemoryFormat.size() + 2 * kHashHexSize;
@@ -195,28 +174,26 @@ std::string FolderMemory::base_of(const std::string& path) {
   return std::string(file->bytes().substr(kMemoryFormat.size() + kHashHexSize, kHashHexSize));
 }
 
-FolderMemory FolderMemory::load(const std::string& path) {
+FolderMemory FolderMemory::load(const std::string& path, const Seal& seal) {
   FolderMemory out;
-  const auto file = os::MappedFile::open(path, kMemoryBytesMax);
+  // Not mapped: what has the seal must not change before it is taken apart.
+  const auto file = os::read_file(path, kMemoryBytesMax);
   constexpr std::size_t kHeadBytes = kMemoryFormat.size() + 2 * kHashHexSize;
-  if (!file || file->bytes().size() < kHeadBytes || !file->bytes().starts_with(kMemoryFormat)) return out;
-  const auto hash = file->bytes().substr(kMemoryFormat.size(), kHashHexSize);
-  auto bytes = file->bytes().substr(kMemoryFormat.size() + kHashHexSize);
-  if (!has_hash(bytes, hash)) return out;
+  if (!file || file->size() < kHeadBytes || !file->starts_with(kMemoryFormat)) return out;
+  const std::string_view whole = *file;
+  auto bytes = whole.substr(kMemoryFormat.size() + kHashHexSize);
+  if (!seal.holds(whole.substr(kMemoryFormat.size(), kHashHexSize), bytes)) return out;
   out.base_id_ = bytes.substr(0, kHashHexSize);
   bytes.remove_prefix(kHashHexSize);
   while (!bytes.empty()) out.entries_.push_back(take_record(bytes));
   return out;
 }
 
-Status FolderMemory::save(const std::string& path, const std::string& base_id, std::int64_t began_ns,
+Status FolderMemory::save(const std::string& path, const Seal& seal, const std::string& base_id,
                           const std::vector<Looked>& entries) {
   std::string bytes = base_id;
-  for (const auto& looked : entries) {
-    const auto newest = std::max(looked.stamp.written_ns, looked.stamp.changed_ns);
-    append_record(bytes, looked, newest < began_ns - kStampUnsureNs);
-  }
-  return os::write_atomically(path, std::string(kMemoryFormat) + blake3_hex(bytes) + bytes, 0600);
+  for (const auto& looked : entries) append_record(bytes, looked);
+  return os::write_atomically(path, std::string(kMemoryFormat) + seal.of(bytes) + bytes, 0600);
 }
 
 const Looked* FolderMemory::find(const std::string& path) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workspace/seal.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -26,14 +27,15 @@ struct Looked {
   Stamp stamp;
 };
 
+Looked::Stamp stamp_of(const struct stat& status);
+
 // The last look at a folder. It can be lost: then all is read again.
 class FolderMemory {
  public:
-  // Empty when there is no such file, or a damaged one.
-  static FolderMemory load(const std::string& path);
-  // Not durable, and of no use when torn. What was written since two seconds before `began_ns` is read again
-  // the next time: it could be written once more without a newer time.
-  static Status save(const std::string& path, const std::string& base_id, std::int64_t began_ns,
+  // Empty when there is no such file, or one that is not under this seal.
+  static FolderMemory load(const std::string& path, const Seal& seal);
+  // Not durable, and of no use when torn.
+  static Status save(const std::string& path, const Seal& seal, const std::string& base_id,
                      const std::vector<Looked>& entries);
 
   // The base of the look at `path`; "" when there is none. Cheap.

@@ -20,9 +20,12 @@ class ObjectStore {  // thread-safe
   virtual ~ObjectStore() = default;
   virtual Result<Hold> hold() = 0;
   virtual bool has_layer(const std::string& layer_id) const = 0;
+  virtual Status check_before_use(const std::string& base_id,
+                                  const std::vector<std::string>& layers) const = 0;
   // Topmost first.
   virtual std::vector<std::string> trees_of(const std::string& base_id) const = 0;
-  // The last `bytes_max` bytes of a blob. kNotFound: gc took it.
+  // The last `bytes_max` bytes of a blob. kNotFound: gc took it. kForged: it was changed; a blob that has
+  // more bytes is not compared with its id.
   virtual Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const = 0;
   // The regular files of a layer that match one of `patterns`, in the order of their paths, at most `most`.
   // Reading one that is larger than `bytes_max` ends with kExhausted.

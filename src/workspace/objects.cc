@@ -20,8 +20,10 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/held_tree.h"
+#include "os/random.h"
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
+#include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
@@ -156,7 +158,9 @@ Result<Workspaces> Workspaces::open(std::string folder) {
     for (const std::string_view kind : kKinds) PAWL_OK(os::make_private_folder(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
   }
-  return Workspaces(std::move(folder));
+  std::string key(kHashKeySize, '\0');
+  os::SystemRandom().fill({reinterpret_cast<unsigned char*>(key.data()), key.size()});
+  return Workspaces(std::move(folder), std::move(key));
 }
 
 std::string Workspaces::blob_path(const std::string& id) const {
@@ -259,16 +263,16 @@ Status add_rest(const os::HeldTree& tree, std::string_view kind, const IsKept& i
 }
 
 // What is remembered of bases that are gone or go. What is a submodule in a tree is found out again.
-Result<std::vector<std::string>> useless_caches(const os::HeldTree& tree,
+Result<std::vector<std::string>> useless_caches(const Workspaces& workspaces, const os::HeldTree& tree,
                                                 const std::unordered_set<std::string>& kept) {
   std::vector<std::string> out;
   const auto is_file = [](const std::string& path) {
     struct stat status {};
     return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
   };
-  const auto names_kept_base = [&](const std::string&, const std::string& path) {
+  const auto names_kept_base = [&](const std::string& name, const std::string& path) {
     if (!is_file(path)) return false;
-    const auto base_id = os::read_file(path, kHashHexSize);
+    const auto base_id = record_of(workspaces, "git", name);
     return base_id && kept.contains(*base_id);
   };
   const auto looked_at_kept_base = [&](const std::string&, const std::string& path) {
@@ -306,7 +310,7 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
   PAWL_OK(add_rest(tree, "derived", is_kept, out.bases));
   PAWL_OK(add_rest(tree, "layers", is_kept, out.layers));
   PAWL_OK(add_rest(tree, "merges", is_kept, out.merges));  // of layers that go, as a rule: what no row names
-  PAWL_TRY(out.caches, useless_caches(tree, kept));
+  PAWL_TRY(out.caches, useless_caches(*this, tree, kept));
   PAWL_TRY(const auto shards, tree.list(place_of("blobs")));
   for (const auto& shard : shards) {
     const auto is_kept_blob = [&](const std::string& rest, const std::string&) {

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "os/file.h"
 #include "workspace/changes.h"
-#include "workspace/objects.h"
+#include "workspace/seal.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -37,14 +36,13 @@ class Stack {
   }
 
  private:
-  // The file that says what `size` layers from `begin` on were merged to. Its name binds what lies below.
-  std::string known_path(std::size_t begin, std::size_t size) const {
-    return os::join(object_folder(workspaces_.folder(), "merges"),
-                    blake3_hex(names_[begin + size] + "/" + std::to_string(size)));
+  // Of the record that says what `size` layers from `begin` on were merged to. It binds what lies below.
+  std::string name_of(std::size_t begin, std::size_t size) const {
+    return blake3_hex(names_[begin + size] + "/" + std::to_string(size));
   }
 
   std::optional<std::string> known(std::size_t begin, std::size_t size) const {
-    auto id = os::read_file(known_path(begin, size), kHashHexSize);
+    auto id = record_of(workspaces_, kMerges, name_of(begin, size));
     // Not there, torn by a power cut, or gc took the layer.
     if (!id || (*id != kNothing && !(is_hash(*id) && workspaces_.has_layer(*id)))) return std::nullopt;
     return *id == kNothing ? std::string() : *id;
@@ -68,10 +66,11 @@ class Stack {
     if (size == 1) return workspaces_.merge(base_id_, below, {layers_[begin]});
     if (auto merged = known(begin, size)) return *std::move(merged);
     PAWL_TRY(auto merged, workspaces_.merge(base_id_, below, parts(begin, size)));
-    PAWL_OK(os::write_atomically(known_path(begin, size), merged.empty() ? kNothing : merged));
+    PAWL_OK(keep_record(workspaces_, kMerges, name_of(begin, size), merged.empty() ? kNothing : merged));
     return merged;
   }
 
+  static constexpr std::string_view kMerges = "merges";
   static constexpr std::string_view kNothing = "nothing";  // layers that undo each other
 
   Workspaces& workspaces_;

@@ -1,6 +1,8 @@
 #include "workspace/tree.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <limits>
+#include <memory>
 
 #include "base/glob.h"
 #include "base/hash.h"
@@ -19,6 +22,8 @@ namespace {
 
 constexpr std::size_t kReadAtOnceBytes = 1 << 20, kReadAtLeastBytes = 4096;
 constexpr std::size_t kSyncEachMax = 64;  // above it one syncfs(2) is cheaper than an fsync a file
+
+constexpr std::size_t kAttributesBytesMax = 64 << 10;
 
 constexpr std::size_t kShownBytesMax = 400;  // of a path in a message
 
@@ -161,6 +166,18 @@ Result<std::string> hash_of_file(const std::string& path) {
   }
 }
 
+std::vector<std::string> user_attributes(const std::string& path) {
+  std::array<char, kAttributesBytesMax> names;  // not cleared: it is asked for each entry
+  const ssize_t size = llistxattr(path.c_str(), names.data(), names.size());
+  std::vector<std::string> out;
+  for (ssize_t at = 0; at < size;) {
+    const std::string_view name = names.data() + at;
+    at += static_cast<ssize_t>(name.size()) + 1;
+    if (name.starts_with("user.")) out.emplace_back(name);
+  }
+  return out;
+}
+
 Result<std::string> target_of_link(const std::string& path) {
   std::array<char, PATH_MAX> target{};
   const ssize_t size = readlink(path.c_str(), target.data(), target.size());
@@ -192,6 +209,22 @@ Status sync_tree(std::string_view label, const std::string& tree, std::size_t en
   const os::UniqueFd fd(open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || syncfs(fd.get()) != 0) return fail_errno(errno, "syncfs", tree);
   return {};
+}
+
+Result<std::vector<Found>> names_and_stats(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder.c_str()), closedir);
+  if (!stream) return fail_errno(errno, "list folder", folder);
+  std::vector<Found> out;
+  while (const dirent* entry = readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat status {};
+    if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+      return fail_errno(errno, "read", os::join(folder, name));
+    out.emplace_back(name, status);
+  }
+  std::ranges::sort(out, {}, &Found::first);
+  return out;
 }
 
 std::string child(const std::string& folder, std::string_view name) {

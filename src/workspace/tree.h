@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workspace/workspace.h"
@@ -46,6 +47,8 @@ Result<std::vector<Entry>> parse_manifest(std::string_view text);
 std::string manifest_of(const std::vector<Entry>& sorted);
 
 Result<std::string> hash_of_file(const std::string& path);
+// The names of the extended attributes that any owner can set: user.*.
+std::vector<std::string> user_attributes(const std::string& path);
 Result<std::string> target_of_link(const std::string& path);
 // Entry of what is at `full`. kInvalid for other types than file, folder, symlink.
 Result<Entry> entry_of(const std::string& full, std::string path);
@@ -68,6 +71,10 @@ class View {
  private:
   std::vector<std::string> trees_;
 };
+
+using Found = std::pair<std::string, struct stat>;  // a name in a folder
+// Sorted by name. No descriptor stays: trees are deeper than we have descriptors.
+Result<std::vector<Found>> names_and_stats(const std::string& folder);
 
 std::string child(const std::string& folder, std::string_view name);  // "name" in ""
 std::string parent_of(const std::string& path);                       // "" of "name"

@@ -10,9 +10,12 @@
 //   git/<tree>.3                    a cache: the base of a git tree that was taken before
 //   git/<tree>.submodules           a cache: what are submodules in it
 //   merges/<key>                    a cache: the layer that a row of accepted layers was merged to before
+// Beside a manifest may lie `checked`, a cache: when the tree was compared with it, and found whole.
+//
 // Objects are written below tmp/, synced, renamed: a name that exists is complete. Trees come from sandboxes,
-// so nothing in them is believed and no symlink is followed. Functions here are thread-safe and safe between
-// processes unless they say otherwise.
+// so nothing in them is believed and no symlink is followed. Whoever can write the folder can write objects,
+// so they are compared with their ids before they are used, and a cache has a seal that takes the folder's
+// key. Functions here are thread-safe and safe between processes unless they say otherwise.
 //
 // Objects go away by gc alone, which keeps what a row or a step's spool names. Whoever makes an object, or
 // finds one that is there already, holds the store (hold()) until one of the two names it.
@@ -157,9 +160,14 @@ class Workspaces {
  public:
   // `folder` is .pawl; created when absent, with a .gitignore that hides it from git. kDenied, kExhausted: as
   // the file system says.
+  // What others remembered there is not believed, unless they have the same key().
   static Result<Workspaces> open(std::string folder);
 
   const std::string& folder() const { return folder_; }
+  // The folder's secret, for the seals of what is remembered: kHashKeySize bytes; without use_key() one that
+  // nobody else has. Not while others use this object.
+  void use_key(std::string key) { key_ = std::move(key); }
+  const std::string& key() const { return key_; }
   // Of all snapshots that this object and its copies have taken.
   const SoFar& so_far() const { return *so_far_; }
 
@@ -292,9 +300,15 @@ class Workspaces {
   // is kept.
   Result<std::string> content_id(const std::string& path) const;
 
-  // Whether this base and these layers are on disk, byte for byte what their ids say. Reads all of it.
-  // kNotFound: one is not there; kCorrupt: one was changed.
+  // Whether this base ("": none) and these layers are on disk what their ids say: all entries of their trees,
+  // byte for byte, and no other ones. A file is read once a boot: not again while nobody wrote to it.
+  // kNotFound: one is not there; kForged: one was changed.
   Status check_content(const std::string& base_id, const std::vector<std::string>& layers) const;
+  // The same, for who asks before each use: an object that this process looked at a moment ago is not looked
+  // at again. A moment is a hundred times what the look took, and at most half a minute.
+  Status check_before_use(const std::string& base_id, const std::vector<std::string>& layers) const;
+  // Of all files that this object and its copies have read for that.
+  const SoFar& read_again() const { return *read_again_; }
 
   // --- what comes out
   // A patch for `git apply` from base + `before` to base + `after` (layers, topmost first; `before` is
@@ -328,9 +342,9 @@ class Workspaces {
   Result<os::HeldTree::Place> put_aside(const std::vector<std::string>& paths) const;
 
  private:
-  explicit Workspaces(std::string folder) : folder_(std::move(folder)) {}
-  std::string folder_;
-  std::shared_ptr<SoFar> so_far_ = std::make_shared<SoFar>();
+  Workspaces(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
+  std::string folder_, key_;
+  std::shared_ptr<SoFar> so_far_ = std::make_shared<SoFar>(), read_again_ = std::make_shared<SoFar>();
 };
 
 }  // namespace pawl::workspace

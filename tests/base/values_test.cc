@@ -18,6 +18,11 @@ TEST(Blake3, PiecesHashLikeTheWhole) {
   EXPECT_EQ(hasher.hex(), blake3_hex("abc"));
 }
 
+TEST(Blake3, AKeyMakesAnotherHash) {
+  const std::string key = "whats the Elvish word for friend";  // of BLAKE3's own test vectors
+  EXPECT_EQ(Hasher(key).hex(), "92b2b75604ed3c761f9d6f62392c8a9227ad0ea3f09573e783f1498a4ed60d26");
+}
+
 TEST(Hash, IsHashWantsExactlyLowerCaseHex) {
   EXPECT_TRUE(is_hash(kZeroHash));
   EXPECT_FALSE(is_hash(std::string(63, '0')));

@@ -19,6 +19,7 @@ class SimObjects final : public workspace::ObjectStore {
   SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
   Result<workspace::Hold> hold() override { return workspace::Hold(); }
   bool has_layer(const std::string&) const override { return true; }
+  Status check_before_use(const std::string&, const std::vector<std::string>&) const override { return {}; }
   std::vector<std::string> trees_of(const std::string& base_id) const override {
     return {"/base/" + base_id};
   }

@@ -188,7 +188,7 @@ TEST_F(DerivedTest, DamageIsToldAndNotBuiltUpon) {
     const auto checked = workspaces_.check_content(base, {});
     EXPECT_FALSE(checked) << script;
     if (!checked) {
-      EXPECT_EQ(checked.error().kind, ErrorKind::kCorrupt) << script << checked.error().message;
+      EXPECT_EQ(checked.error().kind, ErrorKind::kForged) << script << checked.error().message;
     }
   };
   const auto restored = [&] {

@@ -282,16 +282,16 @@ TEST_F(WorkspaceTest, ContentIsCheckedToTheByte) {
   };
   const std::string back = "cp -a " + (temp_ / "kept") + "/text text";
   for (const auto& tree : {workspaces_->layer_tree(id), workspaces_->base_tree(base_.base_id)}) {
-    EXPECT_EQ(changed(tree, "printf x | dd of=text conv=notrunc status=none", back), "corrupt") << tree;
-    EXPECT_EQ(changed(tree, "rm text && ln -s tool text", "rm text && " + back), "corrupt") << tree;
+    EXPECT_EQ(changed(tree, "printf x | dd of=text conv=notrunc status=none", back), "forged") << tree;
+    EXPECT_EQ(changed(tree, "rm text && ln -s tool text", "rm text && " + back), "forged") << tree;
   }
   const auto base = workspaces_->base_tree(base_.base_id), link = workspaces_->layer_tree(id) + "/link";
-  EXPECT_EQ(changed(base, "touch more", "rm more"), "corrupt");
-  EXPECT_EQ(changed(base, "chmod +x text", "chmod -x text"), "corrupt");
+  EXPECT_EQ(changed(base, "touch more", "rm more"), "forged");
+  EXPECT_EQ(changed(base, "chmod +x text", "chmod -x text"), "forged");
   EXPECT_EQ(changed(base, "chmod 700 dir && chmod 600 text", "true"), "whole")
       << "as another umask leaves it";
   sh("ln -sfn text " + link);
-  EXPECT_EQ(kind(), "corrupt");
+  EXPECT_EQ(kind(), "forged");
   sh("ln -sfn tool " + link + " && rm -r " + base);
   EXPECT_EQ(kind(), "not_found");
   const auto patch = workspaces_->diff(base_.base_id, {}, {id});

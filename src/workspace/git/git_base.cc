@@ -10,6 +10,7 @@
 #include "workspace/git/git_tree.h"
 #include "workspace/git/tree_writer.h"
 #include "workspace/objects.h"
+#include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
@@ -19,6 +20,7 @@ namespace {
 // Behind the name of a tree whose base is kept: an older Pawl's base of it does not say what is a submodule,
 // or has another target of a link.
 constexpr std::string_view kTakenAs = ".3";
+constexpr std::string_view kRecords = "git";
 constexpr std::size_t kCandidatesMax = 16;  // trees that were taken last, and are compared
 
 // A tree that was taken before, and its base.
@@ -40,7 +42,7 @@ class GitBases {
         taken_as_(taken_as(left_out)) {}
 
   Result<std::string> take(const git_tree& tree) {
-    const std::string record = record_path(*git_tree_id(&tree));
+    const std::string record = text_of(*git_tree_id(&tree)) + taken_as_;
     if (auto id = base_of_record(record)) return *std::move(id);
     std::string base_id;
     if (const auto near = nearest(tree)) {
@@ -55,7 +57,7 @@ class GitBases {
     if (base_id.empty()) {
       PAWL_TRY(base_id, take_whole(tree));
     }
-    PAWL_OK(os::write_atomically(record, base_id));
+    PAWL_OK(keep_record(workspaces_, kRecords, record, base_id));
     return base_id;
   }
 
@@ -65,12 +67,8 @@ class GitBases {
     return std::string(kTakenAs) + (left_out.empty() ? "" : "." + blake3_hex(canonical(Json(left_out))));
   }
 
-  std::string record_path(const git_oid& tree) const {
-    return os::join(object_folder(folder_, "git"), text_of(tree) + taken_as_);
-  }
-
-  std::optional<std::string> base_of_record(const std::string& path) const {
-    auto id = os::read_file(path, kHashHexSize);
+  std::optional<std::string> base_of_record(const std::string& name) const {
+    auto id = record_of(workspaces_, kRecords, name);
     if (!id || !is_hash(*id) || !workspaces_.has_base(*id)) return std::nullopt;
     return *std::move(id);
   }
@@ -89,7 +87,7 @@ class GitBases {
   // Names of git/, the newest first.
   std::vector<std::string> taken_last() const {
     std::vector<std::pair<std::int64_t, std::string>> found;
-    const std::string folder = object_folder(folder_, "git");
+    const std::string folder = object_folder(folder_, kRecords);
     const auto names = os::list_folder(folder);
     if (!names) return {};
     for (const auto& name : *names) {
@@ -138,7 +136,7 @@ class GitBases {
     for (const auto& name : taken_last()) {
       if (compared == kCandidatesMax || most < 0) break;
       auto other = tree_of_name(name);
-      auto base_id = other ? base_of_record(os::join(object_folder(folder_, "git"), name)) : std::nullopt;
+      auto base_id = other ? base_of_record(name) : std::nullopt;
       if (!base_id) continue;
       ++compared;
       const auto entries = distance(*other, tree, most);

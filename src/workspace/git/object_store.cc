@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/glob.h"
+#include "base/hash.h"
 #include "os/file.h"
+#include "os/walls.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -17,12 +19,19 @@ class DiskObjects final : public ObjectStore {
 
   bool has_layer(const std::string& layer_id) const override { return kept_.has_layer(layer_id); }
 
+  Status check_before_use(const std::string& base_id, const std::vector<std::string>& layers) const override {
+    return kept_.check_before_use(base_id, layers);
+  }
+
   std::vector<std::string> trees_of(const std::string& base_id) const override {
     return kept_.trees_of(base_id, {});
   }
 
   Result<std::string> blob_tail(const std::string& id, std::uint64_t bytes_max) const override {
-    return os::read_tail(kept_.blob_path(id), bytes_max);
+    PAWL_TRY(auto tail, os::read_tail(kept_.blob_path(id), bytes_max));
+    const bool is_same = tail.size() >= bytes_max || has_hash(tail, id) || !os::walls().objects;
+    if (!is_same) return fail(ErrorKind::kForged, kept_.blob_path(id) + " was changed since it was kept");
+    return tail;
   }
 
   Result<std::vector<File>> files_of(const std::string& layer_id, const std::vector<std::string>& patterns,

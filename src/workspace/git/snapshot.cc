@@ -14,11 +14,23 @@
 #include "workspace/folder_look.h"
 #include "workspace/git/git_tree.h"
 #include "workspace/objects.h"
+#include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
 namespace {
+
+constexpr std::string_view kFolders = "folders";
+constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // the coarsest times of a file system
+
+// What was written a moment before the look is read again the next time: it could be written once more
+// without a newer time.
+void forget_unsure(std::vector<Looked>& entries, std::int64_t began_ns) {
+  for (auto& looked : entries)
+    if (std::max(looked.stamp.written_ns, looked.stamp.changed_ns) >= began_ns - kStampUnsureNs)
+      looked.stamp = {};
+}
 
 std::string id_of(const std::vector<Looked>& looked) {
   std::vector<Entry> entries;
@@ -34,11 +46,10 @@ struct Head {
 };
 
 // Reading all trees of a commit costs more than a look at an unchanged folder: it is done once a tree.
-Result<std::map<std::string, std::string>> submodules_at(const std::string& folder,
+Result<std::map<std::string, std::string>> submodules_at(const Workspaces& workspaces,
                                                          git_repository& repository, const git_tree& tree) {
-  const std::string known =
-      os::join(object_folder(folder, "git"), text_of(*git_tree_id(&tree)) + ".submodules");
-  if (const auto text = os::read_file(known, kManifestBytesMax))
+  const std::string known = text_of(*git_tree_id(&tree)) + ".submodules";
+  if (const auto text = record_of(workspaces, "git", known))
     if (auto json = parse_json(*text);
         json && json->is_object() &&
         std::ranges::all_of(*json, [](const Json& each) { return each.is_string(); }))
@@ -47,11 +58,11 @@ Result<std::map<std::string, std::string>> submodules_at(const std::string& fold
   std::map<std::string, std::string> out;
   for (const auto& [path, entry] : listing)
     if (entry.mode == GIT_FILEMODE_COMMIT) out[path] = text_of(entry.id);
-  PAWL_OK(os::write_atomically(known, canonical(Json(out))));
+  PAWL_OK(keep_record(workspaces, "git", known, canonical(Json(out))));
   return out;
 }
 
-Result<Head> head_of(const std::string& folder, const std::string& path) {
+Result<Head> head_of(const Workspaces& workspaces, const std::string& path) {
   Head out;
   const auto found = find_repository(path);
   if (!found) return out;
@@ -60,7 +71,7 @@ Result<Head> head_of(const std::string& folder, const std::string& path) {
   out.commit = text_of(*git_commit_id(commit->get()));
   const auto tree = tree_at(**commit, found->prefix);
   if (!tree) return out;
-  PAWL_TRY(out.submodules, submodules_at(folder, *found->repository, **tree));
+  PAWL_TRY(out.submodules, submodules_at(workspaces, *found->repository, **tree));
   return out;
 }
 
@@ -87,7 +98,10 @@ class FolderBase {
     struct stat state {};
     if (stat(workspaces_.folder().c_str(), &state) != 0)
       return fail_errno(errno, "read", workspaces_.folder());
-    memory_ = FolderMemory::load(memory_path());
+    const std::string name = memory_name();
+    const std::string path = os::join(object_folder(workspaces_.folder(), kFolders), name);
+    const Seal seal(workspaces_.key(), std::string(kFolders) + "/" + name);
+    memory_ = FolderMemory::load(path, seal);
     PAWL_TRY(auto look, look_at(path_, without_, state, memory_, so_far_));
     if (look.is_as_remembered && workspaces_.has_base(memory_.base_id())) return memory_.base_id();
     for (auto& looked : look.entries) mark_submodules(submodules_, looked.entry);
@@ -96,17 +110,18 @@ class FolderBase {
       PAWL_TRY(const std::string kept, keep(look.entries));
       if (kept != id) return kept;  // somebody wrote in between: the look says nothing of this base
     }
-    PAWL_OK(FolderMemory::save(memory_path(), id, began_ns, look.entries));
+    forget_unsure(look.entries, began_ns);
+    PAWL_OK(FolderMemory::save(path, seal, id, look.entries));
     return id;
   }
 
  private:
-  std::string memory_path() const {
+  std::string memory_name() const {
     std::string key = path_;
     for (const auto& folder : without_.folders) key += '\0' + folder;
     for (const auto& pattern : without_.patterns) key += '\0' + without_.above + '\0' + pattern;
     for (const auto& [folder, commit] : submodules_) key += '\0' + folder + '\0' + commit;
-    return os::join(object_folder(workspaces_.folder(), "folders"), blake3_hex(key));
+    return blake3_hex(key);
   }
 
   Result<std::string> keep(const std::vector<Looked>& entries) const {
@@ -158,45 +173,10 @@ class FolderBase {
   FolderMemory memory_;
 };
 
-bool is_file_or_link(const Entry& entry) {
-  return entry.type == EntryType::kFile || entry.type == EntryType::kSymlink;
-}
-
-// Files and links.
-Result<std::vector<Entry>> entries_shown(const View& view) {
-  std::vector<Entry> out;
-  Status status;
-  view.each_file("", [&](const std::string& path) {
-    auto entry = entry_of(*view.find(path), path);
-    if (entry)
-      out.push_back(*std::move(entry));
-    else if (status)
-      status = std::unexpected(std::move(entry).error());
-  });
-  PAWL_OK(status);
-  return out;
-}
-
-// What a patch is made of. Other permissions than to execute are as the umask of that day left them.
-Status check_same(const std::string& tree, std::vector<Entry> kept, std::vector<Entry> there) {
-  for (auto* entries : {&kept, &there}) {
-    std::erase_if(*entries, [](const Entry& entry) { return !is_file_or_link(entry); });
-    for (auto& entry : *entries) {
-      entry.mode &= 0100U;
-      entry.mtime_ns = 0;  // a restored backup may have others
-    }
-    std::ranges::sort(*entries, {}, &Entry::path);
-  }
-  if (kept == there) return {};
-  const auto [one, other] = std::ranges::mismatch(kept, there);
-  return fail(ErrorKind::kCorrupt, os::join(tree, one == kept.end() ? other->path : one->path) +
-                                       " was changed since it was kept; restore the folder from a backup");
-}
-
 }  // namespace
 
 Result<Base> Workspaces::snapshot_directory(const std::string& path, const Without& without) {
-  PAWL_TRY(const auto head, head_of(folder_, path));
+  PAWL_TRY(const auto head, head_of(*this, path));
   Base base{.git_commit = head.commit};
   PAWL_TRY(base.base_id, FolderBase(*this, path, without, head, *so_far_).take());
   return base;
@@ -207,25 +187,6 @@ Result<std::string> Workspaces::content_id(const std::string& path) const {
   FolderMemory nothing;
   PAWL_TRY(const auto look, look_at(path, {}, {}, nothing, *so_far_));
   return id_of(look.entries);
-}
-
-Status Workspaces::check_content(const std::string& base_id, const std::vector<std::string>& layers) const {
-  PAWL_TRY(const auto base, BaseManifest::open(*this, base_id));
-  PAWL_TRY(const std::string text, base.text());
-  PAWL_TRY(auto kept, parse_manifest(text));
-  PAWL_TRY(auto shown, entries_shown(View(trees_of(base_id, {}))));
-  PAWL_OK(check_same(base_tree(base_id), std::move(kept), std::move(shown)));
-  for (const auto& layer : layers) {
-    PAWL_TRY(const auto entries, manifest(layer));
-    std::vector<Entry> there;
-    for (const auto& entry : entries) {
-      if (!is_file_or_link(entry)) continue;
-      PAWL_TRY(auto found, entry_of(os::join(layer_tree(layer), entry.path), entry.path));
-      there.push_back(std::move(found));
-    }
-    PAWL_OK(check_same(layer_tree(layer), entries, std::move(there)));
-  }
-  return {};
 }
 
 }  // namespace pawl::workspace

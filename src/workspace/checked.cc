@@ -1,0 +1,321 @@
+// Whether objects are on disk as their ids say: each entry of a tree, and nothing else. What was compared is
+// remembered beside the object under the folder's seal, with the stamp of each entry: nobody but root can
+// give a file that was written the ctime that it had, so a file whose stamp fits is not read again. The
+// memory holds for one boot.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <unordered_set>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/parallel.h"
+#include "os/process.h"
+#include "os/walls.h"
+#include "workspace/bases.h"
+#include "workspace/folder_look.h"
+#include "workspace/objects.h"
+#include "workspace/seal.h"
+#include "workspace/tree.h"
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+namespace {
+
+// Above the coarsest clock that a kernel gives files their times from: what was written since then could be
+// written once more without a newer time.
+constexpr std::int64_t kStampUnsureNs = 50'000'000;
+constexpr std::size_t kPartBytes = 64 << 10;  // of a manifest, for one thread: some hundred lines
+// Looking again takes at most a hundredth of a process's time, or what a look in half a minute takes.
+constexpr std::int64_t kLooksShare = 100, kMomentMaxMicros = 30'000'000;
+
+// When this process looked at an object last, and how long that took.
+class Lately {  // thread-safe
+ public:
+  bool has_looked(const std::string& path, MonoTime now) {
+    const std::lock_guard guard(mutex_);
+    const auto found = looks_.find(path);
+    return found != looks_.end() && now.micros - found->second.at.micros <
+                                        std::min(kLooksShare * found->second.took_micros, kMomentMaxMicros);
+  }
+  void looked(const std::string& path, MonoTime began, MonoTime now) {
+    const std::lock_guard guard(mutex_);
+    looks_[path] = {.at = now, .took_micros = now.micros - began.micros};
+  }
+
+ private:
+  struct Look {
+    MonoTime at;
+    std::int64_t took_micros = 0;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Look> looks_;  // guarded by mutex_
+};
+
+Lately& lately() {
+  static Lately one;
+  return one;
+}
+
+// In a lower tree overlayfs takes user.overlay.opaque of a folder for content: it hides what lies below, and
+// lets attributes of files in it stand for whiteouts. A tree of ours has none.
+bool hides_by_attribute(const std::string& path) {
+  return std::ranges::any_of(user_attributes(path),
+                             [](const auto& name) { return name.starts_with("user.overlay."); });
+}
+
+class ObjectCheck {
+ public:
+  ObjectCheck(const Workspaces& workspaces, std::string_view kind, const std::string& id, SoFar& read)
+      : id_(id),
+        folder_(os::join(object_folder(workspaces.folder(), kind), id)),
+        tree_(os::join(folder_, "tree")),
+        memory_path_(os::join(folder_, "checked")),
+        seal_(workspaces.key(), "checked/" + os::boot_id() + "/" + std::string(kind) + "/" + id),
+        read_(read) {}
+
+  const std::string& folder() const { return folder_; }
+
+  Status run() {
+    const std::int64_t began_ns = os::SystemClock().wall().micros * 1000;
+    if (!os::exists(tree_))
+      return fail(ErrorKind::kNotFound, tree_ + " is gone (`pawl gc` takes it from old runs)");
+    const std::string path = os::join(folder_, "manifest.jsonl");
+    if (!has_type(folder_, S_IFDIR)) return was_changed(folder_);
+    if (!has_type(path, S_IFREG)) return was_changed(path);
+    PAWL_TRY(const auto manifest, os::MappedFile::open(path, kManifestBytesMax));
+    if (!has_hash(manifest.bytes(), id_)) return was_changed(path);
+    memory_ = FolderMemory::load(memory_path_, seal_);
+    PAWL_OK(look_at_all());
+    if (unread_.empty() && found_.size() == memory_.entries().size()) return {};
+    PAWL_OK(read_contents());
+    PAWL_TRY(const auto entries, entries_of(manifest.bytes()));
+    PAWL_OK(compare_with(entries));
+    remember(began_ns);
+    return {};
+  }
+
+ private:
+  static std::unexpected<Error> was_changed(const std::string& path) {
+    return fail(ErrorKind::kForged,
+                path + " was changed since it was kept; restore the state folder from a backup");
+  }
+  std::unexpected<Error> entry_was_changed(const std::string& path) const {
+    return was_changed(os::join(tree_, path));
+  }
+
+  static bool has_type(const std::string& path, mode_t type) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == type;
+  }
+
+  // A folder of which somebody took the rights that its owner needs would hide what is in it.
+  static bool is_open(const struct stat& status) { return (status.st_mode & 0700U) == 0700U; }
+
+  // Level by level: the folders of one are listed in parallel.
+  Status look_at_all() {
+    struct stat status {};
+    if (lstat(tree_.c_str(), &status) != 0) return fail_errno(errno, "look at", tree_);
+    if (!S_ISDIR(status.st_mode) || !is_open(status) || hides_by_attribute(tree_)) return was_changed(tree_);
+    for (std::vector<std::string> folders{""}, next; !folders.empty(); folders.swap(next)) {
+      std::vector<std::vector<Found>> found(folders.size());
+      PAWL_OK(os::for_each_in_parallel(folders.size(), [&](std::size_t i) -> Status {
+        PAWL_TRY(found[i], names_and_stats(folders[i].empty() ? tree_ : os::join(tree_, folders[i])));
+        return {};
+      }));
+      next.clear();
+      for (std::size_t i = 0; i < folders.size(); ++i)
+        for (const auto& [name, status_of] : found[i]) {
+          std::string path = child(folders[i], name);
+          if (S_ISDIR(status_of.st_mode)) next.push_back(path);
+          PAWL_OK(look_at(std::move(path), status_of));
+        }
+    }
+    return {};
+  }
+
+  Status look_at(std::string path, const struct stat& status) {
+    Looked looked{.entry = {.path = std::move(path)}, .stamp = stamp_of(status)};
+    auto& entry = looked.entry;
+    if (S_ISREG(status.st_mode) && (status.st_mode & 0400U) != 0) {
+      entry.mode = status.st_mode & 0777U;
+      entry.size = status.st_size;
+    } else if (S_ISDIR(status.st_mode) && is_open(status)) {
+      entry.type = EntryType::kFolder;
+    } else if (S_ISLNK(status.st_mode)) {
+      entry.type = EntryType::kSymlink;
+    } else if (is_whiteout(status)) {
+      entry.type = EntryType::kDeleted;
+    } else {
+      return entry_was_changed(entry.path);
+    }
+    const Looked* before = memory_.find(entry.path);
+    const bool fits = before != nullptr && before->stamp == looked.stamp &&
+                      before->entry.type == entry.type && before->entry.size == entry.size;
+    if (!fits) unread_.push_back(found_.size());
+    known_.push_back(fits ? before : nullptr);
+    found_.push_back(std::move(looked));
+    return {};
+  }
+
+  Status read_contents() {
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (known_[i] != nullptr) found_[i].entry.content = known_[i]->entry.content;
+    return os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
+      auto& entry = found_[unread_[i]].entry;
+      const std::string full = os::join(tree_, entry.path);
+      const bool is_file = entry.type == EntryType::kFile, is_link = entry.type == EntryType::kSymlink;
+      if (entry.type == EntryType::kFolder && hides_by_attribute(full)) return entry_was_changed(entry.path);
+      if (is_file || is_link) {
+        PAWL_TRY(entry.content, is_file ? hash_of_file(full) : target_of_link(full));
+      }
+      if (is_file) read_.add(entry.size);
+      return {};
+    });
+  }
+
+  // Other permissions than to execute are as the umask of that day left them; a restored backup may have
+  // other times.
+  static bool is_same(const Entry& kept, const Entry& there) {
+    if (kept.type != there.type) return false;
+    switch (kept.type) {
+      case EntryType::kFile:
+        return kept.content == there.content && (kept.mode & 0100U) == (there.mode & 0100U);
+      case EntryType::kSymlink:
+        return kept.content == there.content;
+      case EntryType::kFolder:  // its content says whether it is a submodule
+      case EntryType::kDeleted:
+        return true;
+    }
+    return false;
+  }
+
+  // In parallel: the lines of a large base cost as much as its files.
+  static Result<std::vector<Entry>> entries_of(std::string_view manifest) {
+    std::vector<std::string_view> parts;
+    while (!manifest.empty()) {
+      const auto end = manifest.find('\n', std::min(kPartBytes, manifest.size() - 1));
+      parts.push_back(manifest.substr(0, end == std::string_view::npos ? end : end + 1));
+      manifest.remove_prefix(parts.back().size());
+    }
+    std::vector<std::vector<Entry>> parsed(parts.size());
+    PAWL_OK(os::for_each_in_parallel(parts.size(), [&](std::size_t i) -> Status {
+      PAWL_TRY(parsed[i], parse_manifest(parts[i]));
+      return {};
+    }));
+    std::vector<Entry> out;
+    for (auto& part : parsed) std::ranges::move(part, std::back_inserter(out));
+    return out;
+  }
+
+  // As sets. A manifest names the folders that are no mere way to another entry.
+  Status compare_with(const std::vector<Entry>& kept) const {
+    std::unordered_set<std::string> ways;
+    for (const auto& entry : kept)
+      for (auto above = parent_of(entry.path); !above.empty() && ways.insert(above).second;)
+        above = parent_of(above);
+    std::vector<const Entry*> there;
+    for (const auto& looked : found_) there.push_back(&looked.entry);
+    std::ranges::sort(there, {}, &Entry::path);
+    auto next = kept.begin();
+    for (const Entry* entry : there) {
+      const bool is_named = next != kept.end() && next->path == entry->path;
+      if (is_named && !is_same(*next, *entry)) return entry_was_changed(entry->path);
+      if (!is_named && next != kept.end() && next->path < entry->path) return entry_was_changed(next->path);
+      const bool is_way = entry->type == EntryType::kFolder && ways.contains(entry->path);
+      if (!is_named && !is_way) return entry_was_changed(entry->path);
+      if (is_named) ++next;
+    }
+    if (next != kept.end()) return entry_was_changed(next->path);
+    return {};
+  }
+
+  // Where nothing can be written, all is read again the next time.
+  void remember(std::int64_t began_ns) {
+    bool any_sure = false;
+    for (auto& looked : found_) {
+      const bool is_sure = looked.stamp.changed_ns < began_ns - kStampUnsureNs;
+      if (!is_sure) looked.stamp = {};
+      any_sure = any_sure || is_sure;
+    }
+    if (any_sure) static_cast<void>(FolderMemory::save(memory_path_, seal_, id_, found_));
+  }
+
+  const std::string& id_;
+  const std::string folder_, tree_, memory_path_;
+  const Seal seal_;
+  SoFar& read_;
+  FolderMemory memory_;
+  std::vector<Looked> found_;         // in the order of the look
+  std::vector<const Looked*> known_;  // of found_: where the stamp fits, what is remembered
+  std::vector<std::size_t> unread_;   // of found_: the others
+};
+
+// Of a base that is one and layers on it: that these make the base of its id.
+Status check_derivation(const Workspaces& workspaces, const std::string& base_id) {
+  const auto made = BaseManifest::open(workspaces, base_id);
+  if (made) return {};
+  Error error = made.error();
+  if (error.kind == ErrorKind::kCorrupt) error.kind = ErrorKind::kForged;
+  return std::unexpected(std::move(error));
+}
+
+class Check {
+ public:
+  Check(const Workspaces& workspaces, SoFar& read, bool when_due)
+      : workspaces_(workspaces), read_(read), when_due_(when_due) {}
+
+  Status base(const std::string& base_id) const {
+    PAWL_TRY(const auto parts, parts_of(workspaces_, base_id));
+    PAWL_OK(object("bases", parts.whole));
+    std::string made_of = os::join(workspaces_.folder(), base_id + "/" + parts.whole);
+    for (const auto& layer : parts.layers) {
+      PAWL_OK(object("layers", layer));
+      made_of += "/" + layer;
+    }
+    if (parts.layers.empty()) return {};
+    return unless_lately(made_of, [&] { return check_derivation(workspaces_, base_id); });
+  }
+
+  Status object(std::string_view kind, const std::string& id) const {
+    ObjectCheck check(workspaces_, kind, id, read_);
+    return unless_lately(check.folder(), [&] { return check.run(); });
+  }
+
+ private:
+  Status unless_lately(const std::string& name, const auto& look) const {
+    const os::SystemClock clock;
+    const MonoTime began = clock.mono();
+    if (when_due_ && lately().has_looked(name, began)) return {};
+    PAWL_OK(look());
+    lately().looked(name, began, clock.mono());
+    return {};
+  }
+
+  const Workspaces& workspaces_;
+  SoFar& read_;
+  const bool when_due_;
+};
+
+Status check_all(const Check& check, const std::string& base_id, const std::vector<std::string>& layers) {
+  if (!os::walls().objects) return {};
+  if (!base_id.empty()) PAWL_OK(check.base(base_id));
+  for (const auto& layer : layers) PAWL_OK(check.object("layers", layer));
+  return {};
+}
+
+}  // namespace
+
+Status Workspaces::check_content(const std::string& base_id, const std::vector<std::string>& layers) const {
+  return check_all(Check(*this, *read_again_, false), base_id, layers);
+}
+
+Status Workspaces::check_before_use(const std::string& base_id,
+                                    const std::vector<std::string>& layers) const {
+  return check_all(Check(*this, *read_again_, true), base_id, layers);
+}
+
+}  // namespace pawl::workspace
