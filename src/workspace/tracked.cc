@@ -86,15 +86,15 @@ class Entries {
   std::string whole_;
 };
 
-struct Found {
+struct TrackedAt {
   std::vector<std::uint64_t> entries;  // that are, or lie below, what was looked for; by number
   std::size_t id_bytes = 0;
   std::string_view shared;  // the extension that names an index to which this one is a change
 };
 
 // Nothing: it is no index whose ids have `id_bytes`.
-std::optional<Found> look(std::string_view bytes, std::size_t id_bytes, const std::string& below) {
-  Found out{.id_bytes = id_bytes};
+std::optional<TrackedAt> look(std::string_view bytes, std::size_t id_bytes, const std::string& below) {
+  TrackedAt out{.id_bytes = id_bytes};
   const auto end = Entries(bytes, id_bytes).walk([&](std::string_view name, std::uint64_t number) {
     if (name.starts_with(below) && (name.size() == below.size() || name[below.size()] == '/'))
       out.entries.push_back(number);
@@ -138,7 +138,7 @@ std::unexpected<Error> unreadable(const std::string& index) {
                                .path = index});
 }
 
-Result<Found> look(const os::MappedFile& file, const std::string& index, const std::string& below) {
+Result<TrackedAt> look(const os::MappedFile& file, const std::string& index, const std::string& below) {
   for (const std::size_t id_bytes : kSizesOfIds)
     if (auto found = look(file.bytes(), id_bytes, below)) return *std::move(found);
   return unreadable(index);
