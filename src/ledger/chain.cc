@@ -228,7 +228,7 @@ class Checker {
     return body.substr(static_cast<std::size_t>(row.prev_hash.data() - body.data()) + row.prev_hash.size());
   }
 
-  // Of a row `resume`: a decision that closes a marker without a result.
+  // A decision of a row `resume` that closes a marker without a result.
   static bool gives_up(std::string_view body) {
     return std::ranges::any_of(kGivingUp, [&](auto decision) { return body.find(decision) != body.npos; });
   }
