@@ -15,8 +15,8 @@ namespace {
 
 constexpr unsigned kWritableForOthers = 022, kAnyForOthers = 077;
 constexpr std::uint64_t kMarkBytesMax = 64;
-// 2026-12-01: versions that make no such mark are older, and so is what they made.
-constexpr std::int64_t kMarkedSince_s = 1'796'083'200;
+// 2027-01-01: versions that make no such mark are older, and so is what they made.
+constexpr std::int64_t kMarkedSince_s = 1'798'761'600;
 
 std::string mark_of(const std::string& folder) { return os::join(folder, "keys/here"); }
 std::string key_of(const std::string& folder) { return os::join(folder, "keys/ledger.key"); }
@@ -157,7 +157,11 @@ Status make_mark(const std::string& folder) {
 Status check_state_folder(const std::string& folder) {
   PAWL_OK(check_part(folder, folder));
   PAWL_TRY(const auto names, os::list_folder(folder));
-  for (const auto& name : names) PAWL_OK(check_part(folder, os::join(folder, name)));
+  for (const auto& name : names) {
+    // SQLite removes its log when the last who has the database open leaves.
+    auto part = check_part(folder, os::join(folder, name));
+    if (!part && part.error().kind != ErrorKind::kNotFound) return part;
+  }
   for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work", "agents"})
     PAWL_OK(check_links(os::join(folder, below)));
   PAWL_OK(check_tracked(folder));

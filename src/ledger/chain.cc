@@ -85,6 +85,8 @@ class Checker {
     expected_prev_ = kZeroHash;
     for (std::size_t i = 0; i < rows_.size(); ++i) check(i);
     chain_.rows = static_cast<std::int64_t>(rows_.size());
+    if (executed_without_run_ > 0) chain_.lacks[{"executed", "run"}] = executed_without_run_;
+    if (executed_without_cost_ > 0) chain_.lacks[{"executed", "cost"}] = executed_without_cost_;
     return std::move(chain_);
   }
 
@@ -182,8 +184,8 @@ class Checker {
     if (!may_be_unsigned(row.line)) chain_.last_decision = row.seq;
     const bool executed = body.ends_with("\"type\":\"executed\"");
     const bool resumed = body.ends_with("\"type\":\"resume\""), given_up = resumed && gives_up(body);
-    if (executed || resumed) note_cost(body, executed ? "executed" : given_up ? "resume" : "");
-    if (executed && !behind_prev_hash(row, body).starts_with(kRunKey)) lacks("executed", "run");
+    if (executed || resumed) note_cost(body, executed, given_up);
+    if (executed && !behind_prev_hash(row, body).starts_with(kRunKey)) ++executed_without_run_;
     if (body.ends_with("\"type\":\"pre_execute\""))
       chain_.started.push_back(chain_.open = sandbox_run_id_of(body));
     else if (executed || given_up)
@@ -199,12 +201,13 @@ class Checker {
 
   void lacks(std::string_view type, std::string_view member) { ++chain_.lacks[{type, member}]; }
 
-  // `type`: of a row that must have one.
-  void note_cost(std::string_view body, std::string_view type) {
-    if (const auto cost = after(body, kCostKey, 4); !cost.empty())
+  void note_cost(std::string_view body, bool executed, bool given_up) {
+    if (const auto cost = after(body, kCostKey, 4); !cost.empty()) {
       chain_.costs.emplace_back(sandbox_run_id_of(body), cost.substr(0, kHashHexSize));
-    else if (!type.empty())
-      lacks(type, "cost");
+    } else {
+      executed_without_cost_ += executed ? 1 : 0;
+      if (given_up) lacks("resume", "cost");
+    }
   }
 
   void note_attempt(const Row& row, std::string_view body) {
@@ -225,7 +228,7 @@ class Checker {
     return body.substr(static_cast<std::size_t>(row.prev_hash.data() - body.data()) + row.prev_hash.size());
   }
 
-  // Of a row `resume`: a decision that closes a marker without a result.
+  // A decision of a row `resume` that closes a marker without a result.
   static bool gives_up(std::string_view body) {
     return std::ranges::any_of(kGivingUp, [&](auto decision) { return body.find(decision) != body.npos; });
   }
@@ -238,6 +241,7 @@ class Checker {
   Chain chain_;
   std::vector<Row> rows_;
   std::unordered_map<std::int64_t, Places> places_;
+  std::int64_t executed_without_run_ = 0, executed_without_cost_ = 0;  // of the most frequent type
   std::string_view expected_prev_;
   std::int64_t expected_seq_ = 1;
   bool torn_ = false, after_damage_ = false;

@@ -36,7 +36,7 @@ struct Problem {
   std::string detail;
 };
 
-// What rows of older versions do not say: there nothing holds the database, or a later row, to it.
+// A member that rows of older versions lack: there nothing holds the database, or a later row, to it.
 struct Lack {
   std::string type, member;  // of the rows; "head" is the signed head of an export
   std::int64_t rows = 0;

@@ -45,7 +45,7 @@ class RunRowsChecker {
     ++lack.rows;
   }
 
-  // What is accepted now: a part of the stack of whoever comes next.
+  // Work that is accepted is a part of the stack of each later phase.
   void accept(const store::AcceptedByRows& accepted) {
     if (!accepted.layer) is_stack_known_ = false;
     if (accepted.layer && !accepted.layer->empty()) stack_.insert(stack_.begin(), *accepted.layer);

@@ -22,7 +22,7 @@ constexpr const char* kCostFile = "cost/sandbox.jsonl";
 constexpr const char* kUsageFile = "cost/agent.jsonl";
 constexpr const char* kOtherRun = "it is a row of another run";
 
-// What head.json and store_head.json have; nothing when it is not the canonical JSON that was written.
+// Reads head.json and store_head.json; nothing when it is not the canonical JSON that was written.
 std::optional<store::Head> head_in(const std::string& text) {
   const auto json = parse_json(text);
   if (!json || canonical(*json) + "\n" != text) return std::nullopt;
@@ -86,7 +86,7 @@ class Verifier {
       problem("forged", kHeadFile, 1, "it is the head of another run");
   }
 
-  // What the database had signed before anybody exported it: what it lists is among the rows.
+  // The head that the database had before the export: the rows that it lists are there.
   void check_store_head() {
     const bool is_named = head_->contains("store_head");
     if (files_.store_head.empty()) {

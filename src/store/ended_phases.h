@@ -1,4 +1,4 @@
-// What the rows of a run's chain say of its phases: how each ended, and whose work is a part of the run, in
+// The rows of a run's chain say of its phases how each ended, and whose work is a part of the run, in
 // which order. Tables, and what is signed next, are held to it. Pure.
 #pragma once
 
@@ -42,7 +42,7 @@ class EndedPhases {
 
   // The phase of which `layers`, the table by merge_seq, says something else; nothing when it says the same.
   std::optional<std::string> contradicted_by(const std::vector<LayerRow>& layers) const;
-  // What a run comes to whose first row is `started`, when nothing more is done. kForged: no row ends one of
+  // The state of a run whose first row is `started`, when nothing more is done. kForged: no row ends one of
   // its phases.
   Result<RunState> state_of_run(const Json& started) const;
 

@@ -55,7 +55,7 @@ Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& r
   return entry;
 }
 
-// Of `shared`, with their places in the run that shares them.
+// The layers of `shared`, with their places in the run that shares them.
 Result<std::vector<LayerRow>> SqliteStore::layers_to_share(const std::string& from_run,
                                                            const std::vector<PhaseRow>& shared) {
   PAWL_TRY(auto layers, accepted_layers(from_run));

@@ -286,6 +286,7 @@ Result<std::vector<LayerRow>> SqliteStore::accepted_beside(const AttemptRow& att
 }
 
 Result<std::vector<std::string>> SqliteStore::base_layers(const AttemptRow& attempt) {
+  if (attempt.base_merge_seq == 0) return std::vector<std::string>();  // nothing was accepted yet
   PAWL_TRY(auto query, connection_->query("layers_of_base"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
   query.bind(attempt.base_has_own_tier ? std::int64_t{1} : std::int64_t{0});

@@ -114,7 +114,7 @@ class SqliteStore : public Store {
   Status sign_head(const std::string& run_id, WallTime now);
 
   // --- trust (trust.cc); kForged: something is not as it was signed
-  // Of which nothing is written yet; `started` is to be its first row.
+  // Nothing of the run is written yet; `started` is to be its first row.
   Status trust_new_run(const std::string& run_id, const JsonMembers& started);
   Status trust_fork(const std::string& run_id, const JsonMembers& forked);  // to be its second row
   void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends);

@@ -35,7 +35,7 @@ void note_fork(const Json& row, Trusted& known) {
     known.forked = ForkPoint{.run_id = text_in(row, "from_run"), .phase_id = text_in(row, "phase_id")};
 }
 
-// Of a row about the run: `budget UNIT CAP`.
+// A row about the run says `budget UNIT CAP`.
 void note_cap(const Json& row, std::map<std::string, std::int64_t>& caps) {
   constexpr std::string_view kBudget = "budget ";
   const std::string action = text_in(row, "action");

@@ -23,7 +23,7 @@ struct Trusted {
   std::map<std::string, ChainHead> listed;  // where chains end, by that head
   // The run's chain was checked up to here, row by row; what follows is said by those rows.
   ChainHead run{.chain = "", .rows = 0, .head = std::string(kZeroHash)};
-  // What those rows say of phases, and of caps that an operator set. What this store has written since may be
+  // By those rows the ends of phases, and the caps that an operator set. Rows of this store since then may be
   // taken back with its transaction.
   EndedPhases ended, own_ended;
   std::map<std::string, std::int64_t> caps, own_caps;

@@ -64,7 +64,7 @@ Status SqliteStore::check_tables(const std::string& run_id) {
   return {};
 }
 
-// Those that are over by their rows are so in the table, and no others.
+// Phases that are over by their rows are over in the table, and no others.
 Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& ended) {
   std::set<std::string> over;
   {
@@ -88,7 +88,7 @@ Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& end
   return {};
 }
 
-// Of a run that is to be sealed: `heads` are the ends of the chains of `phases`, which are all.
+// The run is to be sealed. `heads` are the ends of the chains of `phases`, which are all.
 Status SqliteStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
                                 const std::vector<ChainHead>& heads) {
   if (!os::walls().signer) return {};
@@ -107,7 +107,7 @@ Status SqliteStore::check_seals(const std::string& run_id, const std::vector<Pha
   return {};
 }
 
-// What a replanner said is in a row of the phase, or of the phase that the run was forked from.
+// A replanner's goal is in a row of the phase, or of the phase that the run was forked from.
 Status SqliteStore::check_goal(const Claim& claim) {
   if (claim.phase.revision == 0 || !os::walls().signer) return {};
   const std::string& phase_id = claim.phase.phase_id;

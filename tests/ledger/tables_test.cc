@@ -1,0 +1,212 @@
+// Tables that say what no row of the ledger says are not built upon, and not signed.
+#include <gtest/gtest.h>
+
+#include "support/trust_fixture.h"
+
+namespace pawl::ledger {
+namespace {
+
+using fixtures::Trust;
+
+// A layer that no row names is mounted below an agent, and gone again when somebody looks.
+const char* const kExtraLayer = "INSERT INTO accepted_layers VALUES ('r', 1, 'two', 'evil')";
+
+TEST_F(Trust, ALayerThatNoRowNamesIsNotBuiltOn) {
+  // As whoever may change the schema, too.
+  const std::string twice =
+      "ALTER TABLE accepted_layers RENAME TO once; CREATE TABLE accepted_layers AS SELECT * FROM once; "
+      "INSERT INTO accepted_layers SELECT run_id, 3, phase_id, 'evil' FROM once WHERE phase_id = 'one'";
+  phases_ = {"one", "two", "three"};
+  for (const auto& change :
+       {std::string(kExtraLayer), std::string("INSERT INTO accepted_layers VALUES ('r', 3, 'three', 'evil')"),
+        twice,
+        std::string("UPDATE accepted_layers SET merge_seq = 3 - merge_seq + 10; "
+                    "UPDATE accepted_layers SET merge_seq = merge_seq - 10"),
+        std::string("UPDATE accepted_layers SET merge_seq = merge_seq + 10")}) {
+    begin_anew();
+    if (change != kExtraLayer) {
+      attempt("passed", "L");
+      attempt("passed", "M");
+    }
+    sql(change);
+    refused(claim());
+    store_ = open();
+    refused(claim());
+    EXPECT_FALSE(verified()->ok) << change;
+  }
+}
+
+TEST_F(Trust, ALayerThatCameMeanwhileIsNotSigned) {
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim);
+  EXPECT_EQ(held->claim->layers, std::vector<std::string>());
+  ASSERT_TRUE(begin(*held->claim));
+  sql(kExtraLayer);
+  const auto behind = finish(*held->claim, "passed", "L");
+  ASSERT_TRUE(behind && behind->behind) << "as if another had been accepted meanwhile: nothing is written";
+  refused(store_->judge_again(held->claim->lease, ended(), std::nullopt, now_));
+  refused(finish(*held->claim, "failed_retryable"));
+  sql("DELETE FROM accepted_layers");
+  EXPECT_TRUE(finish(*held->claim, "passed", "L"));
+  EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+}
+
+TEST_F(Trust, WhatWasBuiltOnALayerThatNoRowNamesIsFound) {
+  without_signer([&] {
+    sql(kExtraLayer);
+    const auto held = claim();
+    ASSERT_TRUE(held && held->claim);
+    EXPECT_EQ(held->claim->layers, std::vector<std::string>{"evil"}) << "the signer alone stops it";
+    const auto done = finished(*held->claim, "passed", "L");
+    ASSERT_TRUE(done) << done.error().message;
+    sql("DELETE FROM accepted_layers WHERE layer_id = 'evil'; UPDATE accepted_layers SET merge_seq = 1");
+  });
+  attempt("passed", "M");
+  const auto report = verified();
+  ASSERT_FALSE(report->ok) << "the table is as the rows say, and the stack is not";
+  EXPECT_EQ(report->problems[0].file, "phases/one/attempts.jsonl");
+}
+
+TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
+  for (const std::string change :
+       {"UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'two'",
+        "UPDATE phases SET state = 'SKIPPED', outcome = 'skipped' WHERE phase_id = 'two'",
+        "DELETE FROM phases WHERE phase_id = 'two'"}) {
+    begin_anew();
+    const auto held = claim();
+    ASSERT_TRUE(held && held->claim);
+    ASSERT_TRUE(begin(*held->claim));
+    sql(change);
+    refused(finish(*held->claim, "passed", "L"));
+    store_ = open();
+    refused(finish(*held->claim, "passed", "L"));
+    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_EQ(store_->run("r")->state, store::RunState::kExecuting);
+
+    begin_anew();
+    without_signer([&] {
+      const auto again = claim();
+      ASSERT_TRUE(again && again->claim);
+      ASSERT_TRUE(begin(*again->claim));
+      sql("CREATE TABLE kept AS SELECT * FROM phases WHERE phase_id = 'two'; " + change);
+      ASSERT_TRUE(finish(*again->claim, "passed", "L"));
+    });
+    EXPECT_EQ(store_->run("r")->state, store::RunState::kComplete) << "the signer alone stops it";
+    EXPECT_FALSE(verified()->ok) << change;
+    sql("DELETE FROM phases WHERE phase_id = 'two'; INSERT INTO phases SELECT * FROM kept");
+    EXPECT_FALSE(verified()->ok) << change << ", and taken back";
+    const auto exported = verify(*files_of(*store_, "r"), {});
+    ASSERT_FALSE(exported.ok) << "by its rows alone";
+    EXPECT_NE(exported.problems[0].detail.find("no row ends phase two"), std::string::npos);
+  }
+}
+
+TEST_F(Trust, APhaseThatARowEndsIsNotOpenedWithoutOne) {
+  for (const std::string change : {"UPDATE phases SET state = 'QUEUED', outcome = '' WHERE phase_id = 'one'",
+                                   "UPDATE phases SET outcome = 'approved' WHERE phase_id = 'one'"}) {
+    begin_anew();
+    attempt("passed", "L");
+    sql(change);
+    refused(claim());
+    store_ = open();
+    refused(claim());
+    EXPECT_FALSE(verified()->ok) << change;
+  }
+  begin_anew();
+  one_failed_one_passed();
+  EXPECT_TRUE(verified()->ok);
+  sql("UPDATE phases SET state = 'QUEUED', outcome = '' WHERE phase_id = 'one'; UPDATE runs SET state = "
+      "'EXECUTING', ended_at = ''");
+  EXPECT_FALSE(verified()->ok);
+  refused(claim());
+}
+
+TEST_F(Trust, ARunThatAnOperatorOpenedAgainVerifiesAtOnce) {
+  one_failed_one_passed();
+  ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+  EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+  sql("UPDATE runs SET state = 'FAILED', ended_at = created_at");
+  EXPECT_FALSE(verified()->ok);
+}
+
+TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
+  const auto replan = [&](const std::string& goal) {
+    const auto held = claim();
+    ASSERT_TRUE(held && held->claim && begin(*held->claim));
+    store::AttemptEnd end{.verdict = "escalate", .summary = "s", .feedback = Json::object(), .reason = "why"};
+    end.action = store::Action::kReplan;
+    end.goal = goal;
+    end.advice = {{.hook = "replan", .understood = true, .goal = goal}};
+    ASSERT_TRUE(store_->finish(
+        held->claim->lease, ended(), std::nullopt, end, [](const auto&, const auto&) { return false; },
+        now_));
+  };
+  for (const std::string change :
+       {"", "UPDATE revisions SET goal = 'evil' WHERE revision = 2",
+        "UPDATE revisions SET goal = (SELECT goal FROM revisions WHERE revision = 1)",
+        "DELETE FROM revisions"}) {
+    begin_anew();
+    replan("first");
+    replan("second");
+    if (!change.empty()) sql(change);
+    store_ = open();
+    const auto held = claim();
+    if (change.empty()) {
+      ASSERT_TRUE(held && held->claim);
+      EXPECT_EQ(held->claim->revised_goal, "second");
+    } else {
+      refused(held);
+      without_signer([&] { EXPECT_TRUE(claim()) << change; });
+    }
+  }
+}
+
+TEST_F(Trust, ACapIsTheOneThatAnOperatorSet) {
+  ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 5, {}, now_));
+  ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 7, {}, now_));
+  store_ = open();
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim);
+  ASSERT_TRUE(store_->release(held->claim->lease));
+  sql("UPDATE budgets SET cap = 5 WHERE unit = 'tokens'");
+  refused(claim());
+  store_ = open();
+  refused(claim());
+  without_signer([&] { EXPECT_TRUE(claim()); });
+}
+
+// In the order in which it was accepted, which is not always that of the plan.
+TEST_F(Trust, AForkSharesWorkInItsOrder) {
+  phases_ = {"one", "two", "three"};
+  begin_anew();
+  attempt("failed_unrecoverable");
+  attempt("passed", "L");
+  ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+  attempt("passed", "M");
+  create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "three"}, .who = {}});
+  ASSERT_TRUE(created_) << created_.error().message;
+  const auto layers = *store_->accepted_layers("fork");
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[0].phase_id, "two");
+  const auto is_of_fork = [&] {
+    return store_->claim(
+        {.run_ids = {"fork"}, .owner = "me", .now = now_, .model_of_attempt = [](const auto&, auto) {
+           return "m";
+         }});
+  };
+  for (const bool anew : {false, true}) {
+    if (anew) store_ = open();
+    sql("UPDATE accepted_layers SET merge_seq = 13 - merge_seq WHERE run_id = 'fork'; "
+        "UPDATE accepted_layers SET merge_seq = merge_seq - 10 WHERE run_id = 'fork'");
+    refused(is_of_fork());
+    sql("UPDATE accepted_layers SET merge_seq = 13 - merge_seq WHERE run_id = 'fork'; "
+        "UPDATE accepted_layers SET merge_seq = merge_seq - 10 WHERE run_id = 'fork'");
+  }
+  const auto held = is_of_fork();
+  ASSERT_TRUE(held && held->claim) << held.error().message;
+  EXPECT_EQ(held->claim->layers, (std::vector<std::string>{"M", "L"}));
+  EXPECT_TRUE(verify_run(*store_, "fork", {.live = true})->ok);
+}
+
+}  // namespace
+}  // namespace pawl::ledger
