@@ -30,10 +30,10 @@ struct Walls {
   bool guarded = true;       // and behind names like `password`
   bool redact_first = true;  // what a report says has no secrets before it is cut
   bool plan_folder = true;   // /plan has what it may have, and agents see less of it than gates
-  bool objects = true;  // bases and layers are compared with their ids, and caches have the folder's seal
-  bool signer = true;        // tables are compared with the ledger before what they say is signed
-  bool agreement = true;     // rows that are whole are compared with each other
-  bool opening = true;       // the first bytes of a connection must name the host that was allowed
+  bool objects = true;    // bases and layers are compared with their ids, and caches have the folder's seal
+  bool signer = true;     // tables are compared with the ledger before what they say is signed
+  bool agreement = true;  // rows that are whole are compared with each other
+  bool opening = true;    // the first bytes of a connection must name the host that was allowed
   // The namespaces, each by itself. Without `pid` what a step leaves lives on.
   bool pid = true, net = true, ipc = true, uts = true;
   bool user = true;                  // as root: a user outside that owns nothing, not root
