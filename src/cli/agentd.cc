@@ -30,7 +30,7 @@ Result<std::string> folder_of(const AgentdOptions& options) {
   const std::string named =
       options.dir.empty() ? os::environment_value("PAWL_DIR").value_or(".pawl") : options.dir;
   const std::string folder = found ? *found : named;
-  PAWL_OK(mark_state_folder(folder));
+  PAWL_OK(os::make_folders(folder));
   return os::absolute_path(folder);
 }
 

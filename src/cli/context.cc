@@ -100,7 +100,6 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   // Before a folder is made for it.
   PAWL_OK(check_named_store(options, create));
   if (is_new) PAWL_OK(check_new_store(options));
-  PAWL_OK(mark_state_folder(folder));
   State state;
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
   state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));

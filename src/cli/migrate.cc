@@ -19,7 +19,6 @@ Result<store::SchemaStatus> migrate(const MigrateOptions& options) {
   if (location.empty()) {
     PAWL_TRY(const std::string folder, find_folder(options.state));
     PAWL_OK(check_state_folder(folder));
-    PAWL_OK(mark_state_folder(folder));
     location = store_location(options.state, folder);
   }
   if (options.action == "up") return store::migrate_up(location, executor::owner_is_dead);

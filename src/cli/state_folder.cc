@@ -1,10 +1,5 @@
 #include "cli/state_folder.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdlib>
-
 #include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -14,51 +9,8 @@ namespace pawl::cli {
 namespace {
 
 constexpr unsigned kWritableForOthers = 022, kAnyForOthers = 077;
-constexpr std::uint64_t kMarkBytesMax = 64;
-// 2027-01-01: versions that make no such mark are older, and so is what they made.
-constexpr std::int64_t kMarkedSince_s = 1'798'761'600;
 
-std::string mark_of(const std::string& folder) { return os::join(folder, "keys/here"); }
 std::string key_of(const std::string& folder) { return os::join(folder, "keys/ledger.key"); }
-
-// What a mark says: its own inode, and when it was made. `stat -c '%i %W'` prints the same.
-Result<std::string> text_of_mark(const std::string& mark) {
-  PAWL_TRY(const auto facts, os::facts_of(mark));
-  return fmt::format("{} {}\n", facts.inode, facts.born_s);
-}
-
-bool is_marked(const std::string& folder) {
-  const std::string mark = mark_of(folder);
-  if (!os::is_regular_file(mark)) return false;
-  const auto says = os::read_file(mark, kMarkBytesMax), fits = text_of_mark(mark);
-  return says && fits && *says == *fits;
-}
-
-// Else it is as good as new, whatever else lies there.
-bool has_what_is_believed(const std::string& folder) {
-  constexpr const char* kBelieved[] = {"keys/ledger.key", "keys/ledger.pub", "pawl.db", "pawl.db-wal",
-                                       "objects",         "spool",           "work",    "agents"};
-  return std::ranges::any_of(kBelieved, [&](auto name) { return os::exists(os::join(folder, name)); });
-}
-
-std::int64_t marked_since_s() {
-#ifdef PAWL_TEST_HOOKS
-  // So that tests say what is old.
-  if (const auto text = os::environment_value("PAWL_MARKED_SINCE")) return std::atoll(text->c_str());
-#endif
-  return kMarkedSince_s;
-}
-
-// Whether it was made by a version without such marks. No clone and no archive can set these times.
-bool is_of_older_version(const std::string& folder) {
-  if (os::is_regular_file(mark_of(folder))) return false;  // of this version, and a copy
-  return std::ranges::all_of(
-      std::vector<std::string>{folder, key_of(folder), os::join(folder, "pawl.db")}, [](const auto& path) {
-        const auto facts = os::facts_of(path);
-        if (!facts) return !os::exists(path);
-        return (facts->born_s != 0 ? facts->born_s : facts->changed_s) < marked_since_s();
-      });
-}
 
 std::unexpected<Error> refused(const std::string& path, const std::string& why, const std::string& remedy) {
   return fail(ErrorKind::kDenied,
@@ -119,39 +71,6 @@ Status check_key(const std::string& folder) {
   return {};
 }
 
-// What makes a folder one that was made here, for a person who knows that it is theirs.
-std::string taking_over(const std::string& folder) {
-  const std::string mark = shell_word(mark_of(folder));
-  std::string out;
-  if (!os::exists(os::join(folder, "keys"))) out = "mkdir " + shell_word(os::join(folder, "keys")) + " && ";
-  if (os::is_folder(mark_of(folder))) out += "rmdir " + mark + " && ";
-  return out + "stat -c '%i %W' " + mark + " >" + mark;
-}
-
-// Asked in this order: another process that makes the folder now marks it first.
-Status check_origin(const std::string& folder) {
-  if (!has_what_is_believed(folder) || is_marked(folder) || is_of_older_version(folder)) return {};
-  return refused(folder,
-                 "was not made here: it has no mark, or another one's (keys/here), as what was copied, was "
-                 "restored or came with somebody's files",
-                 "If it is yours, take it over: `" + taking_over(folder) +
-                     "` (where it can't be written, that of a copy); else name another one with --dir");
-}
-
-Status make_mark(const std::string& folder) {
-  PAWL_OK(os::make_private_folder(folder));
-  PAWL_OK(os::make_folders(os::join(folder, "keys"), 0700));
-  PAWL_TRY(const auto lock, os::FileLock::lock(os::join(folder, "keys/lock")));
-  if (is_marked(folder)) return {};
-  const std::string mark = mark_of(folder), next = mark + ".new";
-  if (os::is_folder(mark)) PAWL_OK(os::remove_tree(mark));  // of an older version
-  PAWL_OK(os::write_atomically(next, "", 0600));
-  PAWL_TRY(const std::string text, text_of_mark(next));
-  PAWL_OK(os::append_to_file(next, text));
-  PAWL_OK(os::fsync_file("mark", next));
-  return os::rename_durably("mark", next, mark);
-}
-
 }  // namespace
 
 Status check_state_folder(const std::string& folder) {
@@ -166,7 +85,6 @@ Status check_state_folder(const std::string& folder) {
     PAWL_OK(check_links(os::join(folder, below)));
   PAWL_OK(check_tracked(folder));
   PAWL_OK(check_key(folder));
-  PAWL_OK(check_origin(folder));
   tighten(folder, names);
   return {};
 }
@@ -189,13 +107,6 @@ std::vector<std::string> state_folders_below(const std::string& folder) {
     for (auto& below : os::folders_in(path)) left.push_back(std::move(below));
   }
   return out;
-}
-
-Status mark_state_folder(const std::string& folder) {
-  if (is_marked(folder)) return {};
-  const bool is_older = has_what_is_believed(folder);
-  const auto made = make_mark(folder);
-  return is_older ? Status() : made;
 }
 
 }  // namespace pawl::cli

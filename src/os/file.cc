@@ -363,15 +363,9 @@ Status remove_tree_at_once(const std::string& path) {
 }
 
 Result<PathFacts> facts_of(const std::string& path) {
-  struct statx status {};
-  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) != 0)
-    return fail_errno(errno, "stat", path);
-  return PathFacts{.is_link = S_ISLNK(status.stx_mode),
-                   .uid = status.stx_uid,
-                   .mode = status.stx_mode & 07777U,
-                   .inode = status.stx_ino,
-                   .born_s = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime.tv_sec : 0,
-                   .changed_s = status.stx_ctime.tv_sec};
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "stat", path);
+  return PathFacts{.is_link = S_ISLNK(status.st_mode), .uid = status.st_uid, .mode = status.st_mode & 07777U};
 }
 
 bool exists(const std::string& path) {

@@ -95,11 +95,8 @@ Status remove_tree_at_once(const std::string& path);
 struct PathFacts {
   bool is_link = false;
   unsigned uid = 0, mode = 0;  // the permission bits
-  std::uint64_t inode = 0;
-  // When it was made, which nobody can set, and its ctime. 0: the file system does not know of births.
-  std::int64_t born_s = 0, changed_s = 0;
 };
-Result<PathFacts> facts_of(const std::string& path);  // of a symlink, not of what it leads to
+Result<PathFacts> facts_of(const std::string& path);  // lstat(2): of a symlink, not of what it leads to
 bool exists(const std::string& path);                 // lstat(2) succeeds
 bool is_folder(const std::string& path);              // stat(2): follows symlinks
 bool is_regular_file(const std::string& path);        // the same

@@ -1,18 +1,13 @@
 """Which state folders are believed, and what is read of one that can't be written."""
 
 import os
-import re
 import shutil
 import sqlite3
 import subprocess
-import time
 import unittest
 
 from pawl_runs import WithRun
 from pawl_testing import PAWL, TIMEOUT_S, PawlTest, plan
-
-YOUNG = {"PAWL_MARKED_SINCE": "0"}  # no folder is so old that it needs no mark
-OLD = {"PAWL_MARKED_SINCE": "9999999999"}
 
 
 class PrivateState(PawlTest):
@@ -109,94 +104,19 @@ class WithState(PawlTest):
             if not path.is_symlink():
                 path.chmod(0o700 if path.is_dir() else 0o600)
 
-    def take_over(self, state):
-        mark = state / "keys/here"
-        if mark.is_dir():
-            mark.rmdir()
-        subprocess.run(f"stat -c '%i %W' '{mark}' >'{mark}'", shell=True, check=True)
-
-    def refused(self, state, *words, env=None):
+    def refused(self, state, *words):
         """Returns what was said."""
         self.write("other.yaml", plan().replace("path: source", "path: other"))
         self.write("other/file", "x\n")
         for command in (("status",), ("verify", "--all"), ("gc",), ("run", "other.yaml"), ("migrate", "status"), ("agentd",)):
-            said = self.pawl(*command, "--dir", state, expect=1, env=env or YOUNG).stderr
+            said = self.pawl(*command, "--dir", state, expect=1).stderr
             for word in (*words, "so it is not used"):
                 self.assertIn(word, said)
         return said
 
 
-class Origin(WithState):
-    """One that was not made here is not used, however it came."""
-
-    def marks(self):
-        """What somebody may bring in the place of the mark."""
-        text = (self.state / "keys/here").read_text()
-        return {"none": lambda mark: None, "its own": lambda mark: mark.write_text(text), "an empty folder": lambda mark: mark.mkdir(),
-                "a folder": lambda mark: (mark.mkdir(), (mark / "kept").write_text("")), "an empty file": lambda mark: mark.write_text(""),
-                "another": lambda mark: mark.write_text("1 1\n"), "a pipe": os.mkfifo}
-
-    def test_a_copy_is_none_until_it_is_taken_over(self):
-        for kind, bring in self.marks().items():
-            with self.subTest(kind):
-                copy = self.root / "a copy"
-                shutil.rmtree(copy, ignore_errors=True)
-                shutil.copytree(self.state, copy)
-                (copy / "keys/here").unlink()
-                bring(copy / "keys/here")
-                said = self.refused(copy, "was not made here", "If it is yours")
-                if kind in ("a folder", "a pipe"):
-                    continue
-                subprocess.run(re.search("`(.*)`", said)[1], shell=True, check=True)
-                self.pawl("verify", "--all", "--dir", copy, env=YOUNG)
-
-    def test_one_that_came_in_an_archive_is_none(self):
-        """Its modes and times are as whoever packed it likes."""
-        (self.state / "keys/here").unlink()
-        (self.state / "keys/here").mkdir()
-        os.utime(self.state / "keys/ledger.key", (0, 0))
-        subprocess.run(["tar", "cf", "all.tar", "source"], cwd=self.root, check=True)
-        shutil.rmtree(self.root / "source")
-        subprocess.run(["tar", "xpf", "all.tar"], cwd=self.root, check=True)
-        self.refused(self.state, "was not made here", env={"PAWL_MARKED_SINCE": str(int(time.time()) - 3600)})
-
-    def test_one_that_is_moved_goes_on(self):
-        self.state.rename(self.root / "moved")
-        self.pawl("verify", "--all", "--dir", "moved", env=YOUNG)
-
-    def test_one_of_an_older_version_goes_on_and_gets_a_mark(self):
-        mark = self.state / "keys/here"
-        for make in (mark.mkdir, lambda: None):
-            mark.unlink()
-            make()
-            self.refused(self.state, "was not made here", env=YOUNG)
-            self.pawl("verify", "--all", "--dir", self.state, env=OLD)
-            self.pawl("status", "--dir", self.state, env=YOUNG)
-        self.assertEqual(mark.read_text().split()[0], str(mark.stat().st_ino))
-
-    def test_a_copy_of_a_marked_one_is_none_however_old_it_is(self):
-        shutil.copytree(self.state, self.root / "copy")
-        self.refused(self.root / "copy", "was not made here", env=OLD)
-
-    def test_what_has_nothing_to_believe_is_as_good_as_new(self):
-        folder = self.root / "mine"
-        self.write("mine/notes", "x\n")
-        (folder / "keys").mkdir()
-        self.write("mine/keys/here.new", "what a crash left")
-        self.pawl("run", "plan.yaml", "--dir", folder, env=YOUNG)
-        self.pawl("verify", "--all", "--dir", folder, env=YOUNG)
-
-    def test_the_key_that_lies_around_is_not_trusted(self):
-        self.pawl("attest", "last", "--dir", self.state, "-o", "statement.json")
-        (self.root / "clone/.pawl/keys").mkdir(parents=True)
-        shutil.copy(self.state / "keys/ledger.pub", self.root / "clone/.pawl/keys")
-        args = ("verify", "--attestation", "../statement.json")
-        self.assertIn("was not made here", self.pawl(*args, cwd="clone", env=YOUNG, expect=1).stderr)
-        self.pawl(*args, "--dir", ".pawl", cwd="clone", env=YOUNG)
-
-
 class Tracked(WithState):
-    """In whatever way git has a state folder, it is found, though its mark fits."""
+    """In whatever way git has a state folder, it is found and not used."""
 
     def there(self, *options, files=()):
         """A repository with the state folder of `source`."""
@@ -223,10 +143,9 @@ class Tracked(WithState):
     def found_then_forgotten(self, tree):
         state = tree / ".pawl"
         self.make_private(state)
-        self.take_over(state)
         self.refused(state, "is tracked by git")
         self.git("rm", "-r", "-q", "--cached", ".pawl", cwd=tree)
-        self.pawl("verify", "--all", "--dir", state, env=YOUNG)
+        self.pawl("verify", "--all", "--dir", state)
 
     def test_in_a_clone_in_each_format_of_an_index(self):
         for objects in ("sha1", "sha256"):
@@ -264,7 +183,6 @@ class Tracked(WithState):
         here = self.clone()
         self.git("init", "-q", "below", cwd=here)
         self.make_private(here / "below/a/.pawl")
-        self.take_over(here / "below/a/.pawl")
         self.refused(here / "below/a/.pawl", "is tracked by git")
 
     def test_as_a_submodule_of_its_own(self):
@@ -277,42 +195,40 @@ class Tracked(WithState):
         here = self.clone("--recurse-submodules")
         self.assertTrue((here / ".pawl/pawl.db").exists())
         self.make_private(here / ".pawl")
-        self.take_over(here / ".pawl")
         self.refused(here / ".pawl", "is tracked by git")
         (here / ".pawl/.git").unlink()
         self.refused(here / ".pawl", "is tracked by git")
 
-    def test_with_what_a_submodule_makes_in_the_place_of_a_mark(self):
+    def test_with_a_folder_of_a_submodule_in_it(self):
         there = self.there()
-        (there / ".pawl/keys/here").unlink()
-        self.commit_all("there")
-        self.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},.pawl/keys/here", cwd="there")
-        self.git("commit", "-q", "-m", "mark", cwd="there")
+        self.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},.pawl/keys/here", cwd=there)
+        self.git("commit", "-q", "-m", "empty", cwd=there)
         for umask in (0o022, 0o077):
             here = self.clone(umask=umask)
             self.assertEqual(list((here / ".pawl/keys/here").iterdir()), [])
-            for env in (YOUNG, OLD):
-                self.pawl("status", "--dir", here / ".pawl", expect=1, env=env)
             self.make_private(here / ".pawl")
-            self.refused(here / ".pawl", "is tracked by git", env=OLD)
+            self.refused(here / ".pawl", "is tracked by git")
 
     def test_an_index_that_is_none_is_named(self):
         self.there()
         here = self.clone()
         (here / ".git/index").write_bytes((here / ".git/index").read_bytes()[:-30])
         self.make_private(here / ".pawl")
-        self.take_over(here / ".pawl")
         self.assertIn("is no index of git", self.pawl("status", "--dir", here / ".pawl", expect=1).stderr)
+
+    def test_a_copy_is_used(self):
+        shutil.copytree(self.state, self.root / "copy")
+        self.pawl("verify", "--all", "--dir", "copy")
 
     def test_what_is_not_tracked_is_used(self):
         """Beside tracked names that begin alike, and in a worktree whose repository is not there."""
         self.git("init", "-q", cwd="source")
         self.write("source/.pawlx/file", "x\n")
         self.commit_all("source")
-        self.pawl("verify", "--all", "--dir", self.state, env=YOUNG)
+        self.pawl("verify", "--all", "--dir", self.state)
         shutil.rmtree(self.root / "source/.git")
         self.write("source/.git", "gitdir: /nowhere/at/all\n")
-        self.pawl("verify", "--all", "--dir", self.state, env=YOUNG)
+        self.pawl("verify", "--all", "--dir", self.state)
 
 
 class Links(WithRun):

@@ -14,11 +14,6 @@ FIXTURE = (pathlib.Path(__file__).resolve().parents[1] / "upgrade/first_release.
 
 
 class Upgrade(PawlTest):
-    @staticmethod
-    def environment(extra):
-        """The database is from before state folders had marks, and so is its folder."""
-        return PawlTest.environment({"PAWL_MARKED_SINCE": "9999999999", **(extra or {})})
-
     def setUp(self):
         super().setUp()
         (self.root / ".pawl").mkdir()

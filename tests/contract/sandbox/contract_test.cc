@@ -470,7 +470,7 @@ TEST_P(Sandbox, AsksBeforeItKills) {
 TEST_P(Sandbox, GivesAllInThereTheirGrace) {
   SandboxBox box(GetParam());
   const std::string saves =
-      "sh -c 'trap \"sleep 0.5; echo saved; exit 0\" TERM; echo ready; while :; do sleep 0.1; done'";
+      "sh -c 'trap \"sleep 0.2; echo saved; exit 0\" TERM; echo ready; while :; do sleep 0.1; done'";
   box.should_stop = [&] { return box.out.find("ready") != std::string::npos; };
   auto run = box.sh(saves + "; true");
   EXPECT_EQ(run.reason, "cancelled");
