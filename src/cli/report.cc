@@ -114,13 +114,14 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
   else
     content.verify_failed = verified.error().message;
   auto patch = accepted_work(state, run);
-  if (patch)
+  if (patch) {
     content.patch = *std::move(patch);
-  else
+  } else {
     content.patch_missing = patch.error().message;
-  const bool is_whole = content.verified && content.verified->ok;
-  if (!patch && patch.error().kind == ErrorKind::kForged && is_whole)
-    note_forged(content, "objects", patch.error().message);
+    const bool is_whole = content.verified && content.verified->ok;
+    if (patch.error().kind == ErrorKind::kForged && is_whole)
+      note_forged(content, "objects", content.patch_missing);
+  }
   add_logs(state, content);
   content.made_at = rfc3339(os::SystemClock().wall());
   return content;
