@@ -11,8 +11,8 @@
 namespace pawl {
 
 constexpr std::uint64_t kPolicyBytesMax = 1 << 20;  // of a policy file
-// Of a changed file: a larger one, or one with more lines, is named and not read. To compare a line takes
-// some hundred bytes.
+// Bounds of a changed file that a policy reads. A file beyond either is named and not read: the comparison
+// of lines keeps some hundred bytes for each line.
 constexpr std::uint64_t kPolicyReadMax = 16 << 20;
 constexpr std::int64_t kPolicyLinesMax = 1'000'000;
 

@@ -155,7 +155,7 @@ void check_protection(const std::string& shown, const std::string& file, plan::P
   }
 }
 
-// What only gates may see in /plan is no secret where the plan's folder is a part of the source.
+// A file of `gate_files` is hidden in /plan only. Agents read it in /workspace when the source has it, too.
 void check_gate_files(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
   const auto& plan = *parsed.plan;
   const std::string folder = os::folder_of(file);

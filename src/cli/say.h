@@ -22,7 +22,7 @@ namespace pawl::cli {
 
 class Painted;
 
-// What a format gets of an argument: numbers as they are; text, and what is painted, as text.
+// The type that a format receives for an argument: a number keeps its own, text and Painted become a string.
 template <typename T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, char>;
 template <typename T>

@@ -18,7 +18,8 @@ void each_part(std::string_view text, const VisitText& plain, const VisitText& e
 // The same as a text, with its lines and tabs.
 std::string spelled(std::string_view text);
 
-// Of JSON, the same JSON: what is hidden is \u202e, and a character above U+FFFF two of them.
+// Returns equal JSON in which each hidden character is an escape like \u202e. A character above U+FFFF
+// becomes a pair of escapes (RFC 8259, section 7).
 std::string spelled_json(std::string_view json);
 
 // The same as one line: a tab is four spaces, a newline is \n.

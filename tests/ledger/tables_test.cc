@@ -28,10 +28,7 @@ TEST_F(Trust, ALayerThatNoRowNamesIsNotBuiltOn) {
       attempt("passed", "L");
       attempt("passed", "M");
     }
-    sql(change);
-    refused(claim());
-    store_ = open();
-    refused(claim());
+    refuses_to_claim_after(change);
     EXPECT_FALSE(verified()->ok) << change;
   }
 }
@@ -106,10 +103,7 @@ TEST_F(Trust, APhaseThatARowEndsIsNotOpenedWithoutOne) {
                                    "UPDATE phases SET outcome = 'approved' WHERE phase_id = 'one'"}) {
     begin_anew();
     attempt("passed", "L");
-    sql(change);
-    refused(claim());
-    store_ = open();
-    refused(claim());
+    refuses_to_claim_after(change);
     EXPECT_FALSE(verified()->ok) << change;
   }
   begin_anew();

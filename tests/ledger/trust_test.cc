@@ -96,10 +96,7 @@ TEST_F(Trust, PlannedRowsThatWereChangedAreNotClaimed) {
        {"UPDATE plans SET common = 'evil'", "UPDATE planned_phases SET row = 'evil' WHERE phase_index = 0",
         "UPDATE runs SET base_id = 'evil'", "UPDATE runs SET plan_content = 'evil'"}) {
     begin_anew();
-    sql(change);
-    refused(claim());
-    store_ = open();
-    refused(claim());
+    refuses_to_claim_after(change);
   }
 }
 
@@ -108,10 +105,7 @@ TEST_F(Trust, AcceptedWorkThatWasExchangedIsNotBuiltOn) {
        {"UPDATE accepted_layers SET layer_id = 'evil'", "DELETE FROM accepted_layers"}) {
     begin_anew();
     attempt("passed", "L");
-    sql(change);
-    refused(claim());
-    store_ = open();
-    refused(claim());
+    refuses_to_claim_after(change);
   }
 }
 

@@ -173,6 +173,13 @@ class Trust : public ::testing::Test {
   void sql(const std::string& text) { Database(path_).run("PRAGMA foreign_keys = OFF; " + text); }
 
   // --- what must not happen: a verb that goes on, or a ledger that verifies after it
+  // Changes the database, and then neither the store that knows the run nor a new one claims.
+  void refuses_to_claim_after(const std::string& change) {
+    sql(change);
+    refused(claim());
+    store_ = open();
+    refused(claim());
+  }
   template <typename Done>
   void refused(const Done& done) {
     ASSERT_FALSE(done);

@@ -214,7 +214,23 @@ class RandomPatches : public ::testing::Test {
   }
   void SetUp() override { line("git init -q --bare judge.git"); }
 
-  // Of the tree at `folder`, as git itself has it.
+  // The patch of what `change` does to the files that `make` makes in the repository `repo`.
+  Patch patch_of(const std::string& make, const std::string& change, const PatchTarget& target = {}) {
+    line(
+        "git init -q -b main repo && cd repo && git config user.name t && git config user.email "
+        "t@example.org && " +
+        make + " && git add -A && git commit -q -m base && cp -a . ../tree && rm -rf ../tree/.git");
+    auto workspaces = *Workspaces::open(temp_ / "pawl");
+    const auto base = *workspaces.snapshot_git(temp_ / "repo", "HEAD");
+    line("cd tree && " + change + " && cp -a . ../upper");
+    const auto collected = workspaces.collect(temp_ / "upper", workspaces.trees_of(base.base_id, {}), true);
+    EXPECT_TRUE(collected);
+    auto patch = workspaces.diff(base.base_id, {}, {collected->layer_id}, target);
+    EXPECT_TRUE(patch);
+    return *std::move(patch);
+  }
+
+  // The id of the tree at `folder`, as git itself has it.
   std::string tree_of(const std::string& folder) {
     return line("rm -f judge.git/index && git --git-dir=" + (temp_ / "judge.git") + " --work-tree=" + folder +
                 " add -A -f . && git --git-dir=" + (temp_ / "judge.git") + " write-tree");
@@ -362,41 +378,23 @@ TEST_F(RandomPatches, OfALargeFileThePatchHasAllButNewContent) {
 }
 
 TEST_F(RandomPatches, ManyMovedFilesAreGoneAndNew) {
-  line(
-      "git init -q -b main repo && cd repo && git config user.name t && git config user.email t@example.org "
-      "&& mkdir a && for i in $(seq 70); do { echo $i; head -c 1000000 /dev/zero; } >a/$i; done && git add "
-      "-A && git commit -q -m base && "
-      "cp -a . ../work && rm -rf ../work/.git");
-  auto workspaces = *Workspaces::open(temp_ / "pawl");
-  const auto base = *workspaces.snapshot_git(temp_ / "repo", "HEAD");
-  line("cd work && mv a b && cp -a . ../upper");
-  const auto collected = workspaces.collect(temp_ / "upper", workspaces.trees_of(base.base_id, {}), true);
-  ASSERT_TRUE(collected);
-  const auto patch = workspaces.diff(base.base_id, {}, {collected->layer_id});
-  ASSERT_TRUE(patch);
-  EXPECT_TRUE(patch->left_out.empty());
-  EXPECT_EQ(patch->text.find("rename from"), std::string::npos);
-  ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
+  const auto patch = patch_of(
+      "mkdir a && for i in $(seq 70); do { echo $i; head -c 1000000 /dev/zero; } >a/$i; done", "mv a b");
+  EXPECT_TRUE(patch.left_out.empty());
+  EXPECT_EQ(patch.text.find("rename from"), std::string::npos);
+  ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch.text));
   EXPECT_EQ(line("cd repo && git apply --index ../patch && ls | xargs && ls b | wc -l"), "b\n70");
 }
 
 TEST_F(RandomPatches, ABoundedPatchHasWhatFitsAndNamesTheRest) {
-  line(
-      "git init -q -b main repo && cd repo && git config user.name t && git config user.email t@example.org "
-      "&& echo 1 >a && seq 100000 >z && git add -A && git commit -q -m base && cp -a . ../work && rm -rf "
-      "../work/.git");
-  auto workspaces = *Workspaces::open(temp_ / "pawl");
-  const auto base = *workspaces.snapshot_git(temp_ / "repo", "HEAD");
-  line("cd work && echo 2 >a && head -c 300000 /dev/zero | tr '\\0' x >made && rm z && cp -a . ../upper");
-  const auto collected = workspaces.collect(temp_ / "upper", workspaces.trees_of(base.base_id, {}), true);
-  ASSERT_TRUE(collected);
-  const auto patch = workspaces.diff(base.base_id, {}, {collected->layer_id}, {.bytes_max = 100'000});
-  ASSERT_TRUE(patch);
+  const auto patch =
+      patch_of("echo 1 >a && seq 100000 >z",
+               "echo 2 >a && head -c 300000 /dev/zero | tr '\\0' x >made && rm z", {.bytes_max = 100'000});
   std::vector<std::string> left_out;
-  for (const auto& each : patch->left_out) left_out.push_back(each.path + ": " + each.reason);
+  for (const auto& each : patch.left_out) left_out.push_back(each.path + ": " + each.reason);
   EXPECT_EQ(left_out, (std::vector<std::string>{"made: the patch has 100000 bytes at most",
                                                 "z: the patch has 100000 bytes at most"}));
-  ASSERT_TRUE(os::write_atomically(temp_ / "patch", "not in this patch: made\n" + patch->text));
+  ASSERT_TRUE(os::write_atomically(temp_ / "patch", "not in this patch: made\n" + patch.text));
   EXPECT_EQ(line("cd repo && git apply --index ../patch && cat a && git diff --cached --name-only"), "2\na");
 }
 
