@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -75,6 +76,9 @@ class NoObjects final : public workspace::ObjectStore {
   bool has_layer(const std::string&) const override { return true; }
   std::vector<std::string> trees_of(const std::string&) const override { return {"/"}; }
   Status check_before_use(const std::string&, const std::vector<std::string>&) const override { return {}; }
+  std::future<Status> check_beside(std::vector<workspace::Used>) const override {
+    return std::async(std::launch::deferred, [] { return Status(); });
+  }
   Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return std::string(); }
   Result<std::vector<workspace::File>> files_of(const std::string&, const std::vector<std::string>&,
                                                 std::uint64_t, std::size_t) const override {

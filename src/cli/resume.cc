@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/max_attempts.h"
 #include "cli/run_loop.h"
@@ -57,6 +58,16 @@ Status set_max_attempts(const ResumeOptions& options, const State& state,
   return {};
 }
 
+// Objects that somebody changed cost no attempt. A new run is not kept waiting for that: its first step ends
+// it (docs/adr/0045).
+Status check_objects(const State& state, const std::vector<std::string>& run_ids) {
+  for (const auto& run_id : run_ids) {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    if (run.state == store::RunState::kExecuting) PAWL_OK(check_content_of(state, run));
+  }
+  return {};
+}
+
 int resume(const ResumeOptions& options) {
   LoopOptions loop{.state = options.state, .workers = options.workers};
   {
@@ -76,6 +87,7 @@ int resume(const ResumeOptions& options) {
       const int code = report(status.error());
       return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
     }
+    if (const auto status = check_objects(*state, loop.run_ids); !status) return report(status.error());
   }
   return run_loop(loop);
 }

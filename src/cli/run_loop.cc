@@ -8,7 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include "cli/accepted.h"
 #include "cli/progress.h"
 #include "cli/questions.h"
 #include "cli/say.h"
@@ -308,14 +307,12 @@ void say_degraded(sandbox::Backend& backend) {
          mechanism.detail);
 }
 
-// Before anything is claimed: a machine on which the run can't go on must cost no attempt, nor must objects
-// that somebody changed.
+// Before anything is claimed: a machine on which the run can't go on must cost no attempt.
 Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const State state, open_state(options.state, options.folder));
   for (const auto& run_id : options.run_ids) {
     PAWL_TRY(const auto run, state.store->run(run_id));
     PAWL_OK(state.workspaces->check_owner(run.base_id, {}));
-    if (run.state == store::RunState::kExecuting) PAWL_OK(check_content_of(state, run));
   }
   PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));

@@ -36,7 +36,8 @@ Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, st
       episode_(episode),
       round_(std::move(round)),
       rules_(plan::rules_on_agent(*plan_, *phase_)),
-      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)) {
+      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)),
+      looks_(world_.objects) {
   for (auto& step : steps_) {
     step.index += round_.number * kRoundStride;
     step.round = round_.number;
@@ -55,7 +56,7 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Plan
     PAWL_TRY(auto run, sandbox::run_from_json(json));
     attempt.results_[row.step_index] = std::move(run);
   }
-  PAWL_OK(attempt.check_results());
+  attempt.need_results();
   PAWL_OK(attempt.stack_base());
   // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
   PAWL_OK(attempt.after_agent());
@@ -69,15 +70,24 @@ const PlannedStep* Attempt::step_at(std::int64_t index) const {
 
 Status Attempt::stack_base() {
   PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, claim_->layers));
-  return world_.objects.check_before_use(claim_->run.base_id, base_stack_);
+  looks_.need(claim_->run.base_id, base_stack_);
+  return {};
 }
 
-Status Attempt::check_results() const {
+void Attempt::need_results() {
   std::vector<std::string> layers;
   for (const auto& [index, run] : results_)
     for (const auto* id : {&run.layer, &run.copy_out})
       if (!id->empty()) layers.push_back(*id);
-  return world_.objects.check_before_use(claim_->run.base_id, layers);
+  looks_.need(claim_->run.base_id, std::move(layers));
+}
+
+Status Attempt::look_at_objects_of(const PlannedStep& step) {
+  PAWL_TRY(auto layers, layers_of(step));
+  looks_.need(claim_->run.base_id, std::move(layers));
+  looks_.need(plan_folder_of(step), {});
+  looks_.begin();
+  return {};
 }
 
 Status Attempt::renew_layers() {
@@ -240,7 +250,7 @@ void Attempt::evaluate_gates() {
 }
 
 Status Attempt::look() {
-  PAWL_OK(check_results());
+  need_results();
   PAWL_OK(load_on_base());
   PAWL_OK(after_agent());
   evaluate_gates();
@@ -334,10 +344,13 @@ Result<Context> Attempt::context_of(const PlannedStep& step) const {
   return Context();
 }
 
-Result<sandbox::CopyIn> Attempt::plan_folder_of(const PlannedStep& step) const {
+const std::string& Attempt::plan_folder_of(const PlannedStep& step) const {
   const bool for_agents = step.role == StepRole::kAgent && !plan_->plan_for_agents.empty();
-  const std::string& folder = for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
-  PAWL_OK(world_.objects.check_before_use(folder, {}));
+  return for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
+}
+
+sandbox::CopyIn Attempt::plan_of(const PlannedStep& step) const {
+  const std::string& folder = plan_folder_of(step);
   const auto trees = world_.objects.trees_of(folder);
   return sandbox::CopyIn{.src = trees.front(),
                          .below = {trees.begin() + 1, trees.end()},
@@ -346,7 +359,7 @@ Result<sandbox::CopyIn> Attempt::plan_folder_of(const PlannedStep& step) const {
                          .content = folder};
 }
 
-Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Context& context) const {
+Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Context& context) {
   const plan::Step& planned = *step.step;
   sandbox::SandboxSpec spec;
   spec.base_image = planned.limits.base_image;
@@ -374,9 +387,9 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   spec.disk_limit_mib = planned.limits.disk_limit_mib;
   spec.output_limit_bytes = planned.limits.output_limit_bytes;
   spec.label = label_of(phase_->id, step, claim_->attempt.number);
-  PAWL_OK(world_.objects.check_before_use(spec.workspace.base_id, spec.workspace.layers));
-  PAWL_TRY(auto plan_folder, plan_folder_of(step));
-  spec.copy_in.push_back(std::move(plan_folder));
+  looks_.need(spec.workspace.base_id, spec.workspace.layers);
+  looks_.need(plan_folder_of(step), {});
+  spec.copy_in.push_back(plan_of(step));
   spec.env = sandbox::allowed_environment(plan_->env);
   // Its src is the supervisor's business. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)

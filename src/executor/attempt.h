@@ -17,6 +17,7 @@
 #include "executor/episode_choice.h"
 #include "executor/executor.h"
 #include "executor/hooks.h"
+#include "executor/looks.h"
 #include "executor/steps.h"
 #include "gates/gates.h"
 #include "gates/policy/shadowing.h"
@@ -65,8 +66,14 @@ class Attempt {
   const sandbox::SandboxRun& result(const PlannedStep& step) const { return results_.at(step.index); }
   bool has_result(const PlannedStep& step) const { return results_.contains(step.index); }
 
-  // kForged: something that the step would see is not on disk as it was kept.
-  Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context) const;
+  // The objects that the step is to see are needed from now on: see objects_fit().
+  Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context);
+  void look_beside() { looks_.begin(); }
+  // Needs those of a step that another process started, and looks at them beside the caller.
+  Status look_at_objects_of(const PlannedStep& step);
+  // All that it was loaded from and that its steps see is on disk as it was kept. REQUIRED before anything
+  // that follows from it is recorded, and before an agent or a hook is paid. kForged: something is not.
+  Status objects_fit() { return looks_.end(); }
   // What `step` finds in /pawl: an agent the feedback and evidence of the previous attempt, a hook its
   // question and the evidence of this one, a gate nothing.
   Result<Context> context_of(const PlannedStep& step) const;
@@ -108,7 +115,7 @@ class Attempt {
  private:
   Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode, Round round);
   Status stack_base();
-  Status check_results() const;    // that base and what the steps left are on disk as they were kept
+  void need_results();             // what the steps left
   std::string layer_left() const;  // by the agent, with all that the source ignores; "" for nothing
   bool wrote_files() const;        // its agent: files that it left as they were count, ignored ones do not
   Status filter_agent_layer();
@@ -139,7 +146,8 @@ class Attempt {
   // What the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
-  Result<sandbox::CopyIn> plan_folder_of(const PlannedStep& step) const;
+  const std::string& plan_folder_of(const PlannedStep& step) const;  // its id
+  sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
   // A decided attempt with the answers of its hooks so far.
   struct Judged {
@@ -165,6 +173,7 @@ class Attempt {
   PathRules rules_;  // on what the agent changes
   std::vector<PlannedStep> steps_;
   Results results_;
+  Looks looks_;
   std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
   bool agent_seen_ = false;              // whether those below, to policy_signal_, are known
   std::string agent_layer_;

@@ -10,6 +10,7 @@
 namespace pawl::executor {
 
 Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun run) {
+  PAWL_OK(unless_forged(one, start));
   if (result_) PAWL_OK(record());
   store::StepEnd end{.sandbox_run_id = start.sandbox_run_id,
                      .run = json_text(run),
@@ -36,6 +37,17 @@ Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun r
   if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
   one.attempt.record(start.step_index, std::move(run));
   return {};
+}
+
+// A step that saw something else has no result, also when what was changed is put back. What an agent did
+// waits for that: it was not paid before its objects had been looked at.
+Status Ends::unless_forged(Try& one, const store::StepStart& start) {
+  auto fit = one.attempt.objects_fit();
+  if (fit || fit.error().kind != ErrorKind::kForged || start.gate_id == kAgentGate) return fit;
+  PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+  PAWL_OK(lose(one, start, Recovery::kReExecute));
+  PAWL_OK(record());
+  return fit;
 }
 
 Status Ends::lose(Try& one, const store::StepStart& start, Recovery recovery) {

@@ -19,7 +19,8 @@ class Ends {
   Ends(const World& world, Observer& observer, const store::Claim& claim)
       : world_(world), observer_(observer), claim_(claim) {}
 
-  // A result: the try has it from now on.
+  // A result: the try has it from now on. kForged: what the step saw is not as it was kept; unless it was an
+  // agent, its marker is closed.
   Status take(Try& one, const store::StepStart& start, sandbox::SandboxRun run);
   // No result: the marker is to be closed as what `recovery` says.
   Status lose(Try& one, const store::StepStart& start, Recovery recovery);
@@ -35,6 +36,7 @@ class Ends {
   Status record();
 
  private:
+  Status unless_forged(Try& one, const store::StepStart& start);
   WallTime now() const { return world_.clock.wall(); }
   store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const;
   // What the agent told and nobody wrote down yet.

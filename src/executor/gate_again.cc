@@ -38,6 +38,7 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan,
     if (stop()) return fail(ErrorKind::kCancelled, "interrupted");
     PAWL_TRY(const auto context, attempt.context_of(*step));
     PAWL_TRY(const auto spec, attempt.spec_of(*step, context));
+    PAWL_OK(attempt.objects_fit());
     PAWL_TRY(auto run, run_alone(world, spec, context, stop));
     ended(spec.label, run);
     attempt.record(step->index, std::move(run));

@@ -300,6 +300,7 @@ std::string Attempt::inventories_hash() const {
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
   PAWL_OK(after_agent());
+  PAWL_OK(objects_fit());
   PAWL_TRY(const auto now, judged(extra, lost));
   const auto& verdict = now.verdict;
   store::AttemptEnd end;

@@ -149,7 +149,7 @@ class Session {
     for (const auto& one : tries_.all()) others += one.running && &one != &first ? 1 : 0;
     for (; more_slots_ > others; --more_slots_) options_.slots->give_back(1);
     for (auto& one : tries_.all()) {
-      if (one.result || one.has_begun()) continue;
+      if (!one.waits()) continue;
       if (others == more_slots_) {
         if (!options_.slots->try_take()) return {};
         ++more_slots_;
@@ -226,6 +226,7 @@ class Session {
     switch (state) {
       case sandbox::Found::kRunning:
         if (planted("running_steps_abandoned")) return give_up(one);
+        PAWL_OK(need_objects(one));
         PAWL_OK(ends_.note(start, Recovery::kReattach));
         one.running->found = false;
         return {};
@@ -238,18 +239,27 @@ class Session {
     return {};
   }
 
+  // Whoever started its step may not have looked to the end at what it sees.
+  Status need_objects(Try& one) {
+    PAWL_OK(hold_objects());
+    return one.attempt.look_at_objects_of(*one.running->step);
+  }
+
   Status adopt(Try& one) {
     const auto& start = one.running->start;
     const bool compares = !planted("spec_hash_not_compared");
     auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
     if (!run) return give_up(one);  // of another spec, or damaged: as good as lost
-    if (one.running->found) PAWL_OK(ends_.note(start, Recovery::kAdopt));
+    if (one.running->found) {
+      PAWL_OK(need_objects(one));
+      PAWL_OK(ends_.note(start, Recovery::kAdopt));
+    }
     return settle(one, *std::move(run));
   }
 
   // Starts one step, under its marker.
   Status run_step(Try& one, const PlannedStep& step) {
-    PAWL_OK(still_wanted());
+    if (options_.stop && options_.stop()) return fail(ErrorKind::kCancelled, "asked to stop");
     PAWL_OK(hold_objects());
     store::StepStart start = {.sandbox_run_id = os::uuid7(now(), world_.random),
                               .step_index = step.index,
@@ -262,6 +272,7 @@ class Session {
                               .others_run = tries_.running() != nullptr};
     PAWL_TRY(const auto context, one.attempt.context_of(step));
     PAWL_TRY(const auto spec, one.attempt.spec_of(step, context));
+    if (step.role == StepRole::kAgent || is_hook(step.role)) PAWL_OK(one.attempt.objects_fit());
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
     start.reserved_ms = spec.time_budget_seconds * 1000;
     agent::Spent spent;
@@ -289,6 +300,7 @@ class Session {
                                   : "";
     if (!planted("marker_after_start"))
       PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, agent));
+    one.attempt.look_beside();
     hold_.reset();  // the step names what it works on
     one.running = Running{.step = &step, .start = std::move(start)};
     one.began = true;
@@ -301,7 +313,7 @@ class Session {
     bool another_ended = false;
     const auto waited = world_.sandboxes.wait(start.sandbox_run_id, [&] {
       if (must_leave()) return true;
-      another_ended = waits_for_slot() && std::ranges::any_of(tries_.all(), [&](const Try& other) {
+      another_ended = tries_.one_waits() && std::ranges::any_of(tries_.all(), [&](const Try& other) {
                         return &other != &one && other.running && !other.running->found && has_ended(other);
                       });
       return another_ended;
@@ -311,11 +323,6 @@ class Session {
     auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (!run) return give_up(one);
     return settle(one, *std::move(run));
-  }
-
-  // Whether the end of an agent would let another episode begin.
-  bool waits_for_slot() {
-    return std::ranges::any_of(tries_.all(), [](const Try& one) { return !one.result && !one.has_begun(); });
   }
 
   // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
@@ -418,14 +425,10 @@ class Session {
   }
 
   Result<store::AttemptEnd> end_of(Try& judged, const std::vector<gates::Signal>& extra) {
+    for (auto& one : tries_.all()) PAWL_OK(one.attempt.objects_fit());
     PAWL_TRY(auto end, judged.attempt.judge(extra, judged.lost));
     end.episodes = tries_.rows();
     return end;
-  }
-
-  Status still_wanted() {
-    if (options_.stop && options_.stop()) return fail(ErrorKind::kCancelled, "asked to stop");
-    return {};
   }
 
   // Without the lease: whoever has it now re-attaches to the steps. A marker that is closed has nobody: an

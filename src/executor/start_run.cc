@@ -130,7 +130,6 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_TRY(const auto base, ref ? workspaces.snapshot_git(source, *ref, left_out)
                                 : workspaces.snapshot_directory(source, {.patterns = left_out}));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
-  PAWL_OK(workspaces.check_before_use(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
   store::NewRun run;
   run.run.source_path = source;

@@ -5,6 +5,7 @@
 // of their numbers: never from which was faster.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,7 @@ struct Try {
 
   // Whether its agent runs, or will not run any more.
   bool has_begun() const { return running || agent_is_over(); }
+  bool waits() const { return !result && !has_begun(); }
   bool agent_is_over() const { return lost || attempt.has_result(attempt.agent()); }
 };
 
@@ -46,6 +48,7 @@ class Tries {
   std::vector<Try>& all() { return tries_; }
   bool are_several() const { return tries_.size() > 1; }
   Try* running();  // the first one; nullptr when none does
+  bool one_waits() const { return std::ranges::any_of(tries_, &Try::waits); }
   // Puts the marker of a hook that was open at the claim where the hook's answer belongs.
   void find_hook(Try& kept) const;
 

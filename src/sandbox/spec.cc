@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 #include "base/endpoint.h"
 #include "base/hash.h"
@@ -379,7 +380,11 @@ bool has_url_credentials(std::string_view value) {
   return false;
 }
 
-std::string path_inside() {
+namespace {
+
+constexpr std::int64_t kPathFreshMicros = 1'000'000;
+
+std::string path_of_this_host() {
   std::string out = "PATH=/usr/local/bin";
   const std::string local = "/usr/local";
   const auto names = os::list_folder(local);
@@ -389,6 +394,22 @@ std::string path_inside() {
     if (real && is_in(*real, "/usr") && os::is_folder(*real)) out += ":" + folder;
   }
   return out + ":/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+}
+
+}  // namespace
+
+// Several ask for each step, and the host's folders cost more than what an executor does for one otherwise.
+std::string path_inside() {
+  static std::mutex mutex;
+  static std::string known;     // guarded by mutex
+  static std::int64_t read_at;  // guarded by mutex
+  const std::int64_t now = os::SystemClock().mono().micros;
+  const std::lock_guard guard(mutex);
+  if (known.empty() || now - read_at >= kPathFreshMicros) {
+    known = path_of_this_host();
+    read_at = now;
+  }
+  return known;
 }
 
 std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {

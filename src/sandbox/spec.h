@@ -120,8 +120,8 @@ Result<SandboxRun> run_from_json(
 bool is_denied_env_name(std::string_view name);
 bool has_url_credentials(std::string_view value);
 
-// PATH=..., the same whoever asks: folders of the host's base that are there. The caller's PATH may have
-// folders that a step can write, or that are not inside.
+// PATH=..., the same whoever asks: folders of the host's base that are there, or were a second ago. The
+// caller's PATH may have folders that a step can write, or that are not inside. Thread-safe.
 std::string path_inside();
 // path_inside(), and LANG, TZ and `names` of this process's environment, by inclusion; never one of those
 // above.

@@ -3,6 +3,7 @@
 // Workspaces.
 #pragma once
 
+#include <future>
 #include <memory>
 
 #include "base/byte_source.h"
@@ -15,6 +16,12 @@ struct File {
   std::unique_ptr<ByteSource> bytes;
 };
 
+// A base ("": none) and layers that a step is to see.
+struct Used {
+  std::string base_id;
+  std::vector<std::string> layers;
+};
+
 class ObjectStore {  // thread-safe
  public:
   virtual ~ObjectStore() = default;
@@ -22,6 +29,9 @@ class ObjectStore {  // thread-safe
   virtual bool has_layer(const std::string& layer_id) const = 0;
   virtual Status check_before_use(const std::string& base_id,
                                   const std::vector<std::string>& layers) const = 0;
+  // The same of each, beside the caller: the first error. Looks that were begun earlier come first, so that
+  // none is made twice. The store must outlive it.
+  virtual std::future<Status> check_beside(std::vector<Used> used) const = 0;
   // Topmost first.
   virtual std::vector<std::string> trees_of(const std::string& base_id) const = 0;
   // The last `bytes_max` bytes of a blob. kNotFound: gc took it. kForged: it was changed; a blob that has

@@ -68,6 +68,20 @@ class Objects(WithRun):
         self.assertIn("was changed since it was kept", self.pawl(*command, expect=13).stderr)
         self.assertEqual(self.written(), before, "nothing is signed, spent or stored")
 
+    def stopped(self, *command, steps):
+        """A run that began on it: no agent is paid. A gate on base that saw it, unless its answer is known, is lost, also when what
+        was changed is back."""
+        self.assertIn("was changed since it was kept", self.pawl(*command, expect=13).stderr)
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            last, = db.execute("SELECT max(run_id) FROM runs").fetchone()
+            found = db.execute("SELECT gate_id, state FROM steps WHERE run_id = ?", (last,)).fetchall()
+        db.close()
+        self.assertEqual(found, steps)
+
+    def goes_on(self):
+        self.pawl("resume", "last")
+        self.pawl("attest", "last")
+
     def one(self, pattern, text=None):
         found = [path for path in self.objects(pattern) if text is None or text in path.read_text()]
         self.assertEqual(len(found), 1, found)
@@ -82,7 +96,8 @@ class Objects(WithRun):
         self.assertEqual(len(of_agents), 1)
         for path in (base, of_gates, *of_agents):
             with self.changed(path, path.read_text() + "true\n"):
-                self.refused("run", "plan.yaml")
+                if path != base:
+                    self.refused("run", "plan.yaml")
                 self.refused("apply" if path == base else "diff", "last")
                 self.refused("attest", "last")
                 self.refused("gate", "last", "p1", "check")
@@ -91,9 +106,14 @@ class Objects(WithRun):
                 self.pawl("attest", "last", env=OFF)
             self.pawl("run", "plan.yaml")  # it is as it was
             self.pawl("attest", "last")
-        # Who puts it back in the end was refused all the same; a file more is a change, too.
+        with self.changed(base, base.read_text() + "true\n"):
+            self.stopped("run", "plan.yaml", steps=[])
+        self.goes_on()
+        self.write("check.sh", "true  # what base says is not known any more\n")
         (base.parent / "more.sh").write_text("true\n")
-        self.refused("run", "plan.yaml")
+        self.stopped("run", "plan.yaml", steps=[("check", "lost")])
+        (base.parent / "more.sh").unlink()
+        self.goes_on()
 
     def test_what_a_run_goes_on_from(self):
         self.make()
@@ -138,7 +158,9 @@ class Objects(WithRun):
         self.assertEqual(len(self.objects("derived/*")), 1)
         for path in (self.one("layers/*/tree/pad/7"), self.one("bases/*/tree/pad/8")):
             with self.changed(path):
-                self.refused("run", "plan.yaml")
+                self.stopped("run", "plan.yaml", steps=[])
+            self.goes_on()
+            with self.changed(path):
                 self.pawl("run", "plan.yaml", env=OFF)
             self.pawl("run", "plan.yaml")
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ class SimObjects final : public workspace::ObjectStore {
   Result<workspace::Hold> hold() override { return workspace::Hold(); }
   bool has_layer(const std::string&) const override { return true; }
   Status check_before_use(const std::string&, const std::vector<std::string>&) const override { return {}; }
+  std::future<Status> check_beside(std::vector<workspace::Used>) const override {
+    return std::async(std::launch::deferred, [] { return Status(); });
+  }
   std::vector<std::string> trees_of(const std::string& base_id) const override {
     return {"/base/" + base_id};
   }

@@ -290,6 +290,36 @@ TEST_F(CommitsTest, AFilterThatOnlyACommandUndoesIsRefusedByName) {
   EXPECT_TRUE(Workspaces::check_source(temp_.path())) << "in no repository";
 }
 
+// Most sources have no such rule, so the files that may have one are read first, and no path is asked for.
+TEST_F(CommitsTest, AFilterIsFoundWhereverItsRuleIs) {
+  git("mkdir -p sub/deep && echo x > sub/deep/a.txt && git add -A && git commit -q -m files && git config "
+      "filter.shout.clean 'tr a-z A-Z'");
+  const std::string rule = "echo '*.txt filter=shout' > ";
+  struct Place {
+    std::string make, unmake, source = "";
+  };
+  const Place places[] = {
+      {rule + ".git/info/attributes", "rm .git/info/attributes"},
+      {rule + "../of-person && git config core.attributesFile " + (temp_ / "of-person"),
+       "git config --unset core.attributesFile"},
+      {rule + "sub/.gitattributes", "rm sub/.gitattributes"},
+      {rule + "sub/deep/.gitattributes", "rm sub/deep/.gitattributes"},
+      {rule + ".gitattributes", "rm .gitattributes", "/sub/deep"},
+      {rule + "sub/.gitattributes && git add -A && rm sub/.gitattributes",
+       "git rm -q --cached sub/.gitattributes"},
+      {"echo '[attr]loud filter=shout' > .gitattributes && echo '*.txt loud' > sub/.gitattributes",
+       "rm .gitattributes sub/.gitattributes"}};
+  for (const auto& [make, unmake, below] : places) {
+    SCOPED_TRACE(make);
+    EXPECT_TRUE(Workspaces::check_source(source_ + below));
+    git(make);
+    const auto refused = Workspaces::check_source(source_ + below);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("a.txt has filter=shout"), std::string::npos);
+    git(unmake);
+  }
+}
+
 TEST_F(CommitsTest, WhatIsNotCheckedOutIsSaidBeforeAndAfter) {
   git("git init -q ../lib && cd ../lib && echo l > l.txt && git add -A && git -c user.name=t -c "
       "user.email=t@example.org commit -q -m l");

@@ -233,7 +233,8 @@ class SqliteStore : public Store {
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
   Memory memory_;
-  std::unordered_map<std::string, Trusted> trusted_;          // by run
+  std::unordered_map<std::string, Trusted> trusted_;       // by run
+  std::map<std::string, std::string> signed_inventories_;  // by key: the hash of a row whose signature holds
   std::optional<std::pair<std::string, TierRow>> last_tier_;  // tiers never change
 };
 

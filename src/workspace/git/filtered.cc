@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/json.h"
 #include "os/file.h"
@@ -32,15 +33,15 @@ std::string named(const std::vector<std::string>& paths, std::string_view what) 
 // What of a commit a folder has not.
 class NotThere {
  public:
-  NotThere(const std::string& source, const Rules& rules) : source_(source), rules_(rules) {}
+  explicit NotThere(const std::string& source) : source_(source) {}
 
-  void see(const std::string& path, const GitEntry& entry) {
-    const std::string full = os::join(source_, path);
-    if (entry.mode == GIT_FILEMODE_COMMIT) {
+  void see(const Rules::Tracked& file) {
+    const std::string full = os::join(source_, file.path);
+    if (file.is_submodule) {
       const auto names = os::list_folder(full);
-      if (!names || names->empty()) submodules_.push_back(path);
-    } else if (!os::exists(full) && rules_.unseen(path) == Unseen::kSkipped) {
-      sparse_.push_back(path);
+      if (!names || names->empty()) submodules_.push_back(file.path);
+    } else if (file.is_skipped && !os::exists(full)) {
+      sparse_.push_back(file.path);
     }
   }
 
@@ -60,34 +61,43 @@ class NotThere {
 
  private:
   const std::string& source_;
-  const Rules& rules_;
   std::vector<std::string> submodules_, sparse_;
 };
+
+Status check_filters(const Rules& rules, const std::vector<std::string>& left_out) {
+  return rules.each_tracked([&](const Rules::Tracked& file) -> Status {
+    if (file.is_link || file.is_submodule || is_left_out(left_out, file.path)) return {};
+    PAWL_TRY(const auto command, rules.command_of(file.path));
+    if (command.empty()) return {};
+    return fail(ErrorKind::kInvalid,
+                "source: " + printable(file.path) + " has " + printable(command) +
+                    " (`git check-attr -a`), which Pawl does not undo, so no patch or commit of it would be "
+                    "right; set source.ref to take the files as they are committed, or name it in "
+                    "source.exclude");
+  });
+}
 
 Result<std::vector<std::string>> check_in(const std::string& source, const std::vector<std::string>& left_out,
                                           const std::string& scratch) {
   const auto found = find_repository(source);
   const auto commit = found ? find_commit(*found->repository, "HEAD") : fail(ErrorKind::kNotFound, source);
   if (!commit) return std::vector<std::string>();
-  const auto tree = tree_at(**commit, found->prefix);
-  if (!tree) return std::vector<std::string>();  // nothing of the folder is committed
+  if (!tree_at(**commit, found->prefix))
+    return std::vector<std::string>();  // none of the folder is committed
   PAWL_OK(check_index(*found->repository, "source: " + source));
   PAWL_TRY(const auto rules, Rules::open(*found, scratch));
-  PAWL_TRY(const auto files, listing_of(*found->repository, **tree));
-  NotThere not_there(source, rules);
-  for (const auto& [path, entry] : files) {
-    if (is_left_out(left_out, path)) continue;
-    not_there.see(path, entry);
-    if (entry.mode == GIT_FILEMODE_LINK || entry.mode == GIT_FILEMODE_COMMIT) continue;
-    PAWL_TRY(const auto command, rules.command_of(path));
-    if (!command.empty())
-      return fail(
-          ErrorKind::kInvalid,
-          "source: " + printable(path) + " has " + printable(command) +
-              " (`git check-attr -a`), which Pawl does not undo, so no patch or commit of it would be "
-              "right; set source.ref to take the files as they are committed, or name it in "
-              "source.exclude");
-  }
+  NotThere not_there(source);
+  std::set<std::string> folders;
+  bool has_unseen_rules = false;  // git takes them from the index
+  PAWL_OK(rules.each_tracked([&](const Rules::Tracked& file) -> Status {
+    const std::string folder = parent_of(file.path);
+    for (auto above = folder; folders.insert(above).second && !above.empty();) above = parent_of(above);
+    const bool is_rules = ("/" + file.path).ends_with("/.gitattributes");
+    has_unseen_rules = has_unseen_rules || (is_rules && !os::exists(os::join(source, file.path)));
+    if (!is_left_out(left_out, file.path)) not_there.see(file);
+    return {};
+  }));
+  if (has_unseen_rules || rules.may_have_command(folders)) PAWL_OK(check_filters(rules, left_out));
   return not_there.sentences();
 }
 

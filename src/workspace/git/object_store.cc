@@ -1,6 +1,8 @@
 #include "workspace/object_store.h"
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 #include "base/glob.h"
 #include "base/hash.h"
@@ -21,6 +23,13 @@ class DiskObjects final : public ObjectStore {
 
   Status check_before_use(const std::string& base_id, const std::vector<std::string>& layers) const override {
     return kept_.check_before_use(base_id, layers);
+  }
+  std::future<Status> check_beside(std::vector<Used> used) const override {
+    return std::async(std::launch::async, [this, used = std::move(used)]() -> Status {
+      const std::lock_guard one_at_a_time(looks_);
+      for (const auto& [base_id, layers] : used) PAWL_OK(kept_.check_before_use(base_id, layers));
+      return {};
+    });
   }
 
   std::vector<std::string> trees_of(const std::string& base_id) const override {
@@ -121,6 +130,7 @@ class DiskObjects final : public ObjectStore {
 
  private:
   Workspaces& kept_;
+  mutable std::mutex looks_;  // held during those beside a caller
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/json.h"
@@ -226,6 +227,51 @@ Result<std::string> Rules::command_of(const std::string& path) const {
   if (!encoding.empty() && encoding != "UTF-8") return "working-tree-encoding=" + encoding;
   PAWL_TRY(const auto filter, attribute(path, "filter"));
   return filter != "lfs" && filters_.contains(filter) ? "filter=" + filter : "";
+}
+
+Status Rules::each_tracked(const std::function<Status(const Tracked&)>& visit) const {
+  const std::size_t count = index_ ? git_index_entrycount(index_.get()) : 0;
+  std::size_t at = 0;
+  if (!prefix_.empty() && git_index_find_prefix(&at, index_.get(), prefix_.c_str()) != 0) return {};
+  for (; at < count; ++at) {
+    const git_index_entry& entry = *git_index_get_byindex(index_.get(), at);
+    const std::string_view path = entry.path;
+    if (!path.starts_with(prefix_)) break;
+    PAWL_OK(visit({.path = std::string(path.substr(prefix_.size())),
+                   .is_submodule = entry.mode == GIT_FILEMODE_COMMIT,
+                   .is_link = entry.mode == GIT_FILEMODE_LINK,
+                   .is_skipped = (entry.flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0}));
+  }
+  return {};
+}
+
+// gitattributes(5): a file for the person, one for the repository, and one in each folder down to the path.
+bool Rules::may_have_command(const std::set<std::string>& folders) const {
+  const auto speaks_of_it = [](const std::string& path) {
+    if (!os::exists(path)) return false;
+    const auto text = os::read_file(path, kRulesBytesMax);
+    return !text || text->find("filter") != std::string::npos ||
+           text->find("working-tree-encoding") != std::string::npos;
+  };
+  git_buf info{}, of_person{};
+  bool found = git_repository_item_path(&info, repository_, GIT_REPOSITORY_ITEM_INFO) != 0 ||
+               speaks_of_it(os::join(info.ptr, "attributes"));
+  git_config* raw = nullptr;
+  if (git_repository_config_snapshot(&raw, repository_) == 0) {
+    const GitConfig config(raw);
+    if (git_config_get_path(&of_person, raw, "core.attributesfile") == 0)
+      found = found || speaks_of_it(of_person.ptr);
+  } else {
+    found = true;
+  }
+  git_buf_dispose(&info);
+  git_buf_dispose(&of_person);
+  const std::string top = git_repository_workdir(repository_);
+  for (std::size_t above = 0; above < prefix_.size(); above = prefix_.find('/', above) + 1)
+    found = found || speaks_of_it(os::join(top, prefix_.substr(0, above) + ".gitattributes"));
+  return found || std::ranges::any_of(folders, [&](const std::string& folder) {
+           return speaks_of_it(os::join(os::join(top, prefix_ + folder), ".gitattributes"));
+         });
 }
 
 Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file) const {

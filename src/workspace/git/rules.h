@@ -3,6 +3,7 @@
 // command of a filter runs. A detail of this room.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,6 +42,17 @@ class Rules {  // for one thread
   Unseen unseen(const std::string& path) const {
     return index_ ? unseen_by_index(*index_, prefix_ + path) : Unseen::kNo;
   }
+  struct Tracked {
+    std::string path;
+    bool is_submodule = false, is_link = false;
+    bool is_skipped = false;  // by a sparse checkout
+  };
+  // All that the index has below the folder that was found, in the order of their paths; an error of visit()
+  // ends it.
+  Status each_tracked(const std::function<Status(const Tracked&)>& visit) const;
+  // False: no path has a command_of(), for no attributes file speaks of one that counts for a file in
+  // `folders`, which are those of the found folder. As the work tree has them.
+  bool may_have_command(const std::set<std::string>& folders) const;
   // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
   // The filter of `path` that only a command could apply; "" when there is none.
