@@ -110,7 +110,7 @@ Result<Submodule> open_submodule(const std::string& path, const git_oid& id, con
   PAWL_TRY(out.committed, listing_of(*out.found.repository, *tree));
   PAWL_OK(os::make_folders(scratch));
   PAWL_TRY(out.rules, Rules::open(out.found, scratch));
-  PAWL_OK(out.rules->learn(*tree, files));
+  PAWL_OK(out.rules->learn(tree, files));
   return out;
 }
 

@@ -29,9 +29,9 @@ class Rules {  // for one thread
   static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
 
   // From now on the rules are those in `files`, below the folder that was found, and those of `root` above
-  // it: of a tree that is kept, whatever lies in the folder today. The repository takes a part of `scratch`
-  // for its work tree.
-  Status learn(const git_tree& root, const GitFiles& files);
+  // it (null: none): of a tree that is kept, whatever lies in the folder today. The repository takes a part
+  // of `scratch` for its work tree.
+  Status learn(const git_tree* root, const GitFiles& files);
 
   // Of a path below the folder that was found.
   // Whether git would not see it: what is staged, it sees.
@@ -41,6 +41,9 @@ class Rules {  // for one thread
   Unseen unseen(const std::string& path) const {
     return index_ ? unseen_by_index(*index_, prefix_ + path) : Unseen::kNo;
   }
+  // Whether more than line ends of it are others in a commit than in a work tree: `git apply` compares a
+  // patch with what git commits.
+  Result<bool> rewrites(const std::string& path) const;
   // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
   // The filter of `path` that only a command could apply; "" when there is none.
