@@ -145,6 +145,26 @@ TEST_F(CommitsTest, LineEndsAreAsGitAddMakesThem) {
   }
 }
 
+TEST_F(CommitsTest, IdsAreThoseThatGitTakesForSome) {
+  for (const std::string rule : {"ident", "ident text eol=crlf", "ident text=auto"}) {
+    SCOPED_TRACE(rule);
+    git("printf '*.php " + rule +
+        "\\n' > .gitattributes && printf '$Id$ $Id$ $Identity = $x;\\n' > old.php && git add -A "
+        "2>/dev/null && git commit -q -m ids && rm old.php && git checkout -q old.php && git status");
+    take_folder();
+    const std::string script =
+        "printf '%s\\n' '$Identity = $foo . $Id;' '$Id: a$ $Id: b $ $Id$ $Id: c' 'd$ $Id' '$$Id: e$f$Id:$' > "
+        "new.php && "
+        "printf 'x\\r\\n$Id: y$\\r\\r\\n$Idx\\r\\n' > ends.php && echo '$Id: mine$' >> old.php && cp old.php "
+        "third.php && "
+        "printf '$Id: open' > open.php";
+    const auto made = applied(layer(script));
+    ASSERT_NE(made, "") << refusal_;
+    EXPECT_EQ(tree_of(made), tree_by_git(script));
+    git("git branch -D -q $(git branch --list 'pawl/*')");
+  }
+}
+
 TEST_F(CommitsTest, ANewRuleForLineEndsCounts) {
   take_folder();
   const std::string script = "printf '*.txt text\\n' > .gitattributes && printf 'a\\r\\n' > new.txt";

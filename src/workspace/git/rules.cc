@@ -61,6 +61,38 @@ Result<std::string> pointer_to(const GitFile& file) {
   return std::string(kPointerStart) + "oid sha256:" + hash.hex() + "\nsize " + std::to_string(size) + "\n";
 }
 
+// What git commits of a file with `ident`: "$Id: anything$" in a line becomes "$Id$".
+std::string collapsed(std::string_view bytes) {
+  constexpr std::string_view kStart = "$Id:";
+  std::string out;
+  for (auto at = bytes.find(kStart); at != bytes.npos; at = bytes.find(kStart)) {
+    const auto end = bytes.find_first_of("$\n", at + kStart.size());
+    if (end == bytes.npos) break;
+    const bool is_one = bytes[end] == '$';
+    out += bytes.substr(0, is_one ? at : end);
+    if (is_one) out += "$Id$";
+    bytes.remove_prefix(is_one ? end + 1 : end);
+  }
+  return out += bytes;
+}
+
+// libgit2 takes any "$Id", as in a variable $Identity, and all up to the next "$" for an id (1.5): it is
+// shown none. What it does to line ends takes out some "\r" and leaves all other bytes.
+constexpr std::string_view kHidden = "$Id", kShown = "XId";
+
+std::string without_ids(std::string bytes) {
+  for (auto at = bytes.find(kHidden); at != bytes.npos; at = bytes.find(kHidden, at))
+    bytes.replace(at, kShown.size(), kShown);
+  return bytes;
+}
+
+std::string with_ids(std::string filtered, const std::string& shown, const std::string& bytes) {
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < shown.size() && to < filtered.size(); ++from)
+    if (shown[from] == filtered[to]) filtered[to++] = bytes[from];
+  return filtered;
+}
+
 // libgit2 takes the attributes of paths without a file from the index: what somebody stages today would
 // change the commit of a run of yesterday.
 bool forget_index(git_repository& repository) {
@@ -161,12 +193,17 @@ Result<std::string> Rules::attribute(const std::string& path, const char* name) 
   return std::string(git_attr_value(value) == GIT_ATTR_VALUE_STRING ? value : "");
 }
 
-Result<bool> Rules::rewrites(const std::string& path) const {
-  const char* ident = nullptr;
-  if (git_attr_get(&ident, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), "ident") !=
+Result<bool> Rules::has_ident(const std::string& path) const {
+  const char* value = nullptr;
+  if (git_attr_get(&value, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), "ident") !=
       0)
     return git_failure(ErrorKind::kUnavailable, "attributes of " + printable(path));
-  if (git_attr_value(ident) == GIT_ATTR_VALUE_TRUE) return true;
+  return git_attr_value(value) == GIT_ATTR_VALUE_TRUE;
+}
+
+Result<bool> Rules::rewrites(const std::string& path) const {
+  PAWL_TRY(const bool has, has_ident(path));
+  if (has) return true;
   PAWL_TRY(const auto filter, attribute(path, "filter"));
   return filter == "lfs" && filters_.contains(filter);
 }
@@ -198,12 +235,16 @@ Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const Git
     return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
   const GitFilters filters(raw);
   if (raw == nullptr) return std::optional<Cleaned>();
-  PAWL_TRY(const auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
+  PAWL_TRY(auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
+  PAWL_TRY(const bool has, has_ident(path));
+  if (has) bytes = collapsed(bytes);
+  const std::string shown = has ? without_ids(bytes) : bytes;
   git_buf out{};
-  if (git_filter_list_apply_to_buffer(&out, raw, bytes.data(), bytes.size()) != 0)
+  if (git_filter_list_apply_to_buffer(&out, raw, shown.data(), shown.size()) != 0)
     return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
   Cleaned cleaned{.bytes = std::string(out.ptr == nullptr ? "" : out.ptr, out.size)};
   git_buf_dispose(&out);
+  if (has) cleaned.bytes = with_ids(std::move(cleaned.bytes), shown, bytes);
   return std::optional(std::move(cleaned));
 }
 

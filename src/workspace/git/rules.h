@@ -57,6 +57,7 @@ class Rules {  // for one thread
       : repository_(&repository), prefix_(std::move(prefix)), scratch_(std::move(scratch)) {}
   Status read_config();
   Result<std::string> attribute(const std::string& path, const char* name) const;
+  Result<bool> has_ident(const std::string& path) const;
 
   git_repository* repository_;
   std::string prefix_, scratch_;
