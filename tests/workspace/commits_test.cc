@@ -165,6 +165,34 @@ TEST_F(CommitsTest, IdsAreThoseThatGitTakesForSome) {
   }
 }
 
+// Where git only guesses that a file is text, it leaves what was committed with other line ends.
+TEST_F(CommitsTest, LineEndsThatWereCommittedStay) {
+  git("printf 'a\\r\\nb\\r\\n' > crlf.txt && printf 'a\\r\\nb\\n' > mixed.txt && printf 'a\\rb\\r\\n' > "
+      "lone.txt && printf "
+      "'a\\0\\r\\n' > null.txt && cp crlf.txt gone.txt && git add -A && git commit -q -m crlf");
+  const std::string script =
+      "for f in *.txt text; do printf 'more\\r\\n' >> $f; done && printf 'x\\r\\n' > new.txt && mv gone.txt "
+      "moved.txt && rm doomed && "
+      "cp crlf.txt doomed";
+  for (const std::string rule : {"", "* text=auto", "* text=auto eol=crlf", "*.txt text", "* -text"})
+    for (const std::string configured : {"true", "input", "false"}) {
+      SCOPED_TRACE(rule + " " + configured);
+      git("git config core.autocrlf false && git reset -q --hard && echo '" + rule +
+          "' > .gitattributes && git add .gitattributes && git "
+          "commit -q --allow-empty -m rule && git config core.autocrlf " +
+          configured);
+      take_folder();
+      const auto made = applied(layer(script));
+      if (made.empty() && rule == "*.txt text") {  // git status says so, too
+        EXPECT_NE(git("git status --porcelain"), "");
+        continue;
+      }
+      ASSERT_NE(made, "") << refusal_;
+      EXPECT_EQ(tree_of(made), tree_by_git(script));
+      git("git branch -D -q $(git branch --list 'pawl/*')");
+    }
+}
+
 TEST_F(CommitsTest, ANewRuleForLineEndsCounts) {
   take_folder();
   const std::string script = "printf '*.txt text\\n' > .gitattributes && printf 'a\\r\\n' > new.txt";

@@ -140,8 +140,9 @@ class Applier {
     GitEntry entry{.mode = mode_of(file)};
     std::optional<Cleaned> cleaned;
     if (commits_.of_work_tree) {
-      PAWL_TRY(cleaned, rules_->cleaned(path, file));
       const auto before = committed_.find(path);
+      PAWL_TRY(cleaned,
+               rules_->cleaned(path, file, before == committed_.end() ? nullptr : &before->second.id));
       if (!rules_->has_modes() && !file.is_link && before != committed_.end() &&
           before->second.mode != GIT_FILEMODE_LINK)
         entry.mode = before->second.mode;

@@ -93,6 +93,14 @@ std::string with_ids(std::string filtered, const std::string& shown, const std::
   return filtered;
 }
 
+// Whether git takes it for a text with such line ends (convert.c, has_crlf_in_index).
+bool has_crlf(std::string_view bytes) {
+  if (bytes.find("\r\n") == bytes.npos || bytes.find('\0') != bytes.npos) return false;
+  for (auto at = bytes.find('\r'); at != bytes.npos; at = bytes.find('\r', at + 1))
+    if (at + 1 == bytes.size() || bytes[at + 1] != '\n') return false;
+  return true;
+}
+
 // libgit2 takes the attributes of paths without a file from the index: what somebody stages today would
 // change the commit of a run of yesterday.
 bool forget_index(git_repository& repository) {
@@ -215,7 +223,27 @@ Result<std::string> Rules::command_of(const std::string& path) const {
   return filter != "lfs" && filters_.contains(filter) ? "filter=" + filter : "";
 }
 
-Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file) const {
+// libgit2 looks at the index, which is ours and empty but for this.
+Status Rules::show_committed(const std::string& path, const git_oid* committed) const {
+  const auto index = index_of(*repository_);
+  if (!index || git_index_clear(index.get()) != 0) return git_failure(ErrorKind::kUnavailable, "index");
+  git_blob* blob = nullptr;
+  if (committed == nullptr || git_blob_lookup(&blob, repository_, committed) != 0) return {};
+  const GitBlob owner(blob);
+  if (!has_crlf({static_cast<const char*>(git_blob_rawcontent(blob)),
+                 static_cast<std::size_t>(git_blob_rawsize(blob))}))
+    return {};
+  const std::string name = prefix_ + path;
+  git_index_entry entry{};
+  entry.mode = GIT_FILEMODE_BLOB;
+  entry.id = *committed;
+  entry.path = name.c_str();
+  if (git_index_add(index.get(), &entry) == 0) return {};
+  return git_failure(ErrorKind::kUnavailable, "index");
+}
+
+Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file,
+                                              const git_oid* committed) const {
   if (file.is_link) return std::optional<Cleaned>();
   PAWL_TRY(const auto command, command_of(path));
   if (!command.empty())
@@ -235,6 +263,7 @@ Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const Git
     return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
   const GitFilters filters(raw);
   if (raw == nullptr) return std::optional<Cleaned>();
+  if (has_learnt_) PAWL_OK(show_committed(path, committed));
   PAWL_TRY(auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
   PAWL_TRY(const bool has, has_ident(path));
   if (has) bytes = collapsed(bytes);

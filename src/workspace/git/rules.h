@@ -45,7 +45,10 @@ class Rules {  // for one thread
   // patch with what git commits.
   Result<bool> rewrites(const std::string& path) const;
   // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
-  Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
+  // `committed` is what the commit has there, if any: git keeps its line ends where it only guesses that a
+  // file is text. REQUIRES, with it: the rules were learnt.
+  Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file,
+                                         const git_oid* committed = nullptr) const;
   // The filter of `path` that only a command could apply; "" when there is none.
   Result<std::string> command_of(const std::string& path) const;
 
@@ -58,6 +61,7 @@ class Rules {  // for one thread
   Status read_config();
   Result<std::string> attribute(const std::string& path, const char* name) const;
   Result<bool> has_ident(const std::string& path) const;
+  Status show_committed(const std::string& path, const git_oid* committed) const;
 
   git_repository* repository_;
   std::string prefix_, scratch_;
