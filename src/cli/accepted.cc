@@ -48,10 +48,14 @@ std::vector<std::string> layers_topmost_first(const std::vector<workspace::Appli
   return out;
 }
 
-Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
-                                  const std::vector<workspace::AppliedPhase>& accepted) {
-  return workspaces.diff(run.base_id, {}, layers_topmost_first(accepted),
-                         workspace::Workspaces::patch_target(run.source_path));
+Result<workspace::Patch> patch_of(const State& state, const store::RunRow& run,
+                                  const std::vector<workspace::AppliedPhase>& accepted, Purpose purpose) {
+  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+  auto target = workspace::Workspaces::patch_target(run.source_path);
+  if (!plan.source_ref)
+    target.filters = {
+        .source = run.source_path, .git_commit = run.base_commit, .keeps_lfs = purpose == Purpose::kGiven};
+  return state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted), target);
 }
 
 Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
@@ -64,8 +68,9 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
     return fail(ErrorKind::kInvalid,
                 "run " + run.run_id + " is not over; finish it with `pawl resume " + run.run_id + "`");
   if (run.base_commit.empty())
-    return fail(ErrorKind::kInvalid,
-                run.source_path + " is in no git repository; use `pawl diff " + run.run_id + "`");
+    return fail(
+        ErrorKind::kInvalid,
+        run.source_path + " was in no git repository that has a commit; use `pawl diff " + run.run_id + "`");
   PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1'000'000));
   PAWL_TRY(const auto plan, executor::common_of(store, run));
   PAWL_TRY(const WallTime when, parse_rfc3339(run.ended_at));

@@ -132,6 +132,13 @@ struct PatchTarget {
   // none. git takes the paths of a patch from that root, wherever in the work tree it runs.
   std::string folder;
   bool sha256_ids = false;  // its repository names contents by SHA-256; a binary patch needs their names
+  // Of a folder that was taken as it is, in a repository. `git apply` compares a patch with what git commits
+  // of a file: the patch has that where it is more than other line ends (Git LFS, `ident`).
+  struct Filters {
+    std::string source, git_commit;  // the commit that the repository had; "" when none
+    bool keeps_lfs = false;          // what pointers name is put where Git LFS looks for it
+  };
+  std::optional<Filters> filters = std::nullopt;
   // A smaller patch than `git apply` would read: the rest is left out, by name, and a file that is larger is
   // not read at all.
   std::optional<std::uint64_t> bytes_max = std::nullopt;
@@ -202,8 +209,8 @@ class Workspaces {
   // Turns what a sandbox left in `upper` into a layer, durably: normalises (opaque folders, whiteouts of what
   // was not there), drops what may not be kept, hashes, moves the tree. `lower` is what the sandbox saw,
   // topmost first. `copied`: upper is the whole tree (no overlay); only differences to lower become the
-  // layer. A file with several names becomes several files. `upper` is consumed; `<upper>.spare` is made and
-  // goes.
+  // layer. A file with several names becomes several files. `upper` is consumed, and gone from its place
+  // before anything is taken from it; `<upper>.taken` and `<upper>.spare` are made and go.
   Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
                             const Caps& caps = {});
   // Makes a layer of the files in `upper` that match one of `patterns`; "" when none does. `upper` stays as

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -33,6 +34,30 @@ class Going(WithRun):
         markers = [r for r in self.chains("last")["p1"] if r["type"] == "pre_execute"]
         self.assertEqual(len([r for r in markers if ".agent." in r["label"]]), 1, "it was not paid twice")
         self.assertEqual([r["decision"] for r in self.chains("last")["p1"] if r["type"] == "resume"], ["reattach"])
+
+    def test_ctrl_c_in_the_first_snapshot_leaves_no_base_and_the_next_run_takes_one(self):
+        count = 8000
+        for i in range(count):
+            self.write(f"source/many/{i}", f"{i}\n")
+        self.commit_all("source")
+        for source in ("path: source", "path: source, ref: HEAD"):
+            with self.subTest(source=source):
+                shutil.rmtree(self.root / "source/.pawl", ignore_errors=True)
+                self.write("plan.yaml", plan(gate=f"test $(ls many | wc -l) = {count} && test $(cat many/{count - 1}) = {count - 1}")
+                           .replace("path: source", source))
+                process = self.start("run", "plan.yaml")
+                self.wait_until(lambda: next(self.root.glob("source/.pawl/objects/tmp/*/tree/many"), None) or process.poll() is not None, "it copies")
+                process.send_signal(signal.SIGSTOP)
+                bases = self.root / "source/.pawl/objects/bases"
+                self.assertEqual((process.poll(), list(bases.iterdir())), (None, []), "it is not done")
+                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGCONT)
+                self.assertIn(process.wait(timeout=TIMEOUT_S), (-signal.SIGINT, 130))
+                self.assertEqual(list(bases.iterdir()), [])
+                self.assertEqual(list((self.root / "source/.pawl/objects/folders").iterdir()), [], "nor a memory of it")
+                self.pawl("run", "plan.yaml")
+                self.assertEqual([len(list(many.iterdir())) for many in bases.glob("*/tree/many")], [count])
+                self.pawl("verify", "last")
 
     def hold_the_database(self):
         """As a program does that is stopped while it writes."""

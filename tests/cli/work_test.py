@@ -264,6 +264,54 @@ class Sources(WithRun):
         self.make('path: source, exclude: ["*.txt"]')
         self.pawl("check", "plan.yaml")
 
+    # git-lfs-clean(1) and git-lfs-smudge(1), which find contents in .git/lfs.
+    LFS = {"clean": """\
+f=$(mktemp); cat >$f; h=$(sha256sum <$f | cut -c1-64); d=$(git rev-parse --git-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)
+if grep -q '^oid sha256:' $f; then cat $f; else
+  mkdir -p $d && cp $f $d/$h && printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize %s\\n' $h $(stat -c %s $f)
+fi; rm $f
+""", "smudge": """\
+h=$(sed -n 's/^oid sha256://p'); cat $(git rev-parse --git-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)/$h
+"""}
+
+    def test_the_patch_of_a_folder_with_git_lfs_applies_and_gives_what_apply_commits(self):
+        self.make(agent="echo 2 >file; seq 9 >>a.png; cp tool.png new.png; rm gone.png; mv kept.png to.png; chmod +x tool.png; echo 3 >>id")
+        self.write("source/.gitattributes", "*.png filter=lfs -text\nid ident\n")
+        for name in ("a", "gone", "kept", "tool"):
+            self.write(f"source/{name}.png", name * 3000)
+        self.write("source/id", "1\n$Id$\n2\n")
+        self.git("init", "-q", cwd="source")
+        for kind, script in self.LFS.items():
+            self.git("config", "filter.lfs." + kind, "sh " + str(self.write(f"{kind}.sh", script)), cwd="source")
+        self.git("config", "filter.lfs.required", "true", cwd="source")
+        self.commit()
+        (self.root / "source/id").unlink()
+        self.git("checkout", "-q", "id", cwd="source")
+        self.pawl("run", "plan.yaml")
+        patch = self.pawl("diff", "last").stdout
+        self.write("patch", patch)
+        self.assertEqual(patch, self.pawl("diff", "last").stdout)
+        shutil.copytree(self.root / "source", self.root / "kept", symlinks=True, ignore=shutil.ignore_patterns(".pawl"))
+        self.pawl("apply", "last")
+        branch = self.git("for-each-ref", "--format=%(refname)", "refs/heads/pawl", cwd="source").split()[-1]
+        wanted = self.git("rev-parse", branch + "^{tree}", cwd="source")
+        for how in ([], ["--index"]):
+            shutil.rmtree(self.root / "clone", ignore_errors=True)
+            shutil.copytree(self.root / "kept", self.root / "clone", symlinks=True)
+            self.git("status", cwd="clone")
+            self.git("apply", *how, "../patch", cwd="clone")
+            self.assertEqual((self.root / "clone/to.png").read_text(), "kept" * 3000)
+            self.assertTrue((self.root / "clone/a.png").read_text().endswith("8\n9\n"))
+            self.git("add", "-A", cwd="clone")
+            self.assertEqual(self.git("write-tree", cwd="clone"), wanted, how)
+        # Where no content can be put, what is left out is named, and the rest comes out.
+        shutil.rmtree(self.root / "source/.git/lfs")
+        self.write("source/.git/lfs", "")
+        refused = self.pawl("diff", "last", expect=1)
+        self.assertIn("not in the patch: a.png: its content can't be put where Git LFS looks for it", refused.stderr)
+        self.assertIn("+++ b/file", refused.stdout)
+        self.assertNotIn("a.png", refused.stdout)
+
     def test_a_terminal_sees_how_far_a_snapshot_is(self):
         self.make()
         with open(self.root / "source/large", "wb") as file:
