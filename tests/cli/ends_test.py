@@ -85,6 +85,28 @@ class SameFailure(Ends):
         failures = [row.get("failure") for row in self.rows("attempt", "fix")]
         self.assertEqual((len(set(failures[:3])), failures[3]), (3, None))
 
+    LOADS = """\
+{ echo '<testsuite>'; bad=0
+for t in a b c d; do
+  if [ "$(cat $t)" = 1 ]; then echo "<testcase classname='$t' name='works'/>"
+  else echo "<testcase classname='' name='$t'><error message='collection failure'>$(cat why)</error></testcase>"; bad=2; fi
+done
+echo '</testsuite>'; } >out.xml
+exit $bad
+"""
+
+    def test_a_file_less_that_can_not_be_loaded_is_progress(self):
+        for agent, used, code in ((self.MENDS_ONE, 4, 0), ("echo $PAWL_ATTEMPT >n\n", 3, 11),
+                                  ("case $PAWL_ATTEMPT in 4) for t in a b c d; do echo 1 >$t; done ;; *) echo ImportError: no $(seq -s x $PAWL_ATTEMPT) | "
+                                   "tr 1-9 a-i >why ;; esac\n", 4, 0)):
+            with self.subTest(agent):
+                self.make_suite(agent)
+                self.write("source/test.sh", self.LOADS)
+                self.write("source/why", "no module\n")
+                self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("out.tap", "out.xml").replace("tap:", "junit:").replace(" >out.xml", ""))
+                self.pawl("run", "plan.yaml", expect=code)
+                self.assertEqual(len(self.attempts()), used)
+
     def test_the_same_tests_go_to_a_person_who_can_take_the_work(self):
         self.make_suite('echo 1 >a; echo "$PAWL_ATTEMPT $(date +%N)" >n; echo "attempt $PAWL_ATTEMPT"\n')
         self.assertIn("the same failure 3 attempts in a row", self.pawl("run", "plan.yaml", expect=11).stdout)
