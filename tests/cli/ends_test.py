@@ -212,6 +212,13 @@ class NoWork(Ends):
                 self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
                 self.assertIn("the patch is empty", self.pawl("diff", "last").stderr)
 
+    def test_what_git_does_not_see_is_told(self):
+        for agent in ("chmod 600 file", "chmod 666 file", "cp file other && chmod 604 other && mv other file"):
+            with self.subTest(agent):
+                self.assertIn("changed nothing", self.one(agent, expect=0).stdout)
+                self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
+                self.assertIn("the patch is empty", self.pawl("diff", "last").stderr)
+
     def test_its_gates_run_for_the_feedback(self):
         self.one("true", gate="exit 1")
         self.assertEqual(self.failing(), [["check.build", "diff.empty"]])
