@@ -35,7 +35,8 @@ Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, st
       phase_(&plan.phase),
       episode_(episode),
       round_(std::move(round)),
-      rules_(plan::rules_on_agent(*plan_, *phase_)),
+      sight_rules_(plan::rules_of(*plan_, own_phase(plan))),
+      rules_(plan::rules_on_agent(*plan_, own_phase(plan))),
       steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)),
       looks_(world_.objects) {
   for (auto& step : steps_) {
@@ -290,8 +291,7 @@ Result<const PlannedStep*> Attempt::next() {
 }
 
 workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const {
-  workspace::Workspaces::Sight sight{.paths = plan::rules_of(*plan_, *phase_),
-                                     .only = plan_->gates.at(gate_id).take_only};
+  workspace::Workspaces::Sight sight{.paths = sight_rules_, .only = plan_->gates.at(gate_id).take_only};
   const auto may_allow = [&](const std::string& name) {
     return std::ranges::any_of(plan_->allow_shadowing, [&](const auto& pattern) {
       return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);

@@ -170,7 +170,8 @@ class Attempt {
   const plan::Phase* phase_;
   std::int64_t episode_;
   Round round_;
-  PathRules rules_;  // on what the agent changes
+  PathRules sight_rules_;  // on what gates see of it
+  PathRules rules_;        // on what the agent changes
   std::vector<PlannedStep> steps_;
   Results results_;
   Looks looks_;

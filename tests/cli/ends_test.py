@@ -424,6 +424,40 @@ tiers:
         self.assertEqual([len(self.attempts(i)) for i in (0, 1)], [1, 1])
         self.assertEqual(len(self.rows("judged_again", "use")), 1)
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
+    def test_paths_that_the_gates_of_another_protect_are_its_own_to_change(self):
+        """`code` is done first, and its gates judge the tests of `tests`, too: each step of them sees those."""
+        for rule, work in (("protect", "echo true >tests/new.sh"), ("protect", "echo '[ -e lib.sh ]' >tests/old.sh"),
+                           ("protect_existing", "rm tests/old.sh; echo true >tests/new.sh"),
+                           ("protect", "[ $PAWL_ATTEMPT = 1 ] && echo false >tests/new.sh || echo true >tests/new.sh")):
+            with self.subTest(rule, work=work):
+                self.write("source/lib.sh", "true\n")
+                self.write("source/tests/old.sh", "true\n")
+                self.write("agent.sh", f"[ $PAWL_PHASE_ID = code ] && echo : >>lib.sh || {{ sleep 1; {work}; }}\n")
+                unit = "for t in tests/*.sh; do sh $t || exit 1; done; [ -e tests/new.sh ] || ! grep -q new /plan/agent.sh || [ ! -e seen ]"
+                self.write("plan.yaml", f"""\
+version: 1
+workflow: beside
+source: {{path: source}}
+max_attempts: 2
+gates:
+  unit:
+    {rule}: ["tests/**"]
+    steps:
+      - {{name: first, run: {json.dumps("[ ! -e tests/new.sh ] || touch seen; " + unit)}}}
+      - {{name: second, run: {json.dumps(unit)}}}
+  lint: {{steps: [{{name: lint, run: "true"}}]}}
+tiers:
+  - parallel: true
+    phases:
+      - {{id: code, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates: [unit]}}
+      - {{id: tests, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates: [lint]}}
+""")
+                self.pawl("run", "plan.yaml", "--workers", "2")
+                used = 2 if "PAWL_ATTEMPT" in work else 1
+                self.assertEqual(len(self.attempts(1)), used, self.failing(1))
+                self.assertIn(f"tests.unit.second.attempt{used}", "\n".join(self.labels(1)))
+                self.assertEqual([key for each in self.failing(1) for key in each if key.startswith("protect.")], [])
+
 
     def test_a_tree_that_no_gate_saw_is_not_attested(self):
         self.make_pair(agent="[ $PAWL_PHASE_ID = rename ] || sleep 1; echo x >$PAWL_PHASE_ID\n")
