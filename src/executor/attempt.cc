@@ -272,9 +272,10 @@ bool Attempt::agent_decides() const {
   const auto agent = results_.find(steps_.front().index);
   if (agent == results_.end()) return false;
   const auto& run = agent->second;
-  // One that exited with another code than 0 may have done its work; one that was ended, or left nothing,
-  // not.
-  if (run.outcome != sandbox::Outcome::kExited || (run.exit_code != 0 && !wrote_files())) return true;
+  // One that exited with another code than 0 may have done its work. One that was ended has not, and one that
+  // left nothing has not, unless the plan says that its code tells nothing.
+  const bool failed = run.exit_code != 0 && phase_->agent_exit != plan::AgentExit::kAny;
+  if (run.outcome != sandbox::Outcome::kExited || (failed && !wrote_files())) return true;
   gates::StepFacts facts;
   add_refused(steps_.front(), run, facts);
   return facts.refused_entries_fail || !filtered_.protected_changes.empty() ||

@@ -250,6 +250,16 @@ class ExitCodes(Ends):
         self.assertEqual(self.attempts()[0]["signals"][0]["details"]["exit_code"], 3)
         self.assertIn("diff.empty", self.one("exit 3", ", agent_exit: any").stdout)
 
+    def test_any_code_says_nothing_of_one_that_left_nothing(self):
+        for agent in ("exit 3", "echo y >new; rm new; exit 1", "mkdir build; echo x >build/x; exit 255"):
+            with self.subTest(agent):
+                self.one(agent, ", agent_exit: any, may_be_empty: true", expect=0)
+                self.assertEqual(self.labels()[-1], "p1.check.unit.attempt1", "its gate judged what is there")
+                self.one(agent, ", agent_exit: any, may_be_empty: true", gate="exit 1")
+                self.assertEqual(self.failing(), [["check.build"]])
+                self.one(agent, ", agent_exit: any", gate="exit 1")
+                self.assertEqual(self.failing(), [["check.build", "diff.empty"]], "the next agent reads what fails")
+
     def test_both_are_told(self):
         self.one("echo y >file; exit 3", gate="exit 1")
         self.assertEqual(self.failing(), [["agent.agent", "check.build"]])
