@@ -29,6 +29,12 @@ std::string not_started(const StepFacts& step) {
     return fmt::format("{} can't be executed in the sandbox (126): make it executable, or change `run`",
                        program);
   return fmt::format("{} is not in the sandbox (127): install it on this host, or change `run`", program);
+  if (step.program_is_left_out)
+    return fmt::format(
+        "{} is not in the sandbox (127), and no work can bring it, since the source ignores it or it is "
+        "installed: install it in a step before, take a folder that has it as the source, or say "
+        "`ignored: keep`",
+        program);
 }
 
 std::string refused(const StepFacts& step) {

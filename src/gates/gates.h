@@ -85,6 +85,7 @@ struct StepFacts {
   std::string trace_problem;                     // why it could not
   std::string copy_out, trace_log, network_log;  // ids of what was read, by content
   std::string output_tail;                       // valid UTF-8, the end of its output
+  bool program_is_left_out = false;  // it would be one that work never has: ignored, a cache, installed
   std::string output_told;                       // of a longer one: its lines that tell of failures
 };
 

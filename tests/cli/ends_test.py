@@ -185,7 +185,6 @@ tiers: [{{phases: [{{id: p1, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual(len(self.attempts()), 1)
 
-
     def test_an_agents_time_is_not_that_of_gates(self):
         self.hang("true", ", retry: {timeout_retryable: false}")
         self.write("agent.sh", 'echo "$PAWL_ATTEMPT" >new; [ "$PAWL_ATTEMPT" = 2 ] || sleep 60 || true\n')
@@ -198,6 +197,7 @@ tiers: [{{phases: [{{id: p1, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates
 
 
 class NoWork(Ends):
+
     def test_what_changes_no_file_is_no_work(self):
         for agent in ("true", "cat file", "echo y >new; rm new", "mkdir build && echo x >build/x"):
             with self.subTest(agent):
@@ -238,6 +238,7 @@ class NoWork(Ends):
 
 
 class ExitCodes(Ends):
+
     def test_gates_that_pass_leave_it_to_a_person(self):
         said = self.one("echo y >file; exit 3").stdout
         self.assertIn("agent.agent: every gate passed, and the agent ended with exit code 3", said)
@@ -318,6 +319,7 @@ class Approve(Ends):
 
 
 class WhatIsMissing(Ends):
+
     def test_diff_and_apply_name_it(self):
         self.write("source/test.sh", "exit 0\n")
         self.commit_all("source")
@@ -434,6 +436,7 @@ tiers:
         self.assertEqual([len(self.attempts(i)) for i in (0, 1)], [1, 1])
         self.assertEqual(len(self.rows("judged_again", "use")), 1)
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
     def test_paths_that_the_gates_of_another_protect_are_its_own_to_change(self):
         """`code` is done first, and its gates judge the tests of `tests`, too: each step of them sees those."""
         for rule, work in (("protect", "echo true >tests/new.sh"), ("protect", "echo '[ -e lib.sh ]' >tests/old.sh"),
@@ -467,7 +470,6 @@ tiers:
                 self.assertEqual(len(self.attempts(1)), used, self.failing(1))
                 self.assertIn(f"tests.unit.second.attempt{used}", "\n".join(self.labels(1)))
                 self.assertEqual([key for each in self.failing(1) for key in each if key.startswith("protect.")], [])
-
 
     def test_a_tree_that_no_gate_saw_is_not_attested(self):
         self.make_pair(agent="[ $PAWL_PHASE_ID = rename ] || sleep 1; echo x >$PAWL_PHASE_ID\n")
