@@ -206,6 +206,12 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
                          .required = plan_->gates.at(gate_id).signals,
                          .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
                          .removed = removed_,
+                         .has_file =
+                             [this](const std::string& path) {
+                               auto layers = base_stack_;
+                               if (!gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
+                               return world_.objects.has_path(claim_->run.base_id, layers, path);
+                             },
                          .policy = policy_,
                          .policy_signal = policy_signal_};
   facts.finished = false;

@@ -83,7 +83,7 @@ void Attempt::add_base(gates::AttemptFacts& to) const {
     if (known == on_base_.end()) continue;
     to.signals.push_back(gates::base_signal(name, known->second));
     for (const auto& [kind, inventory] : known->second.inventories)
-      to.failing_on_base.insert(inventory.failing.begin(), inventory.failing.end());
+      for (auto& name : gates::failing_names(inventory)) to.failing_on_base.insert(std::move(name));
     if (has_result(agent())) continue;  // it is judged by what it did
     if (to.stop.empty()) to.stop = known->second.stop;
     to.backend_error = to.backend_error || known->second.no_sandbox;
