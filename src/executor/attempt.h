@@ -129,7 +129,8 @@ class Attempt {
   std::string base_key(const plan::Gate& gate) const;
   void add_base(gates::AttemptFacts& to) const;
   std::string inventories_hash() const;  // of all that is known of base, by gate; "" when nothing is
-  bool is_made_by_work(const PlannedStep& step, const gates::MissingProgram& program) const;
+  bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
+                   const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // of a baseline's
   bool agent_decides() const;  // what the agent left or how it ended: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
@@ -170,7 +171,8 @@ class Attempt {
   const plan::Phase* phase_;
   std::int64_t episode_;
   Round round_;
-  PathRules rules_;  // on what the agent changes
+  PathRules sight_rules_;  // on what gates see of it
+  PathRules rules_;        // on what the agent changes
   std::vector<PlannedStep> steps_;
   Results results_;
   Looks looks_;

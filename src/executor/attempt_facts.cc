@@ -50,6 +50,9 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   add_refused(step, run, facts);
   facts.may_fail = step.step->may_fail;
   facts.declared = evidence_of(*step.step);
+  for (const auto& declared : step.step->reports)
+    for (const auto& pattern : declared.patterns)
+      facts.patterns.push_back({.format = declared.format, .pattern = world_.redactor.redact(pattern)});
   facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gates/common.h"
 #include "gates/gates.h"
 #include "gates/signals/kind.h"
 
@@ -28,6 +29,12 @@ std::string not_started(const StepFacts& step) {
   if (step.exit_code == kNotExecutable)
     return fmt::format("{} can't be executed in the sandbox (126): make it executable, or change `run`",
                        program);
+  if (step.program_is_left_out)
+    return fmt::format(
+        "{} is not in the sandbox (127), and no work can bring it, since the source ignores it or it is "
+        "installed: install it in a step before, take a folder that has it as the source, or say "
+        "`ignored: keep`",
+        program);
   return fmt::format("{} is not in the sandbox (127): install it on this host, or change `run`", program);
 }
 
@@ -42,12 +49,12 @@ std::string refused(const StepFacts& step) {
 std::string no_report(const StepFacts& step) {
   if (step.outcome != "exited" || step.exit_code != 0) return "";
   for (const auto& family : step.declared) {
-    const auto is_of = [&](const ReportFacts& file) { return file.family == family; };
-    if (family != "trace" && std::ranges::none_of(step.reports, is_of))
+    const auto unwritten = family == "trace" ? std::nullopt : unwritten_by(step, family);
+    if (unwritten)
       return fmt::format(
-          "it exited with 0 and wrote no report of {} where `reports` looks for one: correct "
+          "it exited with 0 and wrote no report{} where `reports` looks for one: correct "
           "the pattern, or have `run` write it",
-          family);
+          unwritten->empty() ? " of " + family : *unwritten);
   }
   return "";
 }
@@ -106,6 +113,13 @@ bool read_on_base(const Json& json, OnBase& to) {
 }
 
 }  // namespace
+
+std::vector<std::string> failing_names(const Inventory& inventory) {
+  const Names names(inventory.names.begin(), inventory.names.end());
+  std::vector<std::string> out;
+  for (const auto& name : inventory.failing) out.emplace_back(unnumbered(name, names));
+  return out;
+}
 
 std::string text_of(const Inventory& inventory) {
   switch (inventory.state) {

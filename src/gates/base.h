@@ -31,6 +31,8 @@ struct Inventory {
 
   bool operator==(const Inventory&) const = default;
 };
+// The names of all that fails there; tests of one name are without their numbers.
+std::vector<std::string> failing_names(const Inventory& inventory);
 std::string text_of(const Inventory& inventory);  // "lower bound: REASON"; "" when it is known
 
 using Inventories = std::map<std::string, Inventory>;  // by kind: what a gate is compared with

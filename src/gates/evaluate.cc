@@ -129,7 +129,7 @@ std::vector<StepFacts> with_known_failing(const GateFacts& facts) {
   const auto base = facts.base.find("tests");
   if (!facts.known_failing || base == facts.base.end()) return steps;
   const Reports all = all_reports(steps, kTestsFamily);
-  if (!all.problem.empty() || !beyond(failing_of(all.all), base->second.failing).empty()) return steps;
+  if (!all.problem.empty() || !compare_failing(all.all, base->second).fresh.empty()) return steps;
   for (auto& step : steps)
     for (const auto& file : step.reports)
       if (file.family == kTestsFamily && !failing_of(*file.report).empty()) {

@@ -15,6 +15,9 @@ namespace pawl::workspace {
 // other files. Tools trust it without looking at what it was made of.
 std::string_view cache_at(std::string_view path);
 
+// The folder of installed packages that `path` is or lies in, as cache_at() has it.
+std::string_view installed_at(std::string_view path);
+
 // Folders of the layer `entries`, whose files lie in `tree`, that `lower` does not have and that are built or
 // installed: virtual environments, node_modules, build trees.
 std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,

@@ -264,6 +264,10 @@ class Workspaces {
   };
   Result<RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t total,
                                    const Source& source, const std::vector<std::string>& below) const;
+  // Whether without_ignored() would leave out a file at `path`, which neither the base nor `below` has:
+  // nobody's work brings one.
+  Result<bool> leaves_out(const std::string& path, const Source& source,
+                          const std::vector<std::string>& below) const;
   // The layer without bytecode and caches of tools alone.
   Result<Work> without_caches(const std::string& layer_id, const std::string& base_id,
                               const std::vector<std::string>& below);

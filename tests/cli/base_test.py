@@ -57,6 +57,33 @@ class Base(WithRun):
                 self.pawl("run", "plan.yaml")
                 self.assertEqual(self.ran(), ["check.unit@base.attempt1", "agent.run.attempt1", "check.unit.attempt1"])
 
+    IGNORED = ".venv/\n/out/\n"
+
+    def test_a_program_that_no_work_can_bring_stops_the_run(self):
+        """What the source ignores, what is installed and what tools keep for themselves never reaches a gate."""
+        self.write("source/.gitignore", self.IGNORED)
+        self.write("source/web/file", "x\n")
+        for run in ('"node_modules/.bin/jest --ci"', "[node_modules/.bin/jest, --ci]", '".venv/bin/pytest -q"', '"/workspace/.venv/bin/pytest"',
+                    '"cd web && node_modules/.bin/jest"', '"timeout 5 ./out/check"',
+                    '".tox/py/bin/pytest"', '"export CI=1; sh -c out/check"'):
+            with self.subTest(run):
+                self.stops(f"{{name: unit, run: {run}}}", "is not in the sandbox (127), and no work can bring it", "ignored: keep")
+        self.make('{name: unit, run: "out/check"}', "mkdir out; echo true >out/check; chmod 755 out/check")
+        self.write("plan.yaml", "ignored: keep\n" + (self.root / "plan.yaml").read_text())
+        self.pawl("run", "plan.yaml")
+
+    def test_a_program_that_the_gate_makes_of_the_work_is_no_reason_to_stop(self):
+        self.write("source/.gitignore", self.IGNORED)
+        self.write("source/install.sh", "[ ! -e wanted ] || { mkdir -p out; echo true >out/check; chmod 755 out/check; }\n")
+        for steps in ('{name: unit, run: "sh install.sh && out/check"}', '{name: unit, run: "sh install.sh\nout/check"}',
+                      '{name: install, run: "sh install.sh"}, {name: unit, run: "out/check"}',
+                      '{name: unit, run: "[ -x out/check ] || sh install.sh; out/check"}', '{name: unit, run: "sh made.sh"}'):
+            with self.subTest(steps):
+                self.write("source/made.sh", "sh install.sh\nout/check\n")
+                self.make(steps, "touch wanted")
+                self.pawl("run", "plan.yaml")
+                self.assertIn("agent.run.attempt1", self.ran())
+
     def test_what_an_earlier_step_would_have_made_is_not_missed(self):
         self.make('{name: make, run: "test -e made"}, {name: unit, run: "no-such-program || test -e made"}', "touch made")
         self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("no-such-program || ", "command -v no-such || "))

@@ -85,6 +85,28 @@ class SameFailure(Ends):
         failures = [row.get("failure") for row in self.rows("attempt", "fix")]
         self.assertEqual((len(set(failures[:3])), failures[3]), (3, None))
 
+    LOADS = """\
+{ echo '<testsuite>'; bad=0
+for t in a b c d; do
+  if [ "$(cat $t)" = 1 ]; then echo "<testcase classname='$t' name='works'/>"
+  else echo "<testcase classname='' name='$t'><error message='collection failure'>$(cat why)</error></testcase>"; bad=2; fi
+done
+echo '</testsuite>'; } >out.xml
+exit $bad
+"""
+
+    def test_a_file_less_that_can_not_be_loaded_is_progress(self):
+        for agent, used, code in ((self.MENDS_ONE, 4, 0), ("echo $PAWL_ATTEMPT >n\n", 3, 11),
+                                  ("case $PAWL_ATTEMPT in 4) for t in a b c d; do echo 1 >$t; done ;; *) echo ImportError: no $(seq -s x $PAWL_ATTEMPT) | "
+                                   "tr 1-9 a-i >why ;; esac\n", 4, 0)):
+            with self.subTest(agent):
+                self.make_suite(agent)
+                self.write("source/test.sh", self.LOADS)
+                self.write("source/why", "no module\n")
+                self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("out.tap", "out.xml").replace("tap:", "junit:").replace(" >out.xml", ""))
+                self.pawl("run", "plan.yaml", expect=code)
+                self.assertEqual(len(self.attempts()), used)
+
     def test_the_same_tests_go_to_a_person_who_can_take_the_work(self):
         self.make_suite('echo 1 >a; echo "$PAWL_ATTEMPT $(date +%N)" >n; echo "attempt $PAWL_ATTEMPT"\n')
         self.assertIn("the same failure 3 attempts in a row", self.pawl("run", "plan.yaml", expect=11).stdout)
@@ -177,6 +199,7 @@ tiers: [{{phases: [{{id: p1, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates
 
 
 class NoWork(Ends):
+
     def test_what_changes_no_file_is_no_work(self):
         for agent in ("true", "cat file", "echo y >new; rm new", "mkdir build && echo x >build/x"):
             with self.subTest(agent):
@@ -186,6 +209,13 @@ class NoWork(Ends):
 
     def test_what_is_written_as_it_was_is_told(self):
         for agent in ("echo x >file", "touch file", "cat file >other && cp other file && rm other", "mkdir folder"):
+            with self.subTest(agent):
+                self.assertIn("changed nothing", self.one(agent, expect=0).stdout)
+                self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
+                self.assertIn("the patch is empty", self.pawl("diff", "last").stderr)
+
+    def test_what_git_does_not_see_is_told(self):
+        for agent in ("chmod 600 file", "chmod 666 file", "cp file other && chmod 604 other && mv other file"):
             with self.subTest(agent):
                 self.assertIn("changed nothing", self.one(agent, expect=0).stdout)
                 self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
@@ -210,6 +240,7 @@ class NoWork(Ends):
 
 
 class ExitCodes(Ends):
+
     def test_gates_that_pass_leave_it_to_a_person(self):
         said = self.one("echo y >file; exit 3").stdout
         self.assertIn("agent.agent: every gate passed, and the agent ended with exit code 3", said)
@@ -221,6 +252,16 @@ class ExitCodes(Ends):
         self.one("echo y >file; exit 3", ", agent_exit: any", expect=0)
         self.assertEqual(self.attempts()[0]["signals"][0]["details"]["exit_code"], 3)
         self.assertIn("diff.empty", self.one("exit 3", ", agent_exit: any").stdout)
+
+    def test_any_code_says_nothing_of_one_that_left_nothing(self):
+        for agent in ("exit 3", "echo y >new; rm new; exit 1", "mkdir build; echo x >build/x; exit 255"):
+            with self.subTest(agent):
+                self.one(agent, ", agent_exit: any, may_be_empty: true", expect=0)
+                self.assertEqual(self.labels()[-1], "p1.check.unit.attempt1", "its gate judged what is there")
+                self.one(agent, ", agent_exit: any, may_be_empty: true", gate="exit 1")
+                self.assertEqual(self.failing(), [["check.build"]])
+                self.one(agent, ", agent_exit: any", gate="exit 1")
+                self.assertEqual(self.failing(), [["check.build", "diff.empty"]], "the next agent reads what fails")
 
     def test_both_are_told(self):
         self.one("echo y >file; exit 3", gate="exit 1")
@@ -280,6 +321,7 @@ class Approve(Ends):
 
 
 class WhatIsMissing(Ends):
+
     def test_diff_and_apply_name_it(self):
         self.write("source/test.sh", "exit 0\n")
         self.commit_all("source")
@@ -397,6 +439,40 @@ tiers:
         self.assertEqual([len(self.attempts(i)) for i in (0, 1)], [1, 1])
         self.assertEqual(len(self.rows("judged_again", "use")), 1)
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def test_paths_that_the_gates_of_another_protect_are_its_own_to_change(self):
+        """`code` is done first, and its gates judge the tests of `tests`, too: each step of them sees those."""
+        for rule, work in (("protect", "echo true >tests/new.sh"), ("protect", "echo '[ -e lib.sh ]' >tests/old.sh"),
+                           ("protect_existing", "rm tests/old.sh; echo true >tests/new.sh"),
+                           ("protect", "[ $PAWL_ATTEMPT = 1 ] && echo false >tests/new.sh || echo true >tests/new.sh")):
+            with self.subTest(rule, work=work):
+                self.write("source/lib.sh", "true\n")
+                self.write("source/tests/old.sh", "true\n")
+                self.write("agent.sh", f"[ $PAWL_PHASE_ID = code ] && echo : >>lib.sh || {{ sleep 1; {work}; }}\n")
+                unit = "for t in tests/*.sh; do sh $t || exit 1; done; [ -e tests/new.sh ] || ! grep -q new /plan/agent.sh || [ ! -e seen ]"
+                self.write("plan.yaml", f"""\
+version: 1
+workflow: beside
+source: {{path: source}}
+max_attempts: 2
+gates:
+  unit:
+    {rule}: ["tests/**"]
+    steps:
+      - {{name: first, run: {json.dumps("[ ! -e tests/new.sh ] || touch seen; " + unit)}}}
+      - {{name: second, run: {json.dumps(unit)}}}
+  lint: {{steps: [{{name: lint, run: "true"}}]}}
+tiers:
+  - parallel: true
+    phases:
+      - {{id: code, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates: [unit]}}
+      - {{id: tests, goal: g, agent: {{run: "sh /plan/agent.sh"}}, gates: [lint]}}
+""")
+                self.pawl("run", "plan.yaml", "--workers", "2")
+                used = 2 if "PAWL_ATTEMPT" in work else 1
+                self.assertEqual(len(self.attempts(1)), used, self.failing(1))
+                self.assertIn(f"tests.unit.second.attempt{used}", "\n".join(self.labels(1)))
+                self.assertEqual([key for each in self.failing(1) for key in each if key.startswith("protect.")], [])
 
     def test_a_tree_that_no_gate_saw_is_not_attested(self):
         self.make_pair(agent="[ $PAWL_PHASE_ID = rename ] || sleep 3; echo x >$PAWL_PHASE_ID\n")

@@ -37,6 +37,17 @@ std::string_view unquoted(std::string_view name) {
   return name;
 }
 
+// A command that only says where and how others run.
+bool makes_nothing(std::string_view command) {
+  constexpr std::array<std::string_view, 8> kWords = {":",      "cd",  "echo",  "export",
+                                                      "printf", "set", "shopt", "true"};
+  const auto start = std::min(command.find_first_not_of(" \t\r"), command.size());
+  command.remove_prefix(start);
+  const auto word = command.substr(0, command.find_first_of(" \t\r"));
+  const bool assigns = word.size() == command.size() && word.find('=') != word.npos;
+  return word.empty() || assigns || std::ranges::find(kWords, word) != kWords.end();
+}
+
 std::optional<MissingProgram> in_line(std::string_view line) {
   while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
   for (const auto& ending : kEndings) {
@@ -56,6 +67,19 @@ std::optional<MissingProgram> in_line(std::string_view line) {
 }
 
 }  // namespace
+
+bool is_run_first(const MissingProgram& program, const std::vector<std::string>& argv) {
+  const auto names_it = [&](const auto& word) { return word.find(program.name) != word.npos; };
+  const auto words = std::find_if(argv.rbegin(), argv.rend(), names_it);
+  if (program.name.empty() || words == argv.rend()) return false;
+  std::string_view before(words->data(), words->rfind(program.name));
+  for (;;) {
+    const auto end = before.find_first_of("\n;&|(){}`");
+    if (end == before.npos) return true;  // of its own command
+    if (!makes_nothing(before.substr(0, end))) return false;
+    before.remove_prefix(end + 1);
+  }
+}
 
 MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output) {
   constexpr std::size_t kLinesMost = 50;  // what comes after it are the words of what called it

@@ -12,6 +12,10 @@ struct MissingProgram {
   bool is_path = false;  // it was not looked for in PATH
 };
 
+// Whether nothing runs before the program that could make it, as `npm ci` does. false where `argv` does not
+// say so.
+bool is_run_first(const MissingProgram& program, const std::vector<std::string>& argv);
+
 // Of a step that ended with 126 or 127.
 MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output);
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "gates/common.h"
 #include "gates/failure.h"
+#include "gates/reading/collector.h"
 #include "gates/signals/kind.h"
 #include "gates/unloaded.h"
 
@@ -18,19 +20,42 @@ struct Losses {
   std::vector<std::string> gone, newly_skipped, unloaded_gone;
 };
 
-Losses compare(const Inventory& base, const UnloadedNames& removed, const Report& report) {
+// The file of a test that node --test names by its path ("test::PATH" in its JUnit report): a script that
+// passes or throws, and has no tests of node's own. "" of other names.
+std::string script_of(std::string_view name) {
+  constexpr std::string_view kGroup = "test::";
+  if (name.starts_with(kGroup)) name.remove_prefix(kGroup.size());
+  return name.starts_with('/') ? std::string(inside_workspace(name)) : "";
+}
+
+// As many scripts as there are new tests may have got some, and are no test themselves any more.
+std::size_t new_tests(const Inventory& base, const std::set<std::string_view>& ran) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      ran, [&](const auto name) { return !std::ranges::binary_search(base.names, name, std::less<>()); }));
+}
+
+Losses compare(const GateFacts& facts, const Inventory& base, const Report& report) {
   std::set<std::string_view> ran, skipped;
   for (const auto& test : report.tests)
     (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
   Losses out;
+  std::optional<std::size_t> fresh;  // asked for by few
   for (const auto& name : base.names) {
     if (ran.contains(name)) continue;
+    if (const auto script = script_of(name);
+        !script.empty() && !skipped.contains(name) && facts.has_file && facts.has_file(script)) {
+      if (!fresh) fresh = new_tests(base, ran);
+      if (*fresh > 0) {
+        --*fresh;
+        continue;
+      }
+    }
     (skipped.contains(name) ? out.newly_skipped : out.gone).push_back(name);
   }
   for (const auto& name : base.unloaded)
-    if (removed.contains(name) || !is_there(name, report)) out.unloaded_gone.push_back(name);
+    if (facts.removed.contains(name) || !is_there(name, report)) out.unloaded_gone.push_back(name);
   std::ranges::copy_if(base.files, std::back_inserter(out.unloaded_gone),
-                       [&](const auto& name) { return removed.contains(name); });
+                       [&](const auto& name) { return facts.removed.contains(name); });
   return out;
 }
 
@@ -81,21 +106,17 @@ void tell(const char* key, const std::vector<std::string>& names, Signal& signal
   signal.details[std::string(key) + "_names"] = shown(names);
 }
 
-// Says which of `failing` failed on base, too; returns the others.
-std::vector<std::string> tell_broken(const std::vector<std::string>& failing, const Inventory* base,
-                                     Signal& signal) {
-  if (base == nullptr || base->state == Inventory::State::kUnknown) return failing;
-  auto broken = beyond(failing, base->failing);
-  std::vector<std::string> before;
-  std::ranges::copy_if(failing, std::back_inserter(before),
-                       [&](const auto& name) { return std::ranges::binary_search(base->failing, name); });
-  tell("failing_on_base", before, signal);
-  tell("newly_failing", broken, signal);
-  return broken;
+// Says what of the report failed on base, too; returns the others.
+std::vector<std::string> tell_broken(const Report& report, const Inventory* base, Signal& signal) {
+  if (base == nullptr || base->state == Inventory::State::kUnknown) return failing_of(report);
+  auto failing = compare_failing(report, *base);
+  tell("failing_on_base", failing.on_base, signal);
+  tell("newly_failing", failing.fresh, signal);
+  return std::move(failing.fresh);
 }
 
 void compare_with_base(const GateFacts& facts, const Report& report, const Inventory& base, Signal& signal) {
-  const Losses losses = compare(base, facts.removed, report);
+  const Losses losses = compare(facts, base, report);
   tell("gone", losses.gone, signal);
   tell("newly_skipped", losses.newly_skipped, signal);
   tell("unloaded_gone", losses.unloaded_gone, signal);
@@ -130,13 +151,13 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   signal.details["failures"] = failing.size();
   signal.details["reports"] = reports.parsed;
   if (!failing.empty()) signal.details["failing"] = shown(failing);
-  const auto broken = tell_broken(failing, base, signal);
+  const auto broken = tell_broken(reports.all, base, signal);
   if (!signal.passed) {
     // The step says itself that it failed. What its reports lack, or what is gone, is told beside it.
     if (!reports.problem.empty())
       signal.details["problem"] = reports.problem;
     else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
-             reports.all.lower_bound.empty())
+             reports.all.lower_bound.empty() && reports.unwritten.empty())
       compare_with_base(facts, reports.all, *base, signal);
     return signal;
   }
@@ -181,9 +202,10 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   std::ranges::sort(out.files);
   std::ranges::sort(out.unloaded);
   std::ranges::sort(out.failing);
-  if (!reports.all.lower_bound.empty()) {
+  out.reason = reports.all.lower_bound.empty() ? bound_on_base(steps, kTestsFamily)
+                                               : printable(reports.all.lower_bound);
+  if (!out.reason.empty()) {
     out.state = Inventory::State::kLowerBound;
-    out.reason = printable(reports.all.lower_bound);
     return out;
   }
   for (const auto& step : steps) {

@@ -92,6 +92,11 @@ class DiskObjects final : public ObjectStore {
     return kept_.refused_work(named, total, source, below);
   }
 
+  Result<bool> leaves_out(const std::string& path, const Workspaces::Source& source,
+                          const std::vector<std::string>& below) const override {
+    return kept_.leaves_out(path, source, below);
+  }
+
   Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string& base_id,
                                           const std::vector<std::string>& below) override {
     return kept_.without_caches(layer_id, base_id, below);
