@@ -77,6 +77,12 @@ std::string_view cache_at(std::string_view path) {
   return {};
 }
 
+bool is_measured(std::string_view cache) {
+  const auto name = last_name(cache);
+  return name == ".coverage" || name.starts_with(kCoverageData) || name == ".nyc_output" ||
+         name.ends_with(".gcda");
+}
+
 std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,
                                     const View& lower) {
   std::set<std::string> out;
