@@ -105,10 +105,14 @@ bool Attempt::is_made_by_work(const PlannedStep& step, const gates::MissingProgr
 }
 
 void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
-  if (to.exit_code != 126 && to.exit_code != 127) return;
-  const auto program = gates::missing_program(step.step->argv, to.output_tail);
-  to.program = printable(program.name);
-  to.program_is_work = is_made_by_work(step, program);
+  if (to.outcome != "exited" || to.exit_code == 0) return;
+  const bool by_code = to.exit_code == 126 || to.exit_code == 127;
+  const auto program = by_code ? gates::missing_program(step.step->argv, to.output_tail)
+                               : gates::missing_behind(step.step->argv, to.output_tail);
+  if (!program) return;
+  to.program_missing = !by_code;
+  to.program = printable(program->name);
+  to.program_is_work = is_made_by_work(step, *program);
 }
 
 Result<const PlannedStep*> next_step_of(Attempt& attempt, const World& world, Observer& observer,

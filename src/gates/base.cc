@@ -21,14 +21,15 @@ std::string where(const std::string& gate_id, const StepFacts& step) {
 
 // Neither base nor an agent can mend it: a person has to.
 std::string not_started(const StepFacts& step) {
-  const bool ended_so =
-      step.outcome == "exited" && (step.exit_code == kNotExecutable || step.exit_code == kNotFound);
+  const bool ended_so = step.outcome == "exited" && (step.exit_code == kNotExecutable ||
+                                                     step.exit_code == kNotFound || step.program_missing);
   if (!ended_so || step.program_is_work) return "";
   const std::string program = step.program.empty() ? "a program of it" : "`" + step.program + "`";
   if (step.exit_code == kNotExecutable)
     return fmt::format("{} can't be executed in the sandbox (126): make it executable, or change `run`",
                        program);
-  return fmt::format("{} is not in the sandbox (127): install it on this host, or change `run`", program);
+  return fmt::format("{} is not in the sandbox ({}): install it on this host, or change `run`", program,
+                     step.exit_code);
 }
 
 std::string refused(const StepFacts& step) {
