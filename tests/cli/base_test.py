@@ -34,6 +34,9 @@ class Base(WithRun):
             self.assertIn(word, said)
         self.assertEqual([name for name in self.ran() if name.startswith("agent.")], [], "no agent is paid")
         self.assertIn(words[0], self.pawl("why", "last").stdout)
+        self.assertIn("\n  pawl retry ", self.pawl("status", "last").stdout)
+        self.assertNotIn("approve", self.pawl("status", "last").stdout)
+        self.assertIn("no agent was started in p.1: there is no work to take; `pawl retry`", self.pawl("approve", "last", "p", expect=1).stderr)
 
     def test_a_program_that_is_not_there_stops_the_run_with_the_remedy(self):
         for run in ('"no-such-tox -q"', "[no-such-tox, -q]", '"true\\nno-such-tox"', '"timeout 5 no-such-tox"', '"env no-such-tox"',
