@@ -241,6 +241,20 @@ TEST(Go, AnEndInTheOutputCountsWhereThePackageAgrees) {
   EXPECT_EQ(report(said("50%--- FAIL: TestA (0.00s)\\n"), "pass"), "-x::TestA");
   EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n"), "fail"), "-x::TestA")
       << "a package that failed proves nothing";
+  const std::string other =
+      "{\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestB\"}\n{\"Action\":\"fail\",\"Package\":\"x\","
+      "\"Test\":"
+      "\"TestB\"}\n";
+  const std::string told = "{\"Action\":\"output\",\"Package\":\"x\",\"Output\":\"FAIL\\n\"}\n";
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n") + other + told, "fail"), "-x::TestB | +x::TestA")
+      << "it says that all of it ran, and which one failed";
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n") + other, "fail"), "-x::TestB | -x::TestA");
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n") + told, "fail"), "-x::TestA")
+      << "nothing else failed";
+  EXPECT_EQ(report("{\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestB\"}\n" +
+                       said("50%--- PASS: TestA (0.00s)\\n") + said("7--- FAIL: TestB (0.00s)\\n") + told,
+                   "fail"),
+            "+x::TestA | -x::TestB");
   EXPECT_EQ(report(said("--- PASS: TestB (0.00s)\\n"), "pass"), "-x::TestA") << "the end of another test";
   EXPECT_EQ(report("", "pass"), "-x::TestA") << "it left in the middle";
 }
