@@ -371,6 +371,11 @@ TEST(Readers, OfCtestTheListIsHeldAgainstTheResults) {
   EXPECT_EQ(told_by("ctest", site(failed)), "-a");
   EXPECT_EQ(message_in("ctest", site(failed)), "a.c:3: error: want 5");
   EXPECT_NE(bound_of("ctest", site(failed)), "");
+  const std::string compressed =
+      "<Test Status='failed'><Name>a</Name><Results><Measurement><Value encoding='base64' "
+      "compression='gzip'>eJzTy"
+      "</Value></Measurement></Results></Test>";
+  EXPECT_NE(message_in("ctest", site(compressed)).find("--no-compress-output"), std::string::npos);
 }
 
 constexpr const char* kTape = R"(TAP version 13
