@@ -105,19 +105,23 @@ bool Attempt::is_left_out(const PlannedStep& step, const gates::MissingProgram& 
 // there and can't be started, no work is likely to.
 void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   constexpr std::string_view kWorkspace = "/workspace/";
-  if (to.exit_code != 126 && to.exit_code != 127) return;
-  const auto program = gates::missing_program(step.step->argv, to.output_tail);
-  to.program = printable(program.name);
-  std::string_view path = program.name;
+  if (to.outcome != "exited" || to.exit_code == 0) return;
+  const bool by_code = to.exit_code == 126 || to.exit_code == 127;
+  const auto program = by_code ? gates::missing_program(step.step->argv, to.output_tail)
+                               : gates::missing_behind(step.step->argv, to.output_tail);
+  if (!program) return;
+  to.program_missing = !by_code;
+  to.program = printable(program->name);
+  std::string_view path = program->name;
   if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
   while (path.starts_with("./")) path.remove_prefix(2);
-  if (!program.is_path || path.starts_with('/')) return;
+  if (!program->is_path || path.starts_with('/')) return;
   const std::string inside(path);
   const bool known = os::is_safe_relative_path(inside);
   auto layers = left_before(step);
   layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
   if (known && world_.objects.has_path(claim_->run.base_id, layers, inside)) return;
-  to.program_is_left_out = known && is_left_out(step, program, inside);
+  to.program_is_left_out = known && is_left_out(step, *program, inside);
   to.program_is_work = !to.program_is_left_out;
 }
 

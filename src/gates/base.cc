@@ -22,8 +22,8 @@ std::string where(const std::string& gate_id, const StepFacts& step) {
 
 // Neither base nor an agent can mend it: a person has to.
 std::string not_started(const StepFacts& step) {
-  const bool ended_so =
-      step.outcome == "exited" && (step.exit_code == kNotExecutable || step.exit_code == kNotFound);
+  const bool ended_so = step.outcome == "exited" && (step.exit_code == kNotExecutable ||
+                                                     step.exit_code == kNotFound || step.program_missing);
   if (!ended_so || step.program_is_work) return "";
   const std::string program = step.program.empty() ? "a program of it" : "`" + step.program + "`";
   if (step.exit_code == kNotExecutable)
@@ -31,11 +31,12 @@ std::string not_started(const StepFacts& step) {
                        program);
   if (step.program_is_left_out)
     return fmt::format(
-        "{} is not in the sandbox (127), and no work can bring it, since the source ignores it or it is "
+        "{} is not in the sandbox ({}), and no work can bring it, since the source ignores it or it is "
         "installed: install it in a step before, take a folder that has it as the source, or say "
         "`ignored: keep`",
-        program);
-  return fmt::format("{} is not in the sandbox (127): install it on this host, or change `run`", program);
+        program, step.exit_code);
+  return fmt::format("{} is not in the sandbox ({}): install it on this host, or change `run`", program,
+                     step.exit_code);
 }
 
 std::string refused(const StepFacts& step) {

@@ -75,6 +75,16 @@ std::size_t hex_at(std::string_view text, std::size_t at) {
   return digits > 0 && (marked || long_enough) ? word.size() : 0;
 }
 
+// The digits of a word that a letter begins: "case1" and "case2" are two. Behind a number letters begin none:
+// "1m3s", "26T18:40".
+std::size_t digits_of_word_at(std::string_view text, std::size_t at) {
+  if (!is_digit(text[at])) return 0;
+  std::size_t letters = at;
+  while (letters > 0 && is_word(text[letters - 1]) && !is_digit(text[letters - 1])) --letters;
+  if (letters == at || (letters > 0 && is_digit(text[letters - 1]))) return 0;
+  return span(text, at, is_digit);
+}
+
 // 7, 1.25, 18:40:46, 1,024, with the unit of a time behind it.
 std::size_t number_at(std::string_view text, std::size_t at) {
   if (!is_digit(text[at])) return 0;
@@ -111,6 +121,9 @@ std::string normalised_line(std::string_view line) {
     } else if (const auto hex = hex_at(line, at); hex > 0) {
       out += '#';
       at += hex;
+    } else if (const auto digits = digits_of_word_at(line, at); digits > 0) {
+      out += line.substr(at, digits);
+      at += digits;
     } else if (const auto number = number_at(line, at); number > 0) {
       out += '#';
       at += number;

@@ -84,6 +84,7 @@ struct StepFacts {
   bool may_fail = false;                              // the plan lets it exit with 1 to 125
   bool counts_failures = false;  // its exit code is the number of tests that failed: may_fail lets it be any
   std::string program;           // of a step that ended with 126 or 127: which one
+  bool program_missing = false;  // it ended with another code, for want of that one
   bool program_is_work = false;  // it is a file of the workspace, and is not there yet
   bool program_is_left_out = false;  // it would be one that work never has: ignored, a cache, installed
   std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives

@@ -143,7 +143,8 @@ std::string output_of(const StepFacts& step, std::size_t room) {
   room -= told_heading.size() + end_heading.size() - heading.size();
   const std::string_view whole = step.output_told.empty() ? step.output_tail : step.output_told;
   std::string told = telling_lines(whole, room * 2 / 3);
-  if (told.empty()) told = cut(std::string(whole), room / 4) + "\n";
+  if (told.empty() && step.output_told.empty()) told = unusual_lines(whole, room * 2 / 3);
+  if (told.empty()) told = cut(std::string(whole), step.output_told.empty() ? room / 4 : room * 2 / 3) + "\n";
   const auto end = end_of(step.output_tail, room);
   if (end.find(told) != end.npos) return end_heading + std::string(end);
   return told_heading + told + end_heading + std::string(end_of(step.output_tail, room - told.size()));
@@ -190,6 +191,7 @@ void take_output(std::string_view log, StepFacts& to) {
   to.output_tail = std::string(end_of(text, kTailMax));
   if (text.size() <= kTailMax) return;
   to.output_told = telling_lines(text, kSummaryBytesMax);
+  if (to.output_told.empty()) to.output_told = unusual_lines(text, kSummaryBytesMax);
   if (to.output_told.empty()) to.output_told = cut(text, kSummaryBytesMax / 4);
 }
 

@@ -85,6 +85,12 @@ std::string_view installed_at(std::string_view path) {
   return up_to(path, [](std::string_view name) { return name == kInstalled; });
 }
 
+bool is_measured(std::string_view cache) {
+  const auto name = last_name(cache);
+  return name == ".coverage" || name.starts_with(kCoverageData) || name == ".nyc_output" ||
+         name.ends_with(".gcda");
+}
+
 std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,
                                     const View& lower) {
   std::set<std::string> out;

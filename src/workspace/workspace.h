@@ -237,7 +237,7 @@ class Workspaces {
     std::vector<std::string> names;  // of files that are protected in every folder; sorted
   };
   // A layer to be laid on top of `above` so that `sight` holds for all of them together: in its paths all is
-  // as base and `below` have it, and there is no cache of a tool that these do not have. "" when it holds.
+  // as base and `below` have it, and no cache of a tool is new but data of coverage. "" when it holds.
   Result<std::string> lid(const std::string& base_id, const std::vector<std::string>& below,
                           const std::vector<std::string>& above, const Sight& sight) const;
   // The layer without what none of `patterns` covers. "" when nothing is left.

@@ -34,6 +34,9 @@ class Base(WithRun):
             self.assertIn(word, said)
         self.assertEqual([name for name in self.ran() if name.startswith("agent.")], [], "no agent is paid")
         self.assertIn(words[0], self.pawl("why", "last").stdout)
+        self.assertIn("\n  pawl retry ", self.pawl("status", "last").stdout)
+        self.assertNotIn("approve", self.pawl("status", "last").stdout)
+        self.assertIn("no agent was started in p.1: there is no work to take; `pawl retry`", self.pawl("approve", "last", "p", expect=1).stderr)
 
     def test_a_program_that_is_not_there_stops_the_run_with_the_remedy(self):
         for run in ('"no-such-tox -q"', "[no-such-tox, -q]", '"true\\nno-such-tox"', '"timeout 5 no-such-tox"', '"env no-such-tox"',
@@ -49,6 +52,27 @@ class Base(WithRun):
         good = "echo '<testsuite><testcase name=\\\"a\\\"/></testsuite>' >out.xml"
         for more in ("signals: [build]", "signals: [tests]"):
             self.stops(f'{{name: unit, run: "{good}", reports: {{junit: ["build/*.xml"]}}}}', "wrote no report of tests", more=more)
+
+    def test_what_is_missing_behind_another_code_stops_the_run_too(self):
+        self.write("source/Makefile", "test:\n\tno-such-tox -q\nall:\n\t$(MAKE) test\nmade:\n\t./made\n")
+        for run, missing in (("make test", "no-such-tox"), ("make all", "no-such-tox"), ("python3 -m nose2", "python3 -m nose2"),
+                             ("python3 /plan/typo.py", "/plan/typo.py"), ("sh -c 'cat /plan/typo.txt'", "/plan/typo.txt")):
+            with self.subTest(run):
+                self.stops(f'{{name: unit, run: "{run}"}}', f"`{missing}` is not in the sandbox", "baseline: none")
+        for run in ("make made", "python3 -m made", "echo /plan/typo.py; test -e made"):
+            with self.subTest(run):
+                self.make(f'{{name: unit, run: "{run}"}}', "echo '#!/bin/sh' >made; chmod 755 made; echo >made.py")
+                self.pawl("run", "plan.yaml")
+
+    def test_a_file_of_the_plan_that_is_not_there_is_told_at_check(self):
+        self.write("run.sh", "true\n")
+        for run, told in (("sh /plan/run.sh", ""), ("sh /plan/typo.sh", "/plan/typo.sh"), ("cat /plan/run.sh '/plan/sub/a b'", "/plan/sub/a"),
+                          ("cat /plan/*.txt /plan/$x /plan/", ""), ("cat my/plan/x", "")):
+            with self.subTest(run):
+                self.make(f'{{name: unit, run: "{run}"}}')
+                said = self.pawl("check", "plan.yaml").stderr
+                self.assertEqual(f"step unit names {told}, which is not beside the plan" in said, bool(told), said)
+                self.assertEqual("not beside the plan" in said, bool(told), said)
 
     def test_a_file_that_the_phase_makes_is_no_reason_to_stop(self):
         for run in ('"./made"', "[./made]", '"tools/made"', '"sh -c ./made"', '"cd tools && ./made"', '"/workspace/made"'):

@@ -97,6 +97,32 @@ class Ignored(WithRun):
         self.assertRegex(self.pawl("apply", "last", expect=1).stderr, "k.enc has filter=rot .*pawl diff")
         self.assertIn("+secret", self.pawl("diff", "last").stdout)
 
+    def test_a_folder_without_a_commit_is_told_why_it_has_none(self):
+        """The run takes what lies there; a commit needs another to build upon."""
+        git = self.root / "source/.git"
+
+        def no_commit():
+            self.git("init", "-q", cwd="source")
+
+        def bad_settings():
+            self.commit_all("source")
+            (git / "config").write_text("[broken\n")
+
+        def lost_commit():
+            self.commit_all("source")
+            shutil.rmtree(git / "objects")
+            (git / "objects").mkdir()
+
+        for prepare, told in ((no_commit, "source has no commit yet: commit it, and run the plan again; use `pawl diff"),
+                              (bad_settings, "its git repository can't be read: .*config.*; use `pawl diff"),
+                              (lost_commit, "its last commit can't be read: .*; use `pawl diff")):
+            with self.subTest(told):
+                shutil.rmtree(git, ignore_errors=True)
+                self.make_simple(agent="echo more >> file", gate="grep -q more file")
+                prepare()
+                self.pawl("run", "plan.yaml")
+                self.assertRegex(self.pawl("apply", "last", expect=1).stderr, told)
+
     def test_what_an_operator_approves_is_without_it(self):
         self.make(max_attempts=1)
         self.write("gate.sh", "exit 1")

@@ -163,6 +163,13 @@ TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
   other("no /workspace/src/a.c", "no /workspace/src/b.c");
   other("src/a.c:1: error", "src/b.c:1: error");
   other("expected yes", "expected no");
+  other("FAIL case1", "FAIL case2");
+  other("FAIL test_1", "FAIL test_20");
+  other("FAIL Sum/case12b", "FAIL Sum/case13b");
+  other("utf8: bad", "utf16: bad");
+  same("took 1m3s", "took 2m14s");
+  same("took 1h2m3s", "took 7h20m30s");
+  same("case1 took 3 s", "case1 took 4 s");
   other("a template is bad", "a tempest is bad");
 }
 

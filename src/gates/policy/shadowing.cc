@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
+#include "gates/policy/vendored.h"
 
 namespace pawl::gates {
 namespace {
@@ -424,8 +425,9 @@ class Look {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  const auto setting = runner_setting(change);
-  return setting.empty() ? Look(change, shadows).words() : setting;
+  for (const auto& words : {runner_setting(change), vendored(change, shadows.was_there)})
+    if (!words.empty()) return words;
+  return Look(change, shadows).words();
 }
 
 std::vector<std::string> scanner_rules() { return {kScannerRules.begin(), kScannerRules.end()}; }
