@@ -289,6 +289,17 @@ TEST_F(Episodes, WhatACommitLostIsNotRemembered) {
   EXPECT_EQ(episode_->load("a", {}, kNow)->damaged, 0);
 }
 
+TEST_F(Episodes, AStepThatCouldNotBeSavedTakesNoPlace) {
+  sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999999) INSERT INTO steps "
+      "SELECT printf('full-%07d', i), 'pure', '', 'begun', 1, 's', '', '', '', '', '' FROM n");
+  {
+    const SmallFiles small(1 << 12);
+    EXPECT_FALSE(episode_->begin_step({.key = "a", .session = "s"}, kNow));
+  }
+  EXPECT_TRUE(episode_->begin_step({.key = "b", .session = "s"}, kNow)) << "one place is left";
+  EXPECT_EQ(episode_->begin_step({.key = "c", .session = "s"}, kNow).error().kind, ErrorKind::kExhausted);
+}
+
 TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
   const testing::SmallDisk disk(folder_ / "small", "2m");
   ASSERT_TRUE(disk.mounted()) << "needs root for a small tmpfs; CI runs as root";

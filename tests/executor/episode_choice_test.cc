@@ -51,6 +51,12 @@ TEST(EpisodeChoice, ElseByGatesThenSignalsThenLinesThenNumber) {
   expect_kept(failed({{1, 2, 30}, {1, 2, 20}, {1, 2, 20}}), 2, "episode");
 }
 
+TEST(EpisodeChoice, WorkThatNobodyCouldCountIsBehindAllThatWas) {
+  auto results = failed({{1, 2, 0}, {1, 2, 900}});
+  results[0].changed_lines.reset();
+  expect_kept(results, 2, "changed_lines");
+}
+
 TEST(EpisodeChoice, WhatWasNotJudgedIsBehindWhatFailed) {
   auto results = failed({{0, 0, 0}, {0, 5, 900}, {0, 0, 0}});
   results[0].outcome = Outcome::kNotRun;

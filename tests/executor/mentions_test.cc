@@ -44,6 +44,14 @@ TEST_F(Mentions, WhatLeadsOutOfTheFolderIsNotNamed) {
   EXPECT_THAT(named_by("sh /plan/inner/a.sh"), ElementsAre("b.sh", "inner/a.sh"));
 }
 
+TEST_F(Mentions, WhatOnlyAShellKnowsIsAnyName) {
+  for (const char* variable : {"$1", "$@", "$*", "$name", "${name}", "${name%.*}", "$(cat names)"}) {
+    const std::string named = std::string("sh /plan/checks/") + variable;
+    EXPECT_THAT(patterns_in(named + ".sh"), ElementsAre("checks/*.sh")) << variable;
+    EXPECT_THAT(patterns_in(named), ElementsAre("checks/*/**", "checks/*")) << variable;
+  }
+}
+
 TEST_F(Mentions, ScriptsNameOthersByWordsAndPackagesAreWhole) {
   write("main.py", "import common\nfrom pkg import thing\n");
   write("common.py", "open('/plan/data/table.csv')\n");

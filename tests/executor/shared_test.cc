@@ -50,6 +50,14 @@ TEST(Shared, WhatJudgedAPhaseOrMadeItsWorkIsTheSame) {
   EXPECT_EQ(refusal("[\"tests/**\"]", "[]"), "the plan has another `protect`" + of_a);
 }
 
+TEST(Shared, WhatWorkIsLookedAtWithoutIsTheSame) {
+  for (const auto& [key, value] :
+       {std::pair("ignored", "keep"), std::pair("protect_existing", "[\"docs/**\"]"),
+        std::pair("allow_shadowing", "[\"lib\"]")})
+    EXPECT_EQ(refusal("gates:\n", std::string(key) + ": " + value + "\ngates:\n"),
+              "the plan has another `" + std::string(key) + "` for phase a");
+}
+
 TEST(Shared, WhatComesAfterMayBeAnother) {
   EXPECT_EQ(refusal("{id: b, goal: g", "{id: b, goal: h"), "");
   EXPECT_EQ(refusal("two: {steps: [{name: s, run: \"true\"", "two: {steps: [{name: s, run: \"false\""), "");

@@ -173,6 +173,18 @@ TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
   other("a template is bad", "a tempest is bad");
 }
 
+TEST(Failure, APathOfElsewhereIsOneWhateverIsBeforeIt) {
+  for (const char* before :
+       {"", "no ", "'", "\"", "`", "(", "[", "<", "{", "=", ":", ",", ";", "|", "--root="})
+    EXPECT_EQ(normalised_end(std::string(before) + "/tmp/mine/a.txt"),
+              normalised_end(std::string(before) + "/var/yours/b.txt"))
+        << before;
+  for (const char* before : {"src", ".", "..", "-"})
+    EXPECT_NE(normalised_end(std::string(before) + "/tmp/mine/a.txt"),
+              normalised_end(std::string(before) + "/tmp/mine/b.txt"))
+        << before;
+}
+
 TEST(Failure, OnlyTheEndIsCompared) {
   std::string noise, other;
   for (int i = 0; i < 100; ++i) noise += "ok\n", other += i % 2 == 0 ? "fine\n" : "good\n";

@@ -30,5 +30,14 @@ TEST(Hang, TheLastTestThatBeganIsNamedAsRunnersNameIt) {
   for (const auto& [output, name] : kOutputs) EXPECT_EQ(last_test_in(output), name) << output;
 }
 
+TEST(Hang, ALineWaitsForItsResultOnlyAsTheLastOne) {
+  for (const std::string line :
+       {"test a::two ...", "a_test.py::test_two", "test_two (m.C) ...", "t/two.t .."}) {
+    EXPECT_NE(last_test_in(line), "") << line;
+    EXPECT_EQ(last_test_in(line + "\ncollected\n"), "") << line;
+    EXPECT_EQ(last_test_in("=== RUN   TestA\n" + line + "\ncollected\n"), "TestA") << line;
+  }
+}
+
 }  // namespace
 }  // namespace pawl::gates

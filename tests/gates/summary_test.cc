@@ -125,6 +125,18 @@ TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
   EXPECT_TRUE(says(said_of(unit), "output of unit:\nerror: no\n")) << said_of(unit);
 }
 
+TEST(Summary, AnEndThatIsCutOffBeginsWithAWholeCharacter) {
+  for (const char* one : {"\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"})
+    for (std::size_t more = 0; more < 4; ++more) {
+      std::string log;
+      while (log.size() < (20U << 10)) log += one;
+      StepFacts unit = ended("unit", 1);
+      take_output(log + std::string(more, 'x'), unit);
+      EXPECT_LT(unit.output_tail.size(), log.size());
+      EXPECT_TRUE(valid_utf8(unit.output_tail) == unit.output_tail) << one << more;
+    }
+}
+
 TEST(Summary, WhatACompilerWroteInPlaceOfAReportIsTold) {
   for (const auto* format : {"cargo", "tap", "gotest"}) {
     StepFacts unit = ended("unit", 101);

@@ -64,6 +64,26 @@ TEST(Spec, EachMistakeIsRefusedByName) {
   }
 }
 
+TEST(Spec, ACopyLiesWhereItsPathSays) {
+  SandboxSpec spec;
+  spec.cmd = {"true"};
+  for (const char* dst : {"", "/", "a", "/a/..", "/a/../b", "/a/./b", "/a//b"}) {
+    spec.copy_in = {{.src = "/x", .dst = dst}};
+    EXPECT_FALSE(validate(spec)) << dst;
+  }
+  for (const char* dst : {"/a", "/a/b", "/a/..b", "/a/b.."}) {
+    spec.copy_in = {{.src = "/x", .dst = dst}};
+    EXPECT_TRUE(validate(spec)) << dst;
+  }
+}
+
+TEST(Spec, CredentialsAreFoundInEveryUrlOfAValue) {
+  for (const char* value : {"http://me:word@a/", "http://a/,http://me:word@b/", "http://a http://b c://me@d"})
+    EXPECT_TRUE(has_url_credentials(value)) << value;
+  for (const char* value : {"http://a/me@b", "http://a?me@b", "http://a/ me@b", "me@b", "://"})
+    EXPECT_FALSE(has_url_credentials(value)) << value;
+}
+
 TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
   testing::TempFolder temp;
   ASSERT_TRUE(os::make_folders(temp / "home/project/.pawl/keys"));

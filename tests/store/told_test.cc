@@ -1,6 +1,7 @@
 // What agents told: written down once, counted once, whatever comes between.
 #include <limits>
 
+#include "store/ended_phases.h"
 #include "support/store_fixture.h"
 
 namespace pawl::store {
@@ -121,6 +122,24 @@ TEST_F(ToldTest, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   ASSERT_TRUE(store_->begin_step(held.lease, marker("gate", 1), end, std::nullopt, now_));
   EXPECT_GE(budget(run, kTokens).spent, 9'000'000'000'000'000'000) << "it ends at the top";
   EXPECT_FALSE(store_->budgets(run)->empty());
+}
+
+// Last words of an agent come after its phase was sealed.
+TEST(EndedPhases, WorkThatIsSealedAgainKeepsItsPlace) {
+  EndedPhases ends;
+  for (const char* phase : {"a", "b", "a"})
+    ends.add(Json{{"type", "phase_sealed"},
+                  {"phase_id", phase},
+                  {"rows", 1},
+                  {"head", ""},
+                  {"state", "COMPLETE"},
+                  {"outcome", "passed"},
+                  {"layer", std::string("of ") + phase}});
+  const LayerRow a{.phase_id = "a", .layer_id = "of a", .merge_seq = 1},
+      b{.phase_id = "b", .layer_id = "of b", .merge_seq = 2};
+  EXPECT_EQ(ends.accepted().size(), 2U);
+  EXPECT_EQ(ends.contradicted_by({a, b}), std::nullopt);
+  EXPECT_EQ(ends.contradicted_by({a}), "b");
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ TEST_F(StackTest, WhatGcTookIsMadeAgain) {
   EXPECT_EQ(garbage.merges.size(), 2U);
   for (const auto& path : garbage.layers) ASSERT_TRUE(os::remove_tree(temp_ / ("pawl/" + path)));
   EXPECT_EQ(stack(layers), before) << "a cache that names what is gone";
+  for (const auto& id : before) EXPECT_TRUE(workspaces_.has_layer(id));
   for (const auto& path : garbage.merges) static_cast<void>(os::remove_tree(temp_ / ("pawl/" + path)));
   EXPECT_EQ(stack(layers), before);
   for (const auto& id : before) EXPECT_TRUE(workspaces_.has_layer(id));

@@ -163,7 +163,8 @@ TEST_F(TimesTest, WhatIsPutBackHasTheTimesOfItsOwnBase) {
 }
 
 TEST_F(TimesTest, WhatIsNewIsOlderThanAllThatLiesBelow) {
-  for (const char* when : {"@0", "@1", "1970-01-01 00:00:01.5", "1960-01-01", "1980-01-02", "2020-01-01"}) {
+  for (const char* when : {"@0", "@1", "1970-01-01 00:00:01.5", "1960-01-01", "1959-06-01 00:00:00.25",
+                           "1980-01-02", "2020-01-01"}) {
     sh("touch -d '" + std::string(when) + "' " + source_ + "/text");
     take_folder();
     const auto id = judged("echo new > made && printf '\\177ELF' > tool");
