@@ -143,6 +143,17 @@ Result<RunRow> read_run(const Query& query) {
   return row;
 }
 
+Status SqliteStore::read_together(const std::function<Status()>& reads) {
+  {
+    PAWL_TRY(auto begin, connection_->query("begin_reading"));
+    PAWL_OK(begin.run());
+  }
+  auto done = reads();
+  PAWL_TRY(auto end, connection_->query("rollback"));
+  PAWL_OK(end.run());
+  return done;
+}
+
 Result<RunRow> SqliteStore::run(const std::string& run_id) {
   PAWL_TRY(auto query, connection_->query("select_run"));
   query.bind(run_id);

@@ -1,6 +1,7 @@
 // Store over one SQLite file. See store/store.h for what each verb promises. A detail of this room.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,7 @@ class SqliteStore : public Store {
   Result<std::vector<Owed>> owed() override;
   Status pay(const Owed& owed, const Told& told, WallTime now) override;
 
+  Status read_together(const std::function<Status()>& reads) override;
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
   Result<std::string> plan_text(const std::string& run_id) override;
