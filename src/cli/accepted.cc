@@ -12,9 +12,7 @@
 namespace pawl::cli {
 
 Status check_evidence(const State& state, const store::RunRow& run) {
-  const bool goes_on = run.state == store::RunState::kExecuting;
-  const auto found = ledger::verify_run(*state.store, run.run_id,
-                                        {.public_key = state.sealer->public_key(), .live = goes_on});
+  const auto found = ledger::verify_run(*state.store, run.run_id, {.public_key = state.sealer->public_key()});
   PAWL_OK(found);
   if (!found->ok) return ledger::not_whole(run.run_id, *found);
   return check_content_of(state, run);

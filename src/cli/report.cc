@@ -93,9 +93,7 @@ Result<std::string> accepted_work(const State& state, const store::RunRow& run) 
 }
 
 Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
-  return ledger::verify_run(
-      *state.store, run.run_id,
-      {.public_key = state.sealer->public_key(), .live = run.state == store::RunState::kExecuting});
+  return ledger::verify_run(*state.store, run.run_id, {.public_key = state.sealer->public_key()});
 }
 
 // What can't be read (gc took it, a row is damaged) is told on the page: that is when people need one.

@@ -17,7 +17,6 @@ struct VerifyOptions {
 };
 
 Result<ledger::Report> verify(const State& state, const store::RunRow& run, ledger::Trust trust) {
-  trust.live = run.state == store::RunState::kExecuting;
   if (trust.public_key.empty()) trust.public_key = state.sealer->public_key();
   return ledger::verify_run(*state.store, run.run_id, trust);
 }

@@ -20,8 +20,11 @@ constexpr std::array<std::string_view, 5> kBetweenHeads = {"\"type\":\"pre_execu
                                                            "\"type\":\"executed\"", "\"type\":\"resume\"",
                                                            "\"type\":\"agent\"", "\"type\":\"usage\""};
 constexpr std::string_view kCostKey = ",\"cost\":\"";
+constexpr std::string_view kSpentKey = ",\"spent_ms\":";
 constexpr std::string_view kRunKey = "\",\"run\":\"";  // behind the value of prev_hash
 constexpr std::string_view kLayerKey = ",\"layer\":\"";
+constexpr std::string_view kFeedbackKey = ",\"feedback\":\"";
+constexpr std::string_view kMergeSeqKey = ",\"merge_seq\":";
 constexpr std::string_view kStackKey = ",\"stack\":\"";
 constexpr std::string_view kAfterStack = ",\"started_at\":\"";
 // In canonical order only the verdict comes after the type.
@@ -194,6 +197,8 @@ class Checker {
       chain_.seals.push_back(row.line);
     else if (body.ends_with("\"type\":\"usage\""))
       chain_.usages.push_back(row.line);
+    else if (body.ends_with("\"type\":\"judged_again\""))
+      chain_.rounds.push_back(row.line);
     else if (const auto end = body.substr(body.size() - std::min(body.size(), kAttemptEndMax));
              end.find(kAttempt) != end.npos)
       note_attempt(row, body);
@@ -204,9 +209,13 @@ class Checker {
   void note_cost(std::string_view body, bool executed, bool given_up) {
     if (const auto cost = after(body, kCostKey, 4); !cost.empty()) {
       chain_.costs.emplace_back(sandbox_run_id_of(body), cost.substr(0, kHashHexSize));
+      if (!executed && body.find(kSpentKey) == body.npos) lacks("resume", "spent_ms");
     } else {
       executed_without_cost_ += executed ? 1 : 0;
-      if (given_up) lacks("resume", "cost");
+      if (given_up) {
+        lacks("resume", "cost");
+        lacks("resume", "spent_ms");
+      }
     }
   }
 
@@ -214,7 +223,9 @@ class Checker {
     chain_.attempts.push_back(row.line);
     if (body.ends_with("\"cancelled\"")) return;  // by an operator: nothing judged it
     const auto before = body.substr(0, body.size() - behind_prev_hash(row, body).size());
+    if (after(before, kFeedbackKey, 9).empty()) lacks("attempt", "feedback");
     if (after(before, kLayerKey, 4).empty()) lacks("attempt", "layer");
+    if (after(before, kMergeSeqKey, 10).empty()) lacks("attempt", "merge_seq");
     // Signals may have any member; what follows them has none of this name.
     const auto at = body.rfind(kAfterStack);
     const auto size = kStackKey.size() + kHashHexSize + 1;

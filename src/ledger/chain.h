@@ -23,6 +23,7 @@ struct Chain {
   std::vector<std::string_view> usages;   // whole lines of usage rows
   std::vector<std::pair<std::string_view, std::string_view>> costs;  // sandbox_run_id, hash of its cost row
   std::vector<std::string_view> attempts;                            // whole lines of attempt rows
+  std::vector<std::string_view> rounds;                              // and of judged_again rows
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> lacks;  // rows by type and member
   std::int64_t last_decision = 0;  // the last row of a kind that comes with its signature; 0: none
   std::vector<Problem> problems;   // one for each thing that was done to it

@@ -1,6 +1,7 @@
 // Ledgers as files: reading what was exported, exporting, and the projections under .pawl.
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -199,24 +200,23 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   return report;
 }
 
-Result<Checked> check_run(store::Store& store, const std::string& run_id, const Trust& trust) {
-  // Of a run that goes on, rows and tables are read one after the other. Whatever changes what is compared
-  // signs the head.
-  constexpr int kReadsMax = 3;
-  for (int reads = 1;; ++reads) {
-    Checked out;
+Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust) {
+  Checked out;
+  std::optional<Result<Tables>> tables;
+  // A run that goes on writes between two reads.
+  PAWL_OK(store.read_together([&]() -> Status {
+    PAWL_TRY(const auto run, store.run(run_id));
+    trust.live = run.state == store::RunState::kExecuting;
     PAWL_TRY(out.files, files_of(store, run_id));
-    out.report = verify(out.files, trust);
-    if (!out.report.ok) return out;  // then nobody knows which of the two is right
-    PAWL_TRY(const auto tables, tables_of(store, run_id));
-    PAWL_TRY(const auto head, store.head(run_id));
-    const bool same = head && head_text(*head) == out.files.head;
-    if (!same && reads < kReadsMax) continue;
-    if (!same && trust.live) return out;
-    out.report.problems = contradictions(out.files, tables);
-    out.report.ok = out.report.problems.empty();
-    return out;
-  }
+    tables = tables_of(store, run_id);
+    return {};
+  }));
+  out.report = verify(out.files, trust);
+  if (!out.report.ok) return out;  // then nobody knows which of the two is right
+  if (!*tables) return std::unexpected(std::move(*tables).error());
+  out.report.problems = contradictions(out.files, **tables);
+  out.report.ok = out.report.problems.empty();
+  return out;
 }
 
 Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust) {
@@ -231,9 +231,7 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
     if (!names.empty())
       return fail(ErrorKind::kConflict, folder + " is there and not empty; name a new folder");
   }
-  PAWL_TRY(const auto run, store.run(run_id));
-  const bool goes_on = run.state == store::RunState::kExecuting;
-  PAWL_TRY(auto checked, check_run(store, run_id, {.public_key = sealer.public_key(), .live = goes_on}));
+  PAWL_TRY(auto checked, check_run(store, run_id, {.public_key = sealer.public_key()}));
   if (!checked.report.ok) return not_whole(run_id, checked.report);
   auto& files = checked.files;
   files.store_head = std::move(files.head);

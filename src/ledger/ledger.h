@@ -70,7 +70,9 @@ struct Files {                                              // what verification
 struct Trust {
   std::string public_key;  // hexadecimal; "" : the one beside the rows
   std::string anchor;      // a head that the person got elsewhere; "" : none
-  bool live = false;       // rows after the signed head are allowed in a run that is not sealed
+  // Rows after the signed head are allowed, in a run that is not sealed. Of a run in a database its state
+  // says it.
+  bool live = false;
 };
 
 // Pure. Finds and names every changed, missing, reordered, truncated, forged or extra row; and where rows
@@ -80,13 +82,13 @@ Report verify(const Files& files, const Trust& trust);
 
 // What the database holds of a run.
 Result<Files> files_of(store::Store& store, const std::string& run_id);
-// The same, and how it verifies, with the tables compared with it. Problems of tables are those of the file
-// "pawl.db".
+// The same, and how it verifies, with the tables compared with it, all of one moment, whoever writes
+// meanwhile. Problems of tables are those of the file "pawl.db".
 struct Checked {
   Files files;
   Report report;
 };
-Result<Checked> check_run(store::Store& store, const std::string& run_id, const Trust& trust);
+Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust);
 // Which stack the gates of an attempt saw (store::stack_hash), as its row says; "" when it does not say it.
 std::string stack_of(const Files& files, const std::string& phase_id, const std::string& attempt_id);
 // kForged: that a run does not verify, with the first of the report's problems.

@@ -5,6 +5,7 @@
 #include "ledger/rows.h"
 #include "os/walls.h"
 #include "store/ended_phases.h"
+#include "store/limits.h"
 
 namespace pawl::ledger {
 namespace {
@@ -19,16 +20,21 @@ class RunRowsChecker {
       lacks("run_started", "planned");
       lacks("run_started", "before");
     }
+    for (const char* member : {"tiers", "caps"})
+      if (!started_.contains(member)) lacks("run_started", member);
     for (const auto& row : rows_) {
       const std::string type = text_in(row, "type");
       if (type == "forked") share(row);
       if (type == "phase_sealed") seal(row);
       if (type == "run_sealed") check_end(row);
     }
+    if (is_stack_known_ && out_.problems.empty()) check_stacks();
     return std::move(out_);
   }
 
  private:
+  using Numbers = std::map<std::string, std::int64_t>;
+
   void problem(std::string file, const Json& row, std::string detail) {
     if (!os::walls().agreement) return;
     out_.problems.push_back({.kind = "forged",
@@ -86,6 +92,51 @@ class RunRowsChecker {
       problem(phase_file(phase_id), *attempt, "it was judged on other work than had been accepted by then");
   }
 
+  // Every attempt names the place up to which it saw accepted work, whatever became of it.
+  void check_stacks() {
+    const auto tiers = store::tiers_of_phases(started_);
+    const auto& phases = list_in(started_, "phases");
+    for (std::size_t i = 0; i < std::min(phases.size(), tiers.size()); ++i)
+      if (phases[i].is_string()) tier_of_[phases[i].get<std::string>()] = tiers[i];
+    for (const auto& accepted : ended_.accepted())
+      place_of_.emplace(accepted.phase_id, std::ssize(place_of_));
+    for (const auto& [phase_id, chain] : chains_) {
+      Numbers rounds;  // the place of the newest one, by attempt
+      for (const auto line : chain.rounds)
+        if (const auto row = parse_json(line))
+          rounds[text_in(*row, "attempt_id")] = integer_in(*row, "merge_seq");
+      for (const auto line : chain.attempts)
+        if (const auto row = parse_json(line); row && row->contains("stack") && row->contains("merge_seq"))
+          check_stack(phase_id, *row, rounds);
+    }
+  }
+
+  void check_stack(const std::string& phase_id, const Json& attempt, const Numbers& rounds) {
+    const auto round = rounds.find(text_in(attempt, "attempt_id"));
+    const auto own = tier_of_.find(phase_id), own_place = place_of_.find(phase_id);
+    const bool is_joined = round != rounds.end(), has_own = is_joined || flag_in(attempt, "own_tier");
+    if (!has_own && own == tier_of_.end()) return;  // an older version started the run
+    const auto place = is_joined ? round->second : integer_in(attempt, "merge_seq");
+    const auto most = own_place == place_of_.end() ? std::ssize(place_of_) : own_place->second;
+    const auto before = has_own ? std::nullopt : std::optional(own->second);
+    if (place < 0 || place > most || text_in(attempt, "stack") != stack_up_to(place, before))
+      problem(phase_file(phase_id), attempt, "it was judged on other work than had been accepted by then");
+  }
+
+  // `before`: of the work of tiers before that one only.
+  const std::string& stack_up_to(std::int64_t place, std::optional<std::int64_t> before) {
+    const auto [known, is_new] = stacks_.try_emplace({place, before.value_or(-1)});
+    if (!is_new) return known->second;
+    std::vector<std::string> layers;
+    for (auto one = ended_.accepted().begin() + place; one != ended_.accepted().begin();) {
+      --one;
+      const auto tier = tier_of_.find(one->phase_id);
+      const bool is_below = !before || (tier != tier_of_.end() && tier->second < *before);
+      if (is_below && one->layer && !one->layer->empty()) layers.push_back(*one->layer);
+    }
+    return known->second = store::stack_hash(text_in(started_, "base_id"), layers);
+  }
+
   void check_end(const Json& row) {
     const auto state = ended_.state_of_run(started_);
     if (!state) return problem(kRunFile, row, "it ends the run, and " + state.error().message);
@@ -106,6 +157,8 @@ class RunRowsChecker {
   store::EndedPhases ended_;
   std::vector<std::string> stack_;  // accepted so far, the newest first
   bool is_stack_known_ = true;
+  Numbers tier_of_, place_of_;  // of phases; the latter from 0, of those whose work is accepted
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> stacks_;  // by place and tier
   RunRows out_;
 };
 

@@ -7,6 +7,7 @@
 #include "ledger/rows.h"
 #include "ledger/shown.h"
 #include "store/ended_phases.h"
+#include "store/limits.h"
 
 namespace pawl::ledger {
 namespace {
@@ -23,6 +24,7 @@ class Comparison {
   Comparison(const Rows& rows, const Files& files, const Tables& tables)
       : rows_(rows), files_(files), tables_(tables) {
     for (const auto& row : rows) ended_.add(row);
+    for (const auto& row : rows) store::note_cap(row, caps_);
     for (const auto& [phase_id, text] : files.phases) chain_rows_[phase_id] = std::ranges::count(text, '\n');
   }
 
@@ -30,9 +32,11 @@ class Comparison {
     check_start();
     check_state();
     check_list_of_phases();
+    check_places();
     check_layers();
     for (const auto& phase : tables_.phases) check_phase(phase);
     for (const auto& phase : tables_.phases) check_attempts(phase);
+    check_budget();
     check_shown();
     return std::move(problems_);
   }
@@ -80,6 +84,23 @@ class Comparison {
       contradicted("the list of phases");
   }
 
+  void check_places() {
+    if (!store::are_tiers_of(rows_.front(), tables_.tiers)) contradicted("what the database says of tiers");
+    store::PlacesByRows places(rows_.front());
+    if (!places.are_said()) return;
+    for (const auto& phase : tables_.phases)
+      if (!places.is_next(phase.phase_id, phase.tier_index, phase.phase_index))
+        return contradicted("the place of phase " + phase.phase_id);
+  }
+
+  // After all rows of the phases were seen.
+  void check_budget() {
+    if (const auto unit = cap_contradicted(rows_.front(), caps_, tables_.budgets); !unit.empty())
+      contradicted("the cap of " + std::string(unit));
+    if (const auto unit = spent_.contradicted_by(tables_.budgets); !unit.empty())
+      contradicted("what is spent of " + std::string(unit));
+  }
+
   void check_layers() {
     if (const auto phase_id = ended_.contradicted_by(tables_.layers))
       contradicted("the work of phase " + *phase_id);
@@ -104,7 +125,10 @@ class Comparison {
     const auto rows = rows_of_phase(files_, phase.phase_id);
     if (!rows) return contradicted("the chain of phase " + phase.phase_id);
     std::map<std::string, const Json*> ends, results;
+    auto said = limits_of(phase);
     for (const auto& row : *rows) {
+      said.add(row);
+      spent_.add(row);
       if (text_in(row, "type") == "attempt") ends[text_in(row, "attempt_id")] = &row;
       if (text_in(row, "type") == "executed") results[text_in(row, "sandbox_run_id")] = &row;
     }
@@ -114,11 +138,20 @@ class Comparison {
     const auto& attempts = known == tables_.attempts.end() ? none : known->second;
     if (std::ranges::count(attempts, true, &store::AttemptRow::finished) < std::ssize(ends))
       contradicted("the number of attempts of phase " + phase.phase_id);
+    const auto unfinished = std::ranges::count(attempts, false, &store::AttemptRow::finished);
+    if (const auto column = said.contradicted_by(phase, unfinished); !column.empty())
+      contradicted(std::string(column) + " of phase " + phase.phase_id);
     for (const auto& attempt : attempts) {
       const auto end = ends.find(attempt.attempt_id);
       if ((end != ends.end()) != attempt.finished || (attempt.finished && !says(*end->second, attempt)))
         contradicted("attempt " + attempt.attempt_id);
     }
+  }
+
+  store::AttemptsByRows limits_of(const store::PhaseRow& phase) const {
+    const auto* forked = newest_of_type(rows_, "forked");
+    const bool inherits = forked != nullptr && text_in(*forked, "phase_id") == phase.phase_id;
+    return {store::attempts_planned(rows_.front(), phase.tier_index, phase.phase_index), inherits};
   }
 
   // Beside it, what is only shown.
@@ -145,16 +178,24 @@ class Comparison {
     const auto same = [&](const char* key, const std::string& value) { return text_in(row, key) == value; };
     const auto signals = row.find("signals");
     const bool is_same_work = !row.contains("layer") || same("layer", attempt.agent_layer);
-    return is_same_work && same("verdict", attempt.verdict) && same("model", attempt.model) &&
-           same("summary", attempt.summary) && same("failure", attempt.failure) &&
-           same("started_at", attempt.started_at) && same("ended_at", attempt.ended_at) &&
-           signals != row.end() && canonical(*signals) == (attempt.signals.empty() ? "[]" : attempt.signals);
+    const std::string told = attempt.feedback.empty() ? "" : blake3_hex(attempt.feedback);
+    const bool is_same_feedback = !row.contains("feedback") || same("feedback", told);
+    const bool is_same_base =
+        !row.contains("merge_seq") || (integer_in(row, "merge_seq") == attempt.base_merge_seq &&
+                                       flag_in(row, "own_tier") == attempt.base_has_own_tier);
+    return is_same_work && is_same_feedback && is_same_base && same("verdict", attempt.verdict) &&
+           same("model", attempt.model) && same("summary", attempt.summary) &&
+           same("failure", attempt.failure) && same("started_at", attempt.started_at) &&
+           same("ended_at", attempt.ended_at) && signals != row.end() &&
+           canonical(*signals) == (attempt.signals.empty() ? "[]" : attempt.signals);
   }
 
   const Rows& rows_;
   const Files& files_;
   const Tables& tables_;
   store::EndedPhases ended_;
+  store::Caps caps_;  // that operators set
+  store::SpentByRows spent_;
   std::map<std::string, std::int64_t> chain_rows_;  // by phase
   std::vector<Problem> problems_;
 };
@@ -168,6 +209,8 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   PAWL_TRY(out.phases, store.phases(run_id));
   PAWL_TRY(out.layers, store.accepted_layers(run_id));
   PAWL_TRY(out.fork, store.fork_of(run_id));
+  PAWL_TRY(out.tiers, store.tiers(run_id));
+  PAWL_TRY(out.budgets, store.budgets(run_id));
   for (const auto& phase : out.phases)
     if (phase.attempts_total > 0) {
       PAWL_TRY(out.attempts[phase.phase_id], store.attempts(run_id, phase.phase_id));

@@ -26,6 +26,8 @@ struct Tables {
   std::map<std::string, std::vector<store::StepRow>> steps;
   std::map<std::string, std::vector<store::EpisodeRow>> episodes;
   std::optional<store::ForkPoint> fork;
+  std::vector<store::TierRow> tiers;
+  std::vector<store::BudgetRow> budgets;
 };
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);
 

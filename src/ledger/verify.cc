@@ -354,15 +354,19 @@ class Verifier {
 Report verify(const Files& files, const Trust& trust) { return Verifier(files, trust).run(); }
 
 std::string lack_text(const Lack& lack) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kMeanings = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kMeanings = {{
       {"planned", "what the plan says of each phase"},
       {"before", "the run before it"},
+      {"tiers", "the order of the phases and the limits of their attempts"},
+      {"caps", "what the run may spend"},
       {"layer", "the work"},
+      {"feedback", "what the next agent is told"},
       {"stack", "the work that the gates saw"},
       {"inventories", "what base has for the gates"},
       {"run", "the whole result"},
       {"cost", "the cost row"},
-      {"merge_seq", "the order of the work that is shared"},
+      {"merge_seq", "the place in the order of accepted work"},
+      {"spent_ms", "how long the step ran"},
       {"store_head", "what the database had signed"},
   }};
   const auto found =

@@ -12,6 +12,31 @@ JsonMembers row_of(std::string_view type) {
   return row;
 }
 
+// Each with the limits of its phases, in their order.
+std::string tiers_text(const NewRun& run) {
+  std::vector<std::string> tiers;
+  for (const auto& tier : run.tiers) {
+    std::vector<std::string> planned;
+    for (const auto& phase : run.phases)
+      if (phase.tier_index == tier.tier_index) planned.push_back(std::to_string(phase.max_attempts));
+    tiers.push_back(JsonMembers()
+                        .text("name", tier.name)
+                        .boolean("stop_on_failure", tier.stop_on_failure)
+                        .boolean("parallel", tier.parallel)
+                        .json("max_attempts", canonical_array(planned))
+                        .object());
+  }
+  return canonical_array(tiers);
+}
+
+std::string caps_text(const NewRun& run) {
+  JsonMembers caps;
+  if (run.sandbox_ms_cap) caps.number(kSandboxMs, *run.sandbox_ms_cap);
+  if (run.tokens_cap) caps.number(kTokens, *run.tokens_cap);
+  if (run.usd_nanos_cap) caps.number(kUsdNanos, *run.usd_nanos_cap);
+  return caps.object();
+}
+
 }  // namespace
 
 JsonMembers run_started_row(const NewRun& run, const RunBefore& before) {
@@ -29,7 +54,9 @@ JsonMembers run_started_row(const NewRun& run, const RunBefore& before) {
                  .text("base_id", run.run.base_id)
                  .text("base_commit", run.run.base_commit)
                  .text("backend", run.run.backend)
-                 .texts("phases", phases);
+                 .texts("phases", phases)
+                 .json("tiers", tiers_text(run))
+                 .json("caps", caps_text(run));
   if (!run.plan.phases.empty()) row.json("planned", planned.object());
   if (!before.run_id.empty())
     row.json("before", JsonMembers().text("run_id", before.run_id).text("hash", before.hash).object());
@@ -94,7 +121,10 @@ JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>
                  .text("ended_at", attempt.ended_at)
                  .text("executor", attempt.executor)
                  .text("build", attempt.build)
-                 .text("layer", attempt.agent_layer);
+                 .text("layer", attempt.agent_layer)
+                 .number("merge_seq", attempt.base_merge_seq)
+                 .boolean("own_tier", attempt.base_has_own_tier)
+                 .text("feedback", attempt.feedback.empty() ? "" : blake3_hex(attempt.feedback));
   if (!by.stack.empty()) row.text("stack", by.stack);
   if (!by.inventories.empty()) row.text("inventories", by.inventories);
   if (!attempt.failure.empty()) row.text("failure", attempt.failure);
@@ -125,7 +155,8 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
       .texts("phases", beside);
 }
 
-JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision) {
+JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
+                       std::optional<std::int64_t> spent_ms) {
   auto row = row_of("resume")
                  .text("attempt_id", attempt_id)
                  .text("label", decision.label)
@@ -133,6 +164,7 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
                  .text("found", decision.found)
                  .text("decision", decision.decision);
   if (!decision.lost_cost_row.empty()) row.text("cost", blake3_hex(decision.lost_cost_row));
+  if (spent_ms) row.number("spent_ms", *spent_ms);
   return row;
 }
 
@@ -223,14 +255,17 @@ JsonMembers run_sealed_row(RunState state, const std::vector<ChainHead>& phases)
   return row_of("run_sealed").text("state", name(state)).json("phases", canonical_array(list));
 }
 
-std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains) {
-  JsonMembers heads;
+std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains,
+                      const std::vector<BudgetRow>& budgets) {
+  JsonMembers heads, spent;
+  for (const auto& row : budgets) spent.number(row.unit, row.spent);
   for (const auto& chain : chains)
     heads.json(chain.chain, JsonMembers().number("rows", chain.rows).text("head", chain.head).object());
   return JsonMembers()
       .text("run_id", run_id)
       .text("signed_at", rfc3339(signed_at))
       .json("chains", heads.object())
+      .json("spent", spent.object())
       .object();
 }
 

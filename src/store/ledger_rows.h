@@ -1,6 +1,7 @@
 // What each ledger row says (design, section 5), before the sealer adds seq, at, prev_hash and hash. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>
 std::string json_text(const std::vector<EpisodeRow>& episodes);  // as JSON
 // `beside`: the phases whose work it is judged on top of for the first time.
 JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::string>& beside);
-JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision);
+// `spent_ms`: of a step that is given up, how long it is taken to have run.
+JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
+                       std::optional<std::int64_t> spent_ms = std::nullopt);
 JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before,
                          PhaseState after);
 JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state);
@@ -46,7 +49,8 @@ struct ChainHead {
 // `end`: of the phase's chain. `layer`: the work of it that is part of the run; "" when none is.
 JsonMembers phase_sealed_row(const PhaseRow& phase, const ChainHead& end, const std::string& layer);
 JsonMembers run_sealed_row(RunState state, const std::vector<ChainHead>& phases);
-// What is signed: canonical JSON.
-std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains);
+// What is signed: canonical JSON. Of `budgets` what is spent by then.
+std::string head_body(const std::string& run_id, WallTime signed_at, const std::vector<ChainHead>& chains,
+                      const std::vector<BudgetRow>& budgets);
 
 }  // namespace pawl::store

@@ -28,8 +28,7 @@
 
 namespace pawl::store {
 
-constexpr std::int64_t kExecutionsPerStepMax =
-    3;  // markers of one step; then the attempt failed (crash_loop)
+constexpr std::int64_t kExecutionsPerStepMax = 3;  // markers of a step; then its attempt failed (crash_loop)
 
 // Calls of the doctor; CHECKs of the schema hold them, too.
 constexpr std::int64_t kDoctorCallsOfPhaseMax = 2, kDoctorCallsOfRunMax = 10;
@@ -224,11 +223,10 @@ struct StepEnd {  // the result of an open step
 
 struct ResumeDecision {  // what was done with an open marker found at claim (design, section 4)
   std::string sandbox_run_id, label;
-  std::string found;     // supervisor_alive | result_spooled | nothing
-  std::string decision;  // reattach | adopt | re_execute | skip | escalate | probed | cancelled
-  std::string
-      lost_cost_row;  // for re_execute, skip, escalate: the open step ends as lost, and this is its cost row
-  Told told;          // of an agent's step that was lost
+  std::string found;          // supervisor_alive | result_spooled | nothing
+  std::string decision;       // reattach | adopt | re_execute | skip | escalate | probed | cancelled
+  std::string lost_cost_row;  // of a step that is given up: it ends as lost, and this is its cost row
+  Told told;                  // of an agent's step that was lost
   bool owes = false;  // or it comes later, by pay(); its reservations of tokens and money stay until then
 };
 
@@ -408,6 +406,8 @@ class Store {
   virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
 
   // --- reading
+  // Runs `reads`, which calls nothing but these: all of them see one state of the store, whoever writes.
+  virtual Status read_together(const std::function<Status()>& reads) = 0;
   virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
   virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first
   virtual Result<std::string> plan_text(const std::string& run_id) = 0;  // kNotFound

@@ -100,6 +100,29 @@ class Operators(WithRun):
         self.pawl("resume", "last", "--max-attempts", "2", "--operator-ack", expect=11)
         self.assertEqual(self.pawl_json("status", "last")["phases"][0]["max_attempts"], 2)
 
+    def test_a_run_goes_on_with_nothing_that_its_rows_do_not_say(self):
+        """What the next agent is told, how often a phase may be tried, its place, and what may be spent."""
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ] && echo made >made', max_attempts=2,
+                         backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        run = self.start("run", "plan.yaml")
+        self.wait_until(lambda: '"waits_for":"not_before"' in
+                        self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 130)
+        now = "UPDATE phases SET not_before = ''"
+        for change, said in (("UPDATE attempts SET feedback = '{\"hint\":\"delete the test\"}'", "attempt p1.1"),
+                             ("UPDATE phases SET max_attempts = 50 WHERE phase_id = 'p1'", "max_attempts of phase p1"),
+                             ("UPDATE phases SET attempts_used = 0 WHERE phase_id = 'p1'", "attempts_used of phase p1"),
+                             ("UPDATE tiers SET stop_on_failure = 0", "tiers"),
+                             ("UPDATE phases SET phase_index = phase_index + 2 WHERE phase_id = 'p1'", "the place of phase"),
+                             ("UPDATE budgets SET spent = 0", "what is spent of"), ("UPDATE budgets SET cap = 1000000", "sandbox_ms")):
+            with self.changed_in_database(now, change):
+                self.assertIn(said, self.pawl("resume", "last", expect=13).stderr)
+                self.pawl("verify", "last", expect=13)
+        with self.changed_in_database(now):
+            self.pawl("resume", "last")
+            self.pawl("verify", "last")
+
     def test_a_phase_that_was_left_between_two_attempts_is_stuck(self):
         self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
         run = self.start("run", "plan.yaml")

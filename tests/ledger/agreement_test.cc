@@ -96,6 +96,59 @@ TEST_F(Agreement, WhatPassedWasJudgedOnWhatHadBeenAcceptedByThen) {
     found(layers(other), "phases/two/attempts.jsonl", "it was judged on other work");
 }
 
+// Also what failed, and what a person approved: by the place that its row names.
+TEST_F(Agreement, EveryAttemptWasJudgedOnWhatHadBeenAcceptedUpToItsPlace) {
+  struct Said {
+    std::string stack;
+    std::int64_t place = 1;
+    bool own_tier = true;
+  };
+  for (const std::string outcome : {"approved", "escalate", "skipped"}) {
+    for (const bool is_next_tier : {false, true}) {
+      const auto rows = [&](const Said& said) {
+        return [=](Json& row) {
+          if (is_of(row, "run_started")) {
+            const auto tier = [](std::size_t phases) {
+              return Json{{"name", "t"},
+                          {"stop_on_failure", false},
+                          {"parallel", true},
+                          {"max_attempts", Json(phases, 2)}};
+            };
+            row["base_id"] = "b";
+            row["tiers"] = is_next_tier ? Json::array({tier(1), tier(1)}) : Json::array({tier(2)});
+          }
+          if (is_of(row, "phase_sealed", "one")) row["layer"] = "one's";
+          if (is_of(row, "phase_sealed", "two")) {
+            row["outcome"] = outcome;
+            row["state"] = outcome == "approved" ? "COMPLETE" : outcome == "skipped" ? "SKIPPED" : "FAILED";
+          }
+          if (is_of(row, "run_sealed") && outcome == "escalate") row["state"] = "FAILED";
+          const bool is_two = text_in(row, "attempt_id") == "two.1";
+          if (is_of(row, "attempt")) {
+            row["stack"] = is_two ? said.stack : store::stack_hash("b", {});
+            row["merge_seq"] = is_two ? said.place : 0;
+            row["own_tier"] = is_two ? said.own_tier : true;
+            if (is_two) row["verdict"] = "escalate";
+          }
+          return true;
+        };
+      };
+      const auto none = store::stack_hash("b", {}), one = store::stack_hash("b", {"one's"});
+      const auto& seen_by_tier = is_next_tier ? one : none;
+      for (const auto& honest :
+           {Said{none, 0}, Said{one}, Said{seen_by_tier, 1, false}, Said{none, 0, false}}) {
+        const auto report = verify(LedgerRun(1, Json::array(), rows(honest)).files(), {});
+        EXPECT_TRUE(report.ok) << canonical(to_json(report));
+      }
+      const std::string file = "phases/two/attempts.jsonl", detail = "it was judged on other work";
+      for (const auto& forged : {Said{none}, Said{one, 0}, Said{store::stack_hash("b", {"evil", "one's"})},
+                                 Said{one, 2}, Said{one, -1}, Said{store::stack_hash("other", {"one's"})},
+                                 Said{is_next_tier ? none : one, 1, false}})
+        found(rows(forged), file, detail);
+    }
+  }
+}
+
 TEST(Verify, TheHeadOfTheStoreIsKeptBesideTheOneOfTheExport) {
   const LedgerRun run(1), other(1);
   const auto kind_with = [&](const std::string& store_head, bool is_named) {
@@ -140,8 +193,10 @@ TEST(Verify, SaysWhatRowsOfOlderVersionsDoNotSay) {
     return out;
   };
   const std::map<std::string, std::int64_t> all = {
-      {"run_started.planned", 1}, {"run_started.before", 1}, {"attempt.layer", 2}, {"attempt.stack", 2},
-      {"attempt.inventories", 2}, {"phase_sealed.layer", 2}, {"executed.run", 2},  {"executed.cost", 2}};
+      {"run_started.planned", 1}, {"run_started.before", 1}, {"run_started.tiers", 1},
+      {"run_started.caps", 1},    {"attempt.layer", 2},      {"attempt.stack", 2},
+      {"attempt.inventories", 2}, {"attempt.feedback", 2},   {"attempt.merge_seq", 2},
+      {"phase_sealed.layer", 2},  {"executed.run", 2},       {"executed.cost", 2}};
   EXPECT_EQ(lacks_of([](Json& row) {
               row.erase("layer");
               return true;
@@ -149,12 +204,16 @@ TEST(Verify, SaysWhatRowsOfOlderVersionsDoNotSay) {
             all);
   const auto now = [](Json& row) {
     const std::string type = text_in(row, "type");
-    if (type == "run_started") row["planned"] = Json::object();
+    if (type == "run_started") row["planned"] = row["caps"] = Json::object(), row["tiers"] = Json::array();
     if (type == "executed") row["run"] = row["cost"] = kZeroHash;
     if (type == "attempt") {
       // Signals may have any member.
-      row["signals"] = {{{"details", {{"layer", "x"}, {"stack", "x"}, {"started_at", "x"}}}}};
+      row["signals"] = {
+          {{"details", {{"layer", "x"}, {"stack", "x"}, {"started_at", "x"}, {"feedback", "x"}}}}};
       row["layer"] = "";
+      row["feedback"] = kZeroHash;
+      row["merge_seq"] = text_in(row, "attempt_id") == "one.1" ? 0 : 1;
+      row["own_tier"] = true;
       row["stack"] = store::stack_hash("", {});
       row["started_at"] = "now";
     }
@@ -163,11 +222,23 @@ TEST(Verify, SaysWhatRowsOfOlderVersionsDoNotSay) {
   EXPECT_EQ(lacks_of(now), (std::map<std::string, std::int64_t>()));
   EXPECT_EQ(lacks_of([&](Json& row) {
               now(row);
-              if (text_in(row, "type") == "attempt") row.erase("layer"), row.erase("stack");
+              if (text_in(row, "type") == "attempt")
+                for (const char* member : {"layer", "stack", "feedback", "merge_seq"}) row.erase(member);
               return true;
             }),
-            (std::map<std::string, std::int64_t>{
-                {"attempt.layer", 2}, {"attempt.stack", 2}, {"attempt.inventories", 2}}));
+            (std::map<std::string, std::int64_t>{{"attempt.layer", 2},
+                                                 {"attempt.stack", 2},
+                                                 {"attempt.inventories", 2},
+                                                 {"attempt.feedback", 2},
+                                                 {"attempt.merge_seq", 2}}));
+  LedgerRun run(1);
+  run.begin("one", "late");
+  run.resume("one", "late", "re_execute");
+  const auto lacks = verify(run.files(), {}).lacks;
+  for (const char* member : {"cost", "spent_ms"})
+    EXPECT_TRUE(std::ranges::any_of(lacks, [&](const Lack& lack) {
+      return lack.type == "resume" && lack.member == member && lack.rows == 1;
+    })) << member;
 }
 
 }  // namespace

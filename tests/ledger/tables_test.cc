@@ -199,7 +199,7 @@ TEST_F(Trust, AForkSharesWorkInItsOrder) {
   const auto held = is_of_fork();
   ASSERT_TRUE(held && held->claim) << held.error().message;
   EXPECT_EQ(held->claim->layers, (std::vector<std::string>{"M", "L"}));
-  EXPECT_TRUE(verify_run(*store_, "fork", {.live = true})->ok);
+  EXPECT_TRUE(verify_run(*store_, "fork", {})->ok);
 }
 
 }  // namespace

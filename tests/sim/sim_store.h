@@ -2,6 +2,7 @@
 // leases that does not believe the store. Whatever can go wrong with a disk goes wrong here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -133,6 +134,7 @@ class SimStore final : public store::Store {
     return done;
   }
 
+  Status read_together(const std::function<Status()>& reads) override { return real().read_together(reads); }
   Result<store::RunRow> run(const std::string& run_id) override { return real().run(run_id); }
   Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real().runs(most); }
   Result<std::string> resolve_run(const std::string& text) override { return real().resolve_run(text); }

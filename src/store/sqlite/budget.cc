@@ -28,11 +28,6 @@ Result<std::vector<BudgetRow>> SqliteStore::budgets(const std::string& run_id) {
   }
 }
 
-BudgetRow of_unit(const std::vector<BudgetRow>& budgets, std::string_view unit) {
-  const auto found = std::ranges::find(budgets, unit, &BudgetRow::unit);
-  return found == budgets.end() ? BudgetRow{.unit = std::string(unit)} : *found;
-}
-
 Status SqliteStore::create_budget(const NewRun& run) {
   const auto insert = [&](std::string_view unit, const std::optional<std::int64_t>& cap) -> Status {
     PAWL_TRY(auto query, connection_->query("insert_budget"));
@@ -53,6 +48,7 @@ Result<std::vector<BudgetRow>> SqliteStore::known_budgets(const std::string& run
   if (!connection_->in_transaction()) return budgets(run_id);
   if (const auto known = memory_.budgets.find(run_id); known != memory_.budgets.end()) return known->second;
   PAWL_TRY(auto found, budgets(run_id));
+  PAWL_OK(check_spent(run_id, found));
   return memory_.budgets[run_id] = std::move(found);
 }
 
@@ -110,8 +106,6 @@ void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRo
 }
 
 void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told) {
-  // What agents tell has no bound but that of the column.
-  constexpr std::int64_t kSpentMax = 9'000'000'000'000'000'000;
   const auto settle_unit = [&](std::string_view unit, std::int64_t spent, std::int64_t reserved) {
     if (spent == 0 && reserved == 0) return;
     auto& row = row_of(budgets, unit);

@@ -364,6 +364,7 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   if (!found.phase) return out;
   PAWL_TRY(auto planned, planned_row(*found.phase));
   if (!planned) {
+    PAWL_OK(check_tables(found.phase->run_id));  // no row of a plan is at a place that was forged
     out.unplanned = found.phase->run_id;
     return out;
   }

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "store/ledger_rows.h"
@@ -34,12 +36,14 @@ struct Memory {
   std::unordered_map<std::string, AttemptRow> unfinished;           // attempts, by run and phase
   std::unordered_map<std::string, std::vector<BudgetRow>> budgets;  // by run
   std::unordered_map<std::string, Held> held;                       // by run
+  std::unordered_set<std::string> tried;  // phases whose attempts were held to their rows, by run and phase
+  std::optional<std::pair<std::string, TierRow>> last_tier;  // of the run; tiers never change
 
   // Of phases that nobody goes on with, something stays.
   bool is_large() const {
     constexpr std::size_t kLarge = 4096;
     return ends.size() > kLarge || open_steps.size() > kLarge || unfinished.size() > kLarge ||
-           budgets.size() > kLarge || held.size() > kLarge;
+           budgets.size() > kLarge || held.size() > kLarge || tried.size() > kLarge;
   }
 };
 

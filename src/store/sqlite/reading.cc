@@ -143,6 +143,17 @@ Result<RunRow> read_run(const Query& query) {
   return row;
 }
 
+Status SqliteStore::read_together(const std::function<Status()>& reads) {
+  {
+    PAWL_TRY(auto begin, connection_->query("begin_reading"));
+    PAWL_OK(begin.run());
+  }
+  auto done = reads();
+  PAWL_TRY(auto end, connection_->query("rollback"));
+  PAWL_OK(end.run());
+  return done;
+}
+
 Result<RunRow> SqliteStore::run(const std::string& run_id) {
   PAWL_TRY(auto query, connection_->query("select_run"));
   query.bind(run_id);
@@ -183,14 +194,15 @@ Result<std::vector<TierRow>> SqliteStore::tiers(const std::string& run_id) {
 }
 
 Result<TierRow> SqliteStore::tier(const std::string& run_id, std::int64_t tier_index) {
-  if (last_tier_ && last_tier_->first == run_id && last_tier_->second.tier_index == tier_index)
-    return last_tier_->second;
+  if (memory_.last_tier && memory_.last_tier->first == run_id &&
+      memory_.last_tier->second.tier_index == tier_index)
+    return memory_.last_tier->second;
   PAWL_TRY(auto query, connection_->query("select_tier"));
   query.bind(run_id).bind(tier_index);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kCorrupt, "run " + run_id + " lacks a tier");
   PAWL_TRY(auto found, read_tier(query));
-  last_tier_.emplace(run_id, found);
+  memory_.last_tier.emplace(run_id, found);
   return found;
 }
 

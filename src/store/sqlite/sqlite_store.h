@@ -1,6 +1,7 @@
 // Store over one SQLite file. See store/store.h for what each verb promises. A detail of this room.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "store/ledger_rows.h"
+#include "store/limits.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/memory.h"
 #include "store/sqlite/trust.h"
@@ -56,6 +58,7 @@ class SqliteStore : public Store {
   Result<std::vector<Owed>> owed() override;
   Status pay(const Owed& owed, const Told& told, WallTime now) override;
 
+  Status read_together(const std::function<Status()>& reads) override;
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
   Result<std::string> plan_text(const std::string& run_id) override;
@@ -117,7 +120,8 @@ class SqliteStore : public Store {
   // Nothing of the run is written yet; `started` is to be its first row.
   Status trust_new_run(const std::string& run_id, const JsonMembers& started);
   Status trust_fork(const std::string& run_id, const JsonMembers& forked);  // to be its second row
-  void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends);
+  void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends,
+                    const std::vector<BudgetRow>& budgets);
   Result<const Trusted*> trust(const std::string& run_id);
   bool writes_unsigned(const std::string& run_id) const;
   Status check_again(const std::string& run_id, Trusted& known);
@@ -129,6 +133,13 @@ class SqliteStore : public Store {
   // --- tables against what is trusted (trusted_tables.cc); kForged: they say something else
   Status check_claim(const Claim& claim);
   Status check_tables(const std::string& run_id);
+  Status check_places(const std::string& run_id, const Json& started);
+  Status check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets);
+  // `phase` has an unfinished attempt; `previous` is the attempt before that one.
+  Status check_attempts(const PhaseRow& phase, const std::optional<AttemptRow>& previous);
+  // Calls `visit` with each row of a phase's chain, which is checked as a whole.
+  Status each_checked_row(const std::string& run_id, const std::string& phase_id,
+                          const std::function<Status(const LedgerRow&)>& visit);
   Status check_ends(const std::string& run_id, const EndedPhases& ended);
   Status check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
                      const std::vector<ChainHead>& heads);
@@ -175,7 +186,7 @@ class SqliteStore : public Store {
 
   // --- budget
   Status create_budget(const NewRun& run);
-  // As the transaction sees them.
+  // As the transaction sees them. kForged: they are not what the rows say.
   Result<std::vector<BudgetRow>> known_budgets(const std::string& run_id);
   // What of `after` is not as in known_budgets().
   Status write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after);
@@ -235,11 +246,7 @@ class SqliteStore : public Store {
   Memory memory_;
   std::unordered_map<std::string, Trusted> trusted_;       // by run
   std::map<std::string, std::string> signed_inventories_;  // by key: the hash of a row whose signature holds
-  std::optional<std::pair<std::string, TierRow>> last_tier_;  // tiers never change
 };
-
-// The row of that unit; tokens and money have one once they are capped or spent.
-BudgetRow of_unit(const std::vector<BudgetRow>& budgets, std::string_view unit);
 
 // last_failure_reason of a phase that was SKIPPED because `phase_id` failed.
 std::string stopped_by(const std::string& phase_id);

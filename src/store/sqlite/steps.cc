@@ -133,6 +133,7 @@ Status SqliteStore::open_chain(const std::string& run_id, const std::string& cha
 // A sealed chain needs no signature of its own: the run's chain, which is signed, holds its end. So what an
 // attempt costs does not grow with the phases that are over.
 Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
+  PAWL_TRY(const auto budgets, known_budgets(run_id));
   std::vector<ChainHead> heads;
   PAWL_TRY(auto open, connection_->query("open_chains_of_run"));
   open.bind(run_id);
@@ -142,8 +143,8 @@ Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
     PAWL_TRY(auto head, chain_head(run_id, open.text(0)));
     heads.push_back(std::move(head));
   }
-  const Head head = sealer_->sign(head_body(run_id, now, heads));
-  trust_signed(run_id, head, heads);
+  const Head head = sealer_->sign(head_body(run_id, now, heads, budgets));
+  trust_signed(run_id, head, heads, budgets);
   PAWL_TRY(auto query, connection_->query("upsert_head"));
   return query.bind(run_id).bind(head.body).bind(head.public_key).bind(head.signature).run();
 }
@@ -234,7 +235,7 @@ Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& re
   const std::int64_t spent_ms = ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms);
   settle(budgets, settled, spent_ms, resume.told);
   PAWL_OK(record_told(row, resume.told, now));
-  return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume), now);
+  return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now);
 }
 
 Result<std::vector<BudgetRow>> SqliteStore::record_endings(const Lease& lease,

@@ -2,8 +2,6 @@
 // on top: the head that is there has our signature, the chains have the rows that it lists, and what comes
 // after it is linked and of a kind that may be unsigned. Once checked, only what another connection wrote is
 // checked again.
-#include <charconv>
-
 #include "base/hash.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -18,32 +16,26 @@ std::unexpected<Error> forged(const std::string& run_id, const std::string& what
 
 std::string name_of(const std::string& chain) { return chain.empty() ? "the run" : "phase " + chain; }
 
-// Chains by name; nothing when `body` is no head of that run.
-std::optional<std::map<std::string, ChainHead>> ends_in(const std::string& body, const std::string& run_id) {
-  const auto json = parse_json(body);
-  if (!json || text_in(*json, "run_id") != run_id) return std::nullopt;
+// What the head of `known` says. False: it is no head of that run.
+bool read_head(const std::string& run_id, Trusted& known) {
+  const auto json = parse_json(known.head.body);
+  if (!json || text_in(*json, "run_id") != run_id) return false;
   const auto chains = json->find("chains");
-  if (chains == json->end() || !chains->is_object()) return std::nullopt;
-  std::map<std::string, ChainHead> out;
+  if (chains == json->end() || !chains->is_object()) return false;
+  known.listed.clear();
   for (const auto& [name, end] : chains->items())
-    out[name] = {.chain = name, .rows = integer_in(end, "rows"), .head = text_in(end, "head")};
-  return out;
+    known.listed[name] = {.chain = name, .rows = integer_in(end, "rows"), .head = text_in(end, "head")};
+  known.spent.reset();
+  if (!json->contains("spent")) return true;
+  auto& spent = known.spent.emplace();
+  for (const auto& [unit, amount] : object_in(*json, "spent").items())
+    if (amount.is_number_integer()) spent.add(unit, amount.get<std::int64_t>());
+  return true;
 }
 
 void note_fork(const Json& row, Trusted& known) {
   if (text_in(row, "type") == "forked")
     known.forked = ForkPoint{.run_id = text_in(row, "from_run"), .phase_id = text_in(row, "phase_id")};
-}
-
-// A row about the run says `budget UNIT CAP`.
-void note_cap(const Json& row, std::map<std::string, std::int64_t>& caps) {
-  constexpr std::string_view kBudget = "budget ";
-  const std::string action = text_in(row, "action");
-  const auto space = action.rfind(' ');
-  if (text_in(row, "type") != "operator" || !action.starts_with(kBudget) || space <= kBudget.size()) return;
-  const std::string_view digits = std::string_view(action).substr(space + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(),
-                  caps[action.substr(kBudget.size(), space - kBudget.size())]);
 }
 
 }  // namespace
@@ -83,12 +75,10 @@ Status SqliteStore::check_again(const std::string& run_id, Trusted& known) {
   const bool same = found->body == known.head.body && found->signature == known.head.signature;
   if (!same && !sealer_->has_signed(*found))
     return forged(run_id, "its head is not signed by the key of this state folder");
-  auto listed = ends_in(found->body, run_id);
-  if (!listed) return forged(run_id, "its head is one of another run");
   known.own_ended = {};
   known.own_caps.clear();
   known.head = *std::move(found);
-  known.listed = *std::move(listed);
+  if (!read_head(run_id, known)) return forged(run_id, "its head is one of another run");
   return check_run_chain(run_id, known);
 }
 
@@ -174,11 +164,13 @@ Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std:
 }
 
 void SqliteStore::trust_signed(const std::string& run_id, const Head& head,
-                               const std::vector<ChainHead>& ends) {
+                               const std::vector<ChainHead>& ends, const std::vector<BudgetRow>& budgets) {
   auto& known = trusted_.at(run_id);  // whoever signs has written, and was checked before
   known.head = head;
   known.listed.clear();
   for (const auto& end : ends) known.listed[end.chain] = end;
+  known.spent.emplace();
+  for (const auto& row : budgets) known.spent->add(row.unit, row.spent);
 }
 
 }  // namespace pawl::store::sqlite

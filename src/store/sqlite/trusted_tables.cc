@@ -17,6 +17,15 @@ std::unexpected<Error> contradicted(const std::string& run_id, const std::string
                                       "`, and restore the state folder from a backup");
 }
 
+// Whether the row of its end says what the table does. Rows of older versions say less.
+bool says(const Json& row, const AttemptRow& attempt) {
+  const auto of_table = parse_json(attempt_row(attempt, {}).object());
+  return of_table && text_in(row, "attempt_id") == attempt.attempt_id &&
+         std::ranges::all_of(of_table->items(), [&](const auto& member) {
+           return !row.contains(member.key()) || row.at(member.key()) == member.value();
+         });
+}
+
 EndedPhases ended_of(const Trusted& known) {
   EndedPhases out = known.ended;
   out.add(known.own_ended);
@@ -42,7 +51,8 @@ Status SqliteStore::check_claim(const Claim& claim) {
     if (!same) return contradicted(run_id, "its planned rows are not those that it was started with");
   }
   PAWL_OK(check_goal(claim));
-  return check_tables(run_id);
+  PAWL_OK(check_tables(run_id));
+  return check_attempts(claim.phase, claim.previous);
 }
 
 // Once for all that nobody else has written since.
@@ -54,13 +64,90 @@ Status SqliteStore::check_tables(const std::string& run_id) {
   PAWL_TRY(const auto layers, accepted_layers(run_id));
   if (const auto phase_id = ended.contradicted_by(layers))
     return contradicted(run_id, "the accepted work of phase " + *phase_id);
+  PAWL_OK(check_places(run_id, known.started));
   PAWL_OK(check_ends(run_id, ended));
   auto caps = known.own_caps;
   caps.insert(known.caps.begin(), known.caps.end());
   PAWL_TRY(const auto budgets, known_budgets(run_id));
-  for (const auto& [unit, cap] : caps)
-    if (of_unit(budgets, unit).cap != cap) return contradicted(run_id, "its budget of " + unit);
+  if (const auto unit = cap_contradicted(known.started, caps, budgets); !unit.empty())
+    return contradicted(run_id, "its budget of " + std::string(unit));
   known.tables_epoch = memory_.epoch;
+  return {};
+}
+
+// By them phases wait for each other, and see each other's work.
+Status SqliteStore::check_places(const std::string& run_id, const Json& started) {
+  PlacesByRows places(started);
+  if (!places.are_said()) return {};
+  PAWL_TRY(const auto found, tiers(run_id));
+  if (!are_tiers_of(started, found)) return contradicted(run_id, "its tiers");
+  PAWL_TRY(auto query, connection_->query("places_of_phases"));
+  query.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool more, query.next());
+    if (!more) break;
+    if (!places.is_next(query.view(0), query.number(1), query.number(2)))
+      return contradicted(run_id, "the place of phase " + query.text(0));
+  }
+  return places.is_end() ? Status() : contradicted(run_id, "the list of its phases");
+}
+
+// The head says what was spent when it was signed, and the rows that it does not cover what was since. A head
+// of an older version does not say it.
+Status SqliteStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
+  // Verbs of this transaction have compared it before they wrote.
+  if (writes_unsigned(run_id) || !os::walls().signer) return {};
+  PAWL_TRY(const auto* known, trust(run_id));
+  if (!known->spent) return {};  // nor has a run that is new a head yet
+  auto spent = *known->spent;
+  PAWL_TRY(auto open, connection_->query("open_chains_of_run"));
+  open.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool more, open.next());
+    if (!more) break;
+    const auto listed = known->listed.find(open.text(0));
+    PAWL_TRY(auto rows, connection_->query("ledger_rows"));
+    rows.bind(run_id).bind(open.view(0)).bind(listed == known->listed.end() ? 1 : listed->second.rows + 1);
+    rows.bind(std::int64_t{-1});
+    for (;;) {
+      PAWL_TRY(const bool row, rows.next());
+      if (!row) break;
+      if (const auto json = parse_json(rows.view(3))) spent.add(*json);
+    }
+  }
+  if (const auto unit = spent.contradicted_by(budgets); !unit.empty())
+    return contradicted(run_id, "what is spent of its budget of " + std::string(unit));
+  return {};
+}
+
+// Once for all that nobody else has written since: what comes then, this store writes.
+Status SqliteStore::check_attempts(const PhaseRow& phase, const std::optional<AttemptRow>& previous) {
+  if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::walls().signer) return {};
+  PAWL_TRY(const auto* known, trust(phase.run_id));
+  const bool inherits = known->forked && known->forked->phase_id == phase.phase_id;
+  AttemptsByRows said(attempts_planned(known->started, phase.tier_index, phase.phase_index), inherits);
+  Json end;
+  const auto keep = [&](Json row) {
+    if (!previous || text_in(row, "attempt_id") != previous->attempt_id) return;
+    if (text_in(row, "type") == "attempt") end = std::move(row);
+  };
+  PAWL_OK(each_checked_row(phase.run_id, phase.phase_id, [&](const LedgerRow& row) -> Status {
+    PAWL_TRY(auto json, parse_json(row.line));
+    said.add(json);
+    keep(std::move(json));
+    return {};
+  }));
+  if (const auto column = said.contradicted_by(phase, 1); !column.empty())
+    return contradicted(phase.run_id, std::string(column) + " of phase " + phase.phase_id);
+  if (previous && previous->run_id != phase.run_id)
+    PAWL_OK(each_checked_row(previous->run_id, previous->phase_id, [&](const LedgerRow& row) -> Status {
+      PAWL_TRY(auto json, parse_json(row.line));
+      keep(std::move(json));
+      return {};
+    }));
+  if (previous && !says(end, *previous))
+    return contradicted(previous->run_id, "attempt " + previous->attempt_id);
+  memory_.tried.insert(key_of(phase.run_id, phase.phase_id));
   return {};
 }
 
@@ -128,8 +215,21 @@ Status SqliteStore::check_goal(const Claim& claim) {
 // By the rows of replanners that were followed, the oldest first. The whole chain is checked.
 Result<std::vector<std::string>> SqliteStore::goals_of(const std::string& run_id,
                                                        const std::string& phase_id) {
-  PAWL_TRY(const auto end, chain_head(run_id, phase_id));
   std::vector<std::string> out;
+  PAWL_OK(each_checked_row(run_id, phase_id, [&](const LedgerRow& row) -> Status {
+    if (row.line.find("\"type\":\"replan\"") == std::string::npos) return {};
+    PAWL_TRY(const auto json, parse_json(row.line));
+    if (text_in(json, "type") == "replan" && integer_in(json, "revision") > 0)
+      out.push_back(text_in(json, "goal"));
+    return {};
+  }));
+  return out;
+}
+
+Status SqliteStore::each_checked_row(const std::string& run_id, const std::string& phase_id,
+                                     const std::function<Status(const LedgerRow&)>& visit) {
+  PAWL_TRY(const auto end, chain_head(run_id, phase_id));
+  if (end.rows == 0) return {};
   std::string prev(kZeroHash);
   std::int64_t rows = 0;
   PAWL_TRY(auto query, connection_->query("ledger_rows"));
@@ -141,13 +241,9 @@ Result<std::vector<std::string>> SqliteStore::goals_of(const std::string& run_id
         .chain = phase_id, .seq = query.number(1), .hash = query.text(2), .line = query.text(3)};
     if (row.seq != ++rows || !sealer_->continues(row, prev)) break;
     prev = row.hash;
-    if (row.line.find("\"type\":\"replan\"") == std::string::npos) continue;
-    PAWL_TRY(const auto json, parse_json(row.line));
-    if (text_in(json, "type") == "replan" && integer_in(json, "revision") > 0)
-      out.push_back(text_in(json, "goal"));
+    PAWL_OK(visit(row));
   }
-  if (prev != end.head) return contradicted(run_id, "the chain of phase " + phase_id);
-  return out;
+  return prev == end.head ? Status() : contradicted(run_id, "the chain of phase " + phase_id);
 }
 
 }  // namespace pawl::store::sqlite

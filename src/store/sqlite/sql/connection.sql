@@ -1,5 +1,8 @@
 -- name: begin
 BEGIN IMMEDIATE;
+-- name: begin_reading
+-- Its first read decides which state all of them see (https://www.sqlite.org/isolation.html).
+BEGIN DEFERRED;
 -- name: commit
 COMMIT;
 -- name: rollback

@@ -16,6 +16,8 @@ SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used,
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: ended_phases
 SELECT phase_id, state, outcome FROM phases WHERE run_id = ?1 AND state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED');
+-- name: places_of_phases
+SELECT phase_id, tier_index, phase_index FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: phase_ids_of_run
 SELECT phase_id FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: first_phases_of_run

@@ -15,4 +15,7 @@ ALTER TABLE steps ADD COLUMN reserved_ms INTEGER NOT NULL DEFAULT 0 CHECK (reser
 INSERT INTO budgets (run_id, unit, spent)
 SELECT run_id, 'sandbox_ms', COALESCE((SELECT SUM(json_extract(run, '$.duration_ms')) FROM steps
   WHERE steps.run_id = runs.run_id AND steps.state = 'done'), 0)
+  -- A database that went back to before has rows of steps that were given up.
+  + COALESCE((SELECT SUM(json_extract(line, '$.spent_ms')) FROM ledger
+  WHERE ledger.run_id = runs.run_id AND line LIKE '%"type":"resume"%'), 0)
 FROM runs;
