@@ -11,6 +11,7 @@
 #include "gates/policy/runner_settings.h"
 #include "os/walls.h"
 #include "plan/policy.h"
+#include "plan/script.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
@@ -162,7 +163,11 @@ gates::Shadows Attempt::shadows() const {
                          },
                      .allowed = plan_->allow_shadowing};
   for (const auto& step : steps_)
-    if (step.role == StepRole::kGate) out.folders.add(step.step->argv);
+    if (step.role == StepRole::kGate) {
+      out.folders.add(step.step->argv);
+      out.targets.add(step.step->argv);
+    }
+  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
   return out;
 }
 
@@ -182,8 +187,8 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   gates::Unloaded unloaded;
   for (const auto& [gate_id, found] : on_base_)
     for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
-  const auto reads = [this](const std::string& path) {
-    return plan_->policy.has_value() || gates::has_runner_settings(path);
+  const auto reads = [&, this](const std::string& path) {
+    return plan_->policy.has_value() || gates::has_runner_settings(path) || gates::may_have_targets(path);
   };
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
                                      [&](const FileChange& change) -> Status {

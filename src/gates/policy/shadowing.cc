@@ -424,8 +424,9 @@ class Look {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  const auto setting = runner_setting(change);
-  return setting.empty() ? Look(change, shadows).words() : setting;
+  for (auto words : {runner_setting(change), weakened_target(change, shadows.targets)})
+    if (!words.empty()) return words;
+  return Look(change, shadows).words();
 }
 
 std::vector<std::string> scanner_rules() { return {kScannerRules.begin(), kScannerRules.end()}; }
