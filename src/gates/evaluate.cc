@@ -6,6 +6,7 @@
 #include "base/planted.h"
 #include "gates/common.h"
 #include "gates/hang.h"
+#include "gates/moving.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates {
@@ -128,8 +129,9 @@ std::vector<StepFacts> with_known_failing(const GateFacts& facts) {
   auto steps = facts.steps;
   const auto base = facts.base.find("tests");
   if (!facts.known_failing || base == facts.base.end()) return steps;
-  const Reports all = all_reports(steps, kTestsFamily);
-  if (!all.problem.empty() || !beyond(failing_of(all.all), base->second.failing).empty()) return steps;
+  Reports all = all_reports(steps, kTestsFamily);
+  const auto failing = failing_of(with_settled_names(std::move(all.all), base->second));
+  if (!all.problem.empty() || !beyond(failing, base->second.failing).empty()) return steps;
   for (auto& step : steps)
     for (const auto& file : step.reports)
       if (file.family == kTestsFamily && !failing_of(*file.report).empty()) {

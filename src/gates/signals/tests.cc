@@ -8,6 +8,7 @@
 
 #include "gates/common.h"
 #include "gates/failure.h"
+#include "gates/moving.h"
 #include "gates/signals/kind.h"
 #include "gates/unloaded.h"
 
@@ -104,10 +105,11 @@ void compare_with_base(const GateFacts& facts, const Report& report, const Inven
     if (test.status != TestStatus::kSkipped) names.push_back(test.name);
   const auto fresh = beyond(names, base.names);
   tell("new", fresh, signal);
+  tell("moving", names_that_move(base), signal);
   const std::string meaning = meaning_of(losses);
   if (!meaning.empty()) signal.passed = false;
   add_problem(signal, meaning);
-  add_problem(signal, moving_name(losses.gone, fresh));
+  if (!base.twice) add_problem(signal, moving_name(losses.gone, fresh));
 }
 
 // Under `known_failing` a test that is known may end the runner: what stands behind it would be let through
@@ -124,7 +126,8 @@ void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal
 
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "tests");
-  const Reports reports = all_reports(facts.steps, kTestsFamily);
+  Reports reports = all_reports(facts.steps, kTestsFamily);
+  if (base != nullptr) reports.all = with_settled_names(std::move(reports.all), *base);
   const auto failing = failing_of(reports.all);
   signal.details["tests"] = reports.all.tests.size();
   signal.details["failures"] = failing.size();
@@ -220,6 +223,8 @@ const Kind& tests() {
                             {"unloaded_gone_names", kText},
                             {"new", kInteger},
                             {"new_names", kText},
+                            {"moving", kInteger},
+                            {"moving_names", kText},
                             {"base", kText}}),
       .judge = judge_tests,
       .on_base = tests_on_base,
