@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
+#include "gates/declared.h"
 #include "gates/policy/check.h"
 #include "gates/policy/runner_settings.h"
 #include "os/walls.h"
@@ -188,14 +189,13 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   for (const auto& [gate_id, found] : on_base_)
     for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
   const auto reads = [&, this](const std::string& path) {
-    return plan_->policy.has_value() || gates::has_runner_settings(path) || gates::may_have_targets(path);
+    return plan_->policy.has_value() || gates::has_runner_settings(path) || gates::may_have_targets(path) ||
+           unloaded.stands_for(path);
   };
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
                                      [&](const FileChange& change) -> Status {
                                        check.see(change);
-                                       // An empty file has the tests of none.
-                                       if (!change.after || change.after->size == 0)
-                                         unloaded.see_removed(change.path);
+                                       if (gates::lost_tests(change)) unloaded.see_removed(change.path);
                                        return {};
                                      }));
   removed_ = unloaded.removed();

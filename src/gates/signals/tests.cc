@@ -48,9 +48,8 @@ std::string meaning_of(const Losses& losses) {
                        out.empty() ? "" : ". ", losses.newly_skipped.size(), shown(losses.newly_skipped));
   if (!losses.unloaded_gone.empty())
     out += fmt::format(
-        "{}Base could not load {}, and now a file of it is gone or no test of it ran. Mend it under its "
-        "name, "
-        "or ask a person",
+        "{}Base could not load {}, and now a file of it or a test in it is gone or skipped, or no test of it "
+        "ran. Mend it under its name, or ask a person",
         out.empty() ? "" : ". ", shown(losses.unloaded_gone));
   return out;
 }
