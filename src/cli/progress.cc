@@ -175,6 +175,9 @@ void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const g
   const auto tests = found.inventories.find("tests");
   if (tests != found.inventories.end() && !tests->second.failing.empty())
     text += ": there fail " + gates::shown(tests->second.failing);
+  if (tests != found.inventories.end())
+    if (const auto moving = gates::names_that_move(tests->second); !moving.empty())
+      text += "; names of tests differ from run to run: " + gates::shown(moving);
   for (const auto& [kind, inventory] : found.inventories)
     if (const auto state = gates::text_of(inventory); !state.empty())
       text += fmt::format("; {}: {}", kind, state);

@@ -7,10 +7,12 @@
 #include "base/hash.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
+#include "gates/declared.h"
 #include "gates/policy/check.h"
 #include "gates/policy/runner_settings.h"
 #include "os/walls.h"
 #include "plan/policy.h"
+#include "plan/script.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
@@ -163,7 +165,11 @@ gates::Shadows Attempt::shadows() const {
                          },
                      .allowed = plan_->allow_shadowing};
   for (const auto& step : steps_)
-    if (step.role == StepRole::kGate) out.folders.add(step.step->argv);
+    if (step.role == StepRole::kGate) {
+      out.folders.add(step.step->argv);
+      out.targets.add(step.step->argv);
+    }
+  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
   return out;
 }
 
@@ -183,15 +189,14 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   gates::Unloaded unloaded;
   for (const auto& [gate_id, found] : on_base_)
     for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
-  const auto reads = [this](const std::string& path) {
-    return plan_->policy.has_value() || gates::has_runner_settings(path);
+  const auto reads = [&, this](const std::string& path) {
+    return plan_->policy.has_value() || gates::has_runner_settings(path) || gates::may_have_targets(path) ||
+           unloaded.stands_for(path);
   };
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
                                      [&](const FileChange& change) -> Status {
                                        check.see(change);
-                                       // An empty file has the tests of none.
-                                       if (!change.after || change.after->size == 0)
-                                         unloaded.see_removed(change.path);
+                                       if (gates::lost_tests(change)) unloaded.see_removed(change.path);
                                        return {};
                                      }));
   removed_ = unloaded.removed();
@@ -238,15 +243,28 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
   return facts;
 }
 
-void Attempt::evaluate_gates() {
+Result<bool> Attempt::evaluate_gate(const std::string& gate_id) {
+  auto facts = gate_facts(gate_id);
+  if (!facts) return false;
+  PAWL_TRY(const auto second, second_run(plan_->gates.at(gate_id), *facts));
+  if (second == SecondRun::kAwaited) {
+    base_again_.insert(gate_id);
+    return false;
+  }
+  if (second == SecondRun::kKnown) facts = gate_facts(gate_id);
+  if (!facts) return false;  // a step of it holds now, and another one follows
+  auto signals = gates::evaluate(*facts);
+  gate_passed_[gate_id] = gates::gate_passed(*facts, signals);
+  gate_signals_[gate_id] = std::move(signals);
+  return true;
+}
+
+Status Attempt::evaluate_gates() {
   for (const auto& name : phase_->gates) {
     if (gate_passed_.contains(name)) continue;
-    const auto facts = gate_facts(name);
-    if (!facts) return;
     try {
-      auto signals = gates::evaluate(*facts);
-      gate_passed_[name] = gates::gate_passed(*facts, signals);
-      gate_signals_[name] = std::move(signals);
+      PAWL_TRY(const bool over, evaluate_gate(name));
+      if (!over) return {};
     } catch (const std::bad_alloc&) {
       auto signal = gates::policy_missing(kNoMemory);
       signal.gate_id = name;
@@ -254,14 +272,14 @@ void Attempt::evaluate_gates() {
       gate_signals_[name] = {std::move(signal)};
     }
   }
+  return {};
 }
 
 Status Attempt::look() {
   need_results();
   PAWL_OK(load_on_base());
   PAWL_OK(after_agent());
-  evaluate_gates();
-  return {};
+  return evaluate_gates();
 }
 
 Result<const PlannedStep*> Attempt::next_of_gates() {
@@ -271,7 +289,8 @@ Result<const PlannedStep*> Attempt::next_of_gates() {
                    {.results = results_,
                     .on_base = on_base_,
                     .known_failing = known_failing_,
-                    .gate_passed = gate_passed_});
+                    .gate_passed = gate_passed_,
+                    .base_again = base_again_});
 }
 
 bool Attempt::agent_decides() const {
@@ -294,7 +313,8 @@ Result<const PlannedStep*> Attempt::next() {
                             .on_base = on_base_,
                             .known_failing = known_failing_,
                             .agent_decides = agent_decides(),
-                            .gate_passed = gate_passed_});
+                            .gate_passed = gate_passed_,
+                            .base_again = base_again_});
 }
 
 workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const {
@@ -313,7 +333,9 @@ workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const
 std::vector<std::string> Attempt::left_before(const PlannedStep& step) const {
   std::vector<std::string> layers;
   for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
-    if (other->role != step.role || other->gate_id != step.gate_id || other->index >= step.index) continue;
+    const bool same =
+        other->role == step.role && other->gate_id == step.gate_id && other->again == step.again;
+    if (!same || other->index >= step.index) continue;
     const auto run = results_.find(other->index);
     if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
   }

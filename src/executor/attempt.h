@@ -125,7 +125,10 @@ class Attempt {
   gates::Shadows shadows() const;
   Status load_on_base();
   Status look();  // at what the results so far say
-  std::optional<gates::OnBase> from_baseline(const plan::Gate& gate) const;
+  std::optional<gates::OnBase> from_baseline(const plan::Gate& gate, bool again) const;
+  // A second run of a gate on base, to see which names move. kKnown: on_base_ has what both runs found.
+  enum class SecondRun { kNotNeeded, kAwaited, kKnown };
+  Result<SecondRun> second_run(const plan::Gate& gate, const gates::GateFacts& facts);
   std::string base_key(const plan::Gate& gate) const;
   void add_base(gates::AttemptFacts& to) const;
   std::string inventories_hash() const;  // of all that is known of base, by gate; "" when nothing is
@@ -138,11 +141,15 @@ class Attempt {
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                            const std::string& output) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
+  // Files that the plan names as reports of tests, and that are not among these.
+  std::vector<std::string> unwritten_of(const PlannedStep& step,
+                                        const std::vector<gates::ReportFacts>& reports) const;
   std::string told_by(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   std::optional<gates::GateFacts> gate_facts(const std::string& gate_id);
-  void evaluate_gates();
+  Status evaluate_gates();
+  Result<bool> evaluate_gate(const std::string& gate_id);  // whether it is over
   std::vector<std::string> agent_environment(bool with_feedback) const;
   // What the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;
@@ -188,6 +195,7 @@ class Attempt {
   Policy policy_;                               // of the plan, else the default one
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known
   std::vector<FoundOnBase> found_on_base_;
+  std::set<std::string> base_again_;  // gates whose verdict waits for a second run on base
   gates::UnloadedNames removed_;  // of what base could not load: those of which the agent took a file away
   std::set<std::int64_t> known_failing_;  // steps that hold although tests failed, which fail on base, too
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over

@@ -5,6 +5,7 @@
 #include "base/planted.h"
 #include "executor/attempt.h"
 #include "executor/start_run.h"
+#include "gates/moving.h"
 #include "os/file.h"
 
 namespace pawl::executor {
@@ -47,10 +48,10 @@ std::string Attempt::base_key(const plan::Gate& gate) const {
                                {"steps", std::move(steps)}}));
 }
 
-std::optional<gates::OnBase> Attempt::from_baseline(const plan::Gate& gate) const {
+std::optional<gates::OnBase> Attempt::from_baseline(const plan::Gate& gate, bool again) const {
   std::vector<std::pair<const PlannedStep*, const sandbox::SandboxRun*>> runs;
   for (const auto& step : steps_) {
-    if (step.role != StepRole::kBaseline || step.gate_id != gate.name) continue;
+    if (step.role != StepRole::kBaseline || step.gate_id != gate.name || step.again != again) continue;
     const auto run = results_.find(step.index);
     if (run == results_.end()) return std::nullopt;
     runs.emplace_back(&step, &run->second);
@@ -65,7 +66,7 @@ Status Attempt::load_on_base() {
   for (const auto& name : phase_->gates) {
     const plan::Gate& gate = plan_->gates.at(name);
     if (gate.baseline == plan::Baseline::kNone || on_base_.contains(name)) continue;
-    if (auto found = from_baseline(gate)) {
+    if (auto found = from_baseline(gate, false)) {
       found_on_base_.push_back({.gate_id = name, .key = base_key(gate), .found = *found});
       on_base_[name] = *std::move(found);
       continue;
@@ -75,6 +76,25 @@ Status Attempt::load_on_base() {
     PAWL_TRY(on_base_[name], gates::on_base_of_text(*stored));
   }
   return {};
+}
+
+// The names of base are held to one by one until an attempt seems to have lost some under others: a run that
+// costs as much as the gate is made only where it can change a verdict, and once a content.
+Result<Attempt::SecondRun> Attempt::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
+  const auto known = on_base_.find(gate.name);
+  if (known == on_base_.end() || !gates::names_may_move(facts)) return SecondRun::kNotNeeded;
+  const std::string key = blake3_hex(canonical({{"form", 1}, {"twice", base_key(gate)}}));
+  PAWL_TRY(const auto stored, world_.store.inventory(key));
+  if (stored) {
+    PAWL_TRY(known->second, gates::on_base_of_text(*stored));
+    return SecondRun::kKnown;
+  }
+  const auto again = from_baseline(gate, true);
+  if (!again) return SecondRun::kAwaited;
+  known->second = gates::held_to_both(known->second, *again);
+  if (again->is_usable())
+    found_on_base_.push_back({.gate_id = gate.name, .key = key, .found = known->second});
+  return SecondRun::kKnown;
 }
 
 void Attempt::add_base(gates::AttemptFacts& to) const {

@@ -27,7 +27,8 @@ bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole
 
 gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts,
                            plan::AgentExit exit) {
-  const bool any = exit == plan::AgentExit::kAny && run.outcome == sandbox::Outcome::kExited;
+  const bool any = (exit == plan::AgentExit::kAny || planted("agent_exit_ignored")) &&
+                   run.outcome == sandbox::Outcome::kExited;
   gates::Signal signal{.kind = "agent",
                        .gate_id = std::string(kAgentGate),
                        .passed = any || succeeded(run),
@@ -137,6 +138,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;
   for (const auto& name : phase_->gates) {
     const auto passed = gate_passed_.find(name);
+    if (passed != gate_passed_.end() && !passed->second && planted("failed_gates_forgotten")) continue;
     if (passed == gate_passed_.end() || !passed->second) facts.open_gates.push_back(name);
     if (facts.open_gates.size() == 1) facts.same_failure_max = plan_->gates.at(name).retry.same_failure_max;
     if (passed == gate_passed_.end()) continue;

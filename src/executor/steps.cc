@@ -43,11 +43,12 @@ std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Pha
                    .last_of_gate = last,
                    .episode = episode});
   };
-  const auto add_gate = [&](StepRole role, const plan::Gate& gate) {
+  const auto add_gate = [&](StepRole role, const plan::Gate& gate, bool again = false) {
     const auto& steps = gate.steps_of_attempt(attempt);
     for (const auto& step : steps) {
       add(role, gate.name, step, &step == &steps.back());
-      out.back().compared = role == StepRole::kBaseline && needs_inventory(gate);
+      out.back().compared = role == StepRole::kBaseline && needs_inventory(gate) && !again;
+      out.back().again = again;
     }
   };
   add(StepRole::kAgent, std::string(kAgentGate), phase.agent, true);
@@ -70,14 +71,25 @@ std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Pha
     if (gate.baseline == plan::Baseline::kTaken && !needs_inventory(gate))
       add_gate(StepRole::kBaseline, gate);
   }
-  const auto more = static_cast<std::int64_t>(out.size() - shared);
-  for (auto& step : out | std::views::drop(shared))
-    step.index += (phase.best_of - 1) * steps_of_episode + std::max<std::int64_t>(0, episode - 1) * more;
+  // Each episode has them, behind those of the one before.
+  const auto number_from = [&](std::size_t from, std::int64_t before) {
+    const auto each = static_cast<std::int64_t>(out.size() - from);
+    for (auto& step : out | std::views::drop(from))
+      step.index += before + std::max<std::int64_t>(0, episode - 1) * each;
+    return before + (phase.best_of - 1) * each;
+  };
+  const auto more = number_from(shared, (phase.best_of - 1) * steps_of_episode);
+  const std::size_t first_again = out.size();
+  for (const auto& name : phase.gates)
+    if (const plan::Gate& gate = plan.gates.at(name); needs_inventory(gate))
+      add_gate(StepRole::kBaseline, gate, true);
+  number_from(first_again, more);
   return out;
 }
 
 std::string step_name(const PlannedStep& step) {
-  return step.role == StepRole::kBaseline ? step.step->name + "@base" : step.step->name;
+  if (step.role != StepRole::kBaseline) return step.step->name;
+  return step.step->name + (step.again ? "@base2" : "@base");
 }
 
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt) {
@@ -104,7 +116,7 @@ const sandbox::SandboxRun* result_of(const PlannedStep& step, const Progress& pr
 }
 
 bool is_missed(const PlannedStep& step, const Progress& progress) {
-  return step.role == StepRole::kBaseline && !progress.on_base.contains(step.gate_id) &&
+  return step.role == StepRole::kBaseline && !step.again && !progress.on_base.contains(step.gate_id) &&
          result_of(step, progress) == nullptr;
 }
 
@@ -122,6 +134,10 @@ std::optional<const PlannedStep*> before_agent(std::span<const PlannedStep> step
 }  // namespace
 
 const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress& progress) {
+  const auto again = std::ranges::find_if(steps, [&](const auto& step) {
+    return step.again && progress.base_again.contains(step.gate_id) && result_of(step, progress) == nullptr;
+  });
+  if (again != steps.end()) return &*again;
   for (const auto& step : steps) {
     const auto* done = result_of(step, progress);
     switch (step.role) {

@@ -37,6 +37,7 @@ struct PlannedStep {
   const plan::Step* step = nullptr;  // into the plan, which must outlive this
   bool last_of_gate = false;
   bool compared = false;     // of kBaseline: signals of the gate are compared with what it finds
+  bool again = false;        // of kBaseline: the second run, which shows the names that move
   std::int64_t episode = 0;  // of several (best_of), from 1; 0: the only one, or a hook
   std::int64_t round = 0;    // from 1: the attempt passed, and is judged again on what others changed
 };
@@ -49,8 +50,9 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 
 // All steps that an episode of the attempt could need: the agent, then for each gate its baseline (when it
 // compares something with base) and its steps; then the plan's hooks, which the episodes share; then the
-// baselines of the gates that compare nothing. The steps of one episode come after those of the one before:
-// each has an index of its own, and an attempt that an older version began keeps those it has.
+// baselines of the gates that compare nothing; then the second run of those that compare something. The steps
+// of one episode come after those of the one before: each has an index of its own, and an attempt that an
+// older version began keeps those it has.
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
                                        std::int64_t attempt, std::int64_t episode);
 bool needs_inventory(const plan::Gate& gate);
@@ -58,7 +60,7 @@ bool needs_inventory(const plan::Gate& gate);
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
 // <phase>.<gate>.<step>.attempt<N>, and .episode<M> of several, .together<R> of a round; a baseline's step is
-// "<step>@base".
+// "<step>@base", that of the second run "<step>@base2".
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 
@@ -79,6 +81,7 @@ struct Progress {
   bool agent_decides = false;  // what the agent left or how it ended: the gates are not run
   // Whether a gate all of whose steps ran passed.
   const std::map<std::string, bool>& gate_passed;
+  std::set<std::string> base_again = {};  // gates whose verdict waits for a second run on base
 };
 
 // The next step of the agent or a gate, or nothing: the attempt can be judged. Base comes first: each gate

@@ -75,12 +75,16 @@ std::string why_stopped(const std::string& gate_id, const std::vector<StepFacts>
 }
 
 Json json_of(const Inventory& inventory) {
-  return {{"state", kStates.at(static_cast<std::size_t>(inventory.state))},
-          {"reason", inventory.reason},
-          {"names", inventory.names},
-          {"failing", inventory.failing},
-          {"unloaded", inventory.unloaded},
-          {"files", inventory.files}};
+  Json out = {{"state", kStates.at(static_cast<std::size_t>(inventory.state))},
+              {"reason", inventory.reason},
+              {"names", inventory.names},
+              {"failing", inventory.failing},
+              {"unloaded", inventory.unloaded},
+              {"files", inventory.files}};
+  if (inventory.count > 0) out["count"] = inventory.count;
+  if (!inventory.unwritten.empty()) out["unwritten"] = inventory.unwritten;
+  if (inventory.twice) out["twice"] = {{"moving", inventory.moving}, {"unsteady", inventory.unsteady}};
+  return out;
 }
 
 bool read_names(const Json& json, std::vector<std::string>& to) {
@@ -98,10 +102,16 @@ bool read_inventory(const Json& json, Inventory& to) {
   if (state == kStates.end() || !json.value("reason", Json()).is_string()) return false;
   to.state = static_cast<Inventory::State>(state - kStates.begin());
   to.reason = json.at("reason").get<std::string>();
-  return read_names(json.value("names", Json()), to.names) &&
+  const Json twice = json.value("twice", Json::object());
+  to.twice = json.contains("twice");
+  to.count = integer_in(json, "count");
+  return twice.is_object() && read_names(twice.value("moving", Json::array()), to.moving) &&
+         read_names(twice.value("unsteady", Json::array()), to.unsteady) &&
+         read_names(json.value("names", Json()), to.names) &&
          read_names(json.value("failing", Json()), to.failing) &&
          read_names(json.value("unloaded", Json::array()), to.unloaded) &&  // earlier versions kept neither
-         read_names(json.value("files", Json::array()), to.files);
+         read_names(json.value("files", Json::array()), to.files) &&
+         read_names(json.value("unwritten", Json::array()), to.unwritten);
 }
 
 bool read_on_base(const Json& json, OnBase& to) {
@@ -132,6 +142,12 @@ std::string text_of(const Inventory& inventory) {
       break;
   }
   return "unknown: " + inventory.reason;
+}
+
+std::vector<std::string> names_that_move(const Inventory& inventory) {
+  auto out = inventory.moving;
+  out.insert(out.end(), inventory.unsteady.begin(), inventory.unsteady.end());
+  return out;
 }
 
 Inventories no_inventories(const std::vector<std::string>& required) {

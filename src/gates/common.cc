@@ -39,6 +39,7 @@ std::vector<std::string> by_count(const std::map<std::string, std::int64_t>& hos
 Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view family) {
   TestCollector tests(nullptr);
   FindingCollector findings(nullptr);
+  std::int64_t not_run = 0;
   for (const auto& step : steps)
     for (const auto& file : step.reports) {
       if (file.family != family || !file.report) continue;
@@ -48,12 +49,46 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
         PAWL_OK(tests.add_no_test(other.what, other.name, other.message, other.failed));
       if (!file.report->lower_bound.empty()) tests.bound_from_below(file.report->lower_bound);
       if (!file.report->stopped.empty()) tests.stopped_early(file.report->stopped);
+      not_run += file.report->not_run;
       for (const auto& finding : file.report->findings)
         PAWL_OK(findings.add("", finding.name, finding.severity));
     }
   Report out = tests.take();
+  out.not_run = not_run;
   out.findings = findings.take();
   return out;
+}
+
+std::int64_t failing_in(const StepFacts& step, std::string_view family) {
+  std::int64_t failing = 0;
+  for (const auto& file : step.reports)
+    if (file.family == family && file.report)
+      failing += static_cast<std::int64_t>(failing_of(*file.report).size());
+  return failing;
+}
+
+// Most runners that end at a failure leave a report like any other: what they printed says so, or an option
+// of the command together with as many failures as it bears.
+std::string stopped_at_failure(const StepFacts& step) {
+  const auto failing = failing_in(step, kTestsFamily);
+  if (failing == 0) return "";
+  if (!step.said_stop.words.empty()) return fmt::format("{} says: {}", step.step_name, step.said_stop.words);
+  if (step.stop_option.word.empty() || failing < step.stop_option.failures) return "";
+  return fmt::format("`{}` of {} ends the runner at a failure", step.stop_option.word, step.step_name);
+}
+
+void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
+  for (const auto& step : steps) {
+    auto why = stopped_at_failure(step);
+    if (why.empty()) continue;
+    std::int64_t tests = 0;
+    for (const auto& file : step.reports)
+      if (file.family == kTestsFamily && file.report)
+        tests += static_cast<std::int64_t>(file.report->tests.size());
+    if (to.not_run == 0) to.not_run = std::max<std::int64_t>(0, step.said_stop.collected - tests);
+    if (to.lower_bound.empty()) to.lower_bound = why;
+    if (to.stopped.empty()) to.stopped = std::move(why);
+  }
 }
 
 }  // namespace
@@ -167,6 +202,7 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
     out.all = *std::move(all);
   else
     out.problem = all.error().message;
+  if (family == kTestsFamily) add_early_stops(steps, out.all);
   return out;
 }
 
@@ -219,10 +255,7 @@ bool counts_failures(const StepFacts& step, std::string_view family) {
   // Mocha ends with 255 at most (lib/cli/run-helpers.js), Perl's Test::More with 254.
   constexpr std::int64_t kCountMax = 254;
   if (step.outcome != "exited") return false;
-  std::int64_t failing = 0;
-  for (const auto& file : step.reports)
-    if (file.family == family && file.report)
-      failing += static_cast<std::int64_t>(failing_of(*file.report).size());
+  const auto failing = failing_in(step, family);
   return failing == step.exit_code || (failing > kCountMax && step.exit_code >= kCountMax);
 }
 
@@ -314,7 +347,10 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
     auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
     if (step.exit_code >= kShellCodesFrom && !counts_failures(step, family)) return ended;
     if (std::ranges::none_of(step.reports, [&](const auto& file) { return file.family == family; }))
-      return ended + " and wrote no report";
+      return ended + " and wrote no report" +
+             (step.stop_option.word.empty()
+                  ? ""
+                  : fmt::format(": `{}` may end its runner before it writes one", step.stop_option.word));
   }
   return reports.problem;
 }

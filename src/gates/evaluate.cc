@@ -6,6 +6,7 @@
 #include "base/planted.h"
 #include "gates/common.h"
 #include "gates/hang.h"
+#include "gates/moving.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates {
@@ -91,8 +92,8 @@ std::string key_of(const Signal& signal) {
 
 bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail) {
   constexpr std::int64_t kShellCodesFrom = 126;  // POSIX.1-2017, XCU 2.8.2
-  return outcome == "exited" &&
-         (exit_code == 0 || (may_fail && exit_code > 0 && exit_code < kShellCodesFrom));
+  const bool is_of_program = exit_code < kShellCodesFrom || planted("may_fail_covers_all");
+  return outcome == "exited" && (exit_code == 0 || (may_fail && exit_code > 0 && is_of_program));
 }
 
 bool step_held(const StepFacts& step) {
@@ -128,8 +129,10 @@ std::vector<StepFacts> with_known_failing(const GateFacts& facts) {
   auto steps = facts.steps;
   const auto base = facts.base.find("tests");
   if (!facts.known_failing || base == facts.base.end()) return steps;
-  const Reports all = all_reports(steps, kTestsFamily);
-  if (!all.problem.empty() || !compare_failing(all.all, base->second).fresh.empty()) return steps;
+  Reports all = all_reports(steps, kTestsFamily);
+  if (!all.problem.empty()) return steps;
+  const auto settled = with_settled_names(std::move(all.all), base->second);
+  if (!compare_failing(settled, base->second).fresh.empty()) return steps;
   for (auto& step : steps)
     for (const auto& file : step.reports)
       if (file.family == kTestsFamily && !failing_of(*file.report).empty()) {

@@ -183,7 +183,7 @@ Json step_failure(const StepFacts& step) {
 Json signal_failure(const Signal& signal) {
   static const std::set<std::string, std::less<>> kOfTests = {
       "gone",          "gone_names",          "newly_skipped", "newly_skipped_names",
-      "unloaded_gone", "unloaded_gone_names", "problem"};
+      "unloaded_gone", "unloaded_gone_names", "fewer",         "problem"};
   static const std::set<std::string, std::less<>> kOfSteps = {
       "step",  "outcome", "exit_code",           "reports",  "before",
       "after", "fixed",   "time_budget_seconds", "last_test"};

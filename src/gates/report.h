@@ -72,6 +72,8 @@ struct Report {
   // did. It is a reason of a lower bound, too. A file that could not be loaded, or a hook that failed, is
   // none: the runner went on.
   std::string stopped;
+  // At least so many more tests the report counts than it has: those behind the end.
+  std::int64_t not_run = 0;
   Findings findings;
 };
 

@@ -189,6 +189,7 @@ void take_output(std::string_view log, StepFacts& to) {
   constexpr std::size_t kTailMax = 16 << 10;  // more than a summary can show
   const std::string text = without_escapes(valid_utf8(log));
   to.output_tail = std::string(end_of(text, kTailMax));
+  to.said_stop = said_stop_in(text);
   if (text.size() <= kTailMax) return;
   to.output_told = telling_lines(text, kSummaryBytesMax);
   if (to.output_told.empty()) to.output_told = unusual_lines(text, kSummaryBytesMax);

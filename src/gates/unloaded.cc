@@ -60,21 +60,21 @@ void Unloaded::add(const Inventory& base) {
     }
 }
 
-void Unloaded::add_all(std::string_view key) {
-  const auto found = by_key_.find(key);
-  if (found != by_key_.end()) removed_.insert(found->second.begin(), found->second.end());
-}
-
-void Unloaded::see_removed(std::string_view path) {
-  each_end(path, '/', [&](std::string_view end) { add_all(end); });
-  each_end(module_of(path), '.', [&](std::string_view end) { add_all(end); });
-  if (!path.ends_with(kGoTests)) return;
+UnloadedNames Unloaded::names_for(std::string_view path) const {
+  UnloadedNames out;
+  if (empty()) return out;
+  const auto add_all = [&out](const auto& map, std::string_view key) {
+    const auto found = map.find(key);
+    if (found != map.end()) out.insert(found->second.begin(), found->second.end());
+  };
+  each_end(path, '/', [&](std::string_view end) { add_all(by_key_, end); });
+  each_end(module_of(path), '.', [&](std::string_view end) { add_all(by_key_, end); });
+  if (!path.ends_with(kGoTests)) return out;
   const auto slash = path.rfind('/');
   if (slash != path.npos) {
     const auto folder = path.substr(0, slash);
-    const auto found = packages_.find(folder.substr(folder.rfind('/') + 1));
-    if (found != packages_.end()) removed_.insert(found->second.begin(), found->second.end());
-    return;
+    add_all(packages_, folder.substr(folder.rfind('/') + 1));
+    return out;
   }
   // The module's own package: no folder says its name, and it is the least deep of them.
   std::int64_t least = INT64_MAX;
@@ -82,8 +82,11 @@ void Unloaded::see_removed(std::string_view path) {
     for (const auto& name : names) least = std::min(least, depth_of(name));
   for (const auto& [part, names] : packages_)
     for (const auto& name : names)
-      if (depth_of(name) == least) removed_.insert(name);
+      if (depth_of(name) == least) out.insert(name);
+  return out;
 }
+
+void Unloaded::see_removed(std::string_view path) { removed_.merge(names_for(path)); }
 
 bool is_there(std::string_view name, const Report& report) {
   return std::ranges::any_of(report.tests,

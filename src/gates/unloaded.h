@@ -19,13 +19,16 @@ class Unloaded {
  public:
   void add(const Inventory& base);
   bool empty() const { return by_key_.empty() && packages_.empty(); }
-  // A file that base has and the work does not, relative to the workspace. What it may stand for is gone:
-  // "a/tests/test_b.py" for "tests.test_b", "a/pkg/x_test.go" for "example.org/a/pkg".
+  // Whether a file, relative to the workspace, may stand for one of the names: "a/tests/test_b.py" for
+  // "tests.test_b", "a/pkg/x_test.go" for "example.org/a/pkg".
+  bool stands_for(std::string_view path) const { return !names_for(path).empty(); }
+  // A file that base has and the work does not, or that lost a test (declared.h). What it may stand for is
+  // gone.
   void see_removed(std::string_view path);
   const UnloadedNames& removed() const { return removed_; }
 
  private:
-  void add_all(std::string_view key);
+  UnloadedNames names_for(std::string_view path) const;
 
   std::map<std::string, std::vector<std::string>, std::less<>> by_key_;    // names, by what a path says
   std::map<std::string, std::vector<std::string>, std::less<>> packages_;  // the same, by their last part

@@ -177,6 +177,53 @@ class Base(WithRun):
         self.assertEqual(ran[0], "check.unit@base.attempt1.episode1")
         self.assertEqual(sum("@base" in name for name in ran), 1)
 
+    # A test whose name has the time in it, one with a word that nobody can foresee, and two that stay.
+    MOVING = """\
+word=$(tr -dc a-z </dev/urandom | head -c 9)
+{ echo '<testsuite><testcase classname="t" name="adds"/>'
+  [ -e .without ] || echo "<testcase classname='t' name='at $(date +%s%N)'/>"
+  echo "<testcase classname='t' name='user[$word]'/>"
+  [ -e made ] && echo '<testcase classname="t" name="made"/>' || echo '<testcase classname="t" name="made"><failure/></testcase>'
+  echo '</testsuite>'; } >out.xml
+[ -e made ]
+"""
+
+    def test_names_that_move_are_found_by_a_second_run_on_base(self):
+        self.make('{name: unit, run: "sh run.sh", reports: {junit: [out.xml]}}', "touch made", "signals: [tests]")
+        self.write("source/run.sh", self.MOVING)
+        self.pawl("run", "plan.yaml")
+        ran = ["check.unit@base.attempt1", "agent.run.attempt1", "check.unit.attempt1", "check.unit@base2.attempt1"]
+        self.assertEqual(self.ran(), ran)
+        signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
+        told = next(s["details"] for s in signals if s["kind"] == "tests")
+        self.assertEqual((told["moving"], told["moving_names"]), (2, "t::at #, t::user[*"))
+        self.pawl("verify", "last")
+        self.make('{name: unit, run: "sh run.sh", reports: {junit: [out.xml]}}', "touch made .without", "signals: [tests]")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertNotIn("check.unit@base2.attempt1", self.ran(), "a test is gone without another in its place")
+        signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
+        self.assertIn("t::at ", next(s["details"]["gone_names"] for s in signals if s["kind"] == "tests"))
+
+    def test_a_second_run_on_base_is_made_once_and_never_for_names_that_stay(self):
+        self.make('{name: unit, run: "sh run.sh", reports: {junit: [out.xml]}}', "touch made", "signals: [tests]")
+        self.write("source/run.sh", self.MOVING)
+        self.pawl("run", "plan.yaml")
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.ran(), ["agent.run.attempt1", "check.unit.attempt1"], "it is kept by content")
+        self.write("source/run.sh", self.MOVING.replace("$(date +%s%N)", "noon").replace("$word", "ann"))
+        self.pawl("run", "plan.yaml")
+        self.assertEqual(self.ran(), ["check.unit@base.attempt1", "agent.run.attempt1", "check.unit.attempt1"])
+
+    def test_a_second_run_on_base_goes_on_after_a_kill(self):
+        self.make('{name: unit, run: "sh run.sh", reports: {junit: [out.xml]}}', "touch made", "signals: [tests]")
+        self.write("source/run.sh", "[ -e made ] || sleep 2\n" + self.MOVING)
+        run = self.start("run", "plan.yaml")
+        self.wait_for_step("base runs again", "unit@base2")
+        self.kill_all(run)
+        self.pawl("resume", "last")
+        self.assertEqual(self.ran()[3:], ["check.unit@base2.attempt1"] * 2)
+        self.pawl("verify", "last")
+
     def test_nothing_is_paid_twice_when_it_is_killed_on_base(self):
         self.make('{name: unit, run: "[ -e made ] || sleep 6; test -e made"}', "touch made")
         run = self.start("run", "plan.yaml")

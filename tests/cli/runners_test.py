@@ -93,6 +93,30 @@ WITHOUT = {"perl": PERL % 2, "prove": PERL % 2, "jest": JAVASCRIPT % "", "vitest
 # Tests that base has beside the one that is kept, and those that it skips.
 OTHERS = {"pytest": 3, "perl": 4, "prove": 4, "node": 3, "go": 4, "cargo": 3}
 
+# The test is skipped by what its file says, in each way that the runner has.
+SKIPS = {
+    "pytest": [PYTHON + text for text in ("@pytest.mark.skip\ndef test_kept():\n    pass\n", "def test_kept():\n    pytest.skip('later')\n",
+                                          "@pytest.mark.xfail\ndef test_kept():\n    assert 0\n")],
+    "perl": [PERL % 3 + "SKIP: { skip 'later', 1; ok(1, 'kept'); }\n", PERL % 3 + "TODO: { local $TODO = 'later'; ok(1, 'kept'); }\n"],
+    "node": [NODE % text for text in ("test.skip('kept', () => {});", "test('kept', {skip: true}, () => {});", "test.todo('kept');",
+                                      "test('kept', {todo: true}, () => {});", "test('kept', (t) => { t.skip(); });",
+                                      "test.skip('suite', () => { test('kept', () => {}); });")] + ["// nothing is left\n"],
+    "go": [GO + text for text in ("func TestKept(t *testing.T) { t.Skip() }\n", "func testKept(t *testing.T) {}\n")],
+    "cargo": [RUST + text for text in ("#[test] #[ignore] fn kept() {}\n", "#[cfg(never)] #[test] fn kept() {}\n")],
+    "ctest": [CTEST + "add_test(NAME kept COMMAND ${CMAKE_COMMAND} -E true)\nset_tests_properties(kept PROPERTIES DISABLED TRUE)\n"],
+    "jest": [JAVASCRIPT % text for text in ("it.skip('kept', () => {})", "xit('kept', () => {})", "it.todo('kept')",
+                                            "describe.skip('d', () => { it('kept', () => {}) })", "it.only('other', () => {}); it('kept', () => {})")],
+    "mocha": [JAVASCRIPT % text for text in ("it.skip('kept', () => {})", "xit('kept', () => {})", "it('kept')",
+                                             "it('kept', function () { this.skip() })", "it.only('other', () => {}); it('kept', () => {})")]
+             + ["// nothing is left\n" + JAVASCRIPT % ""],
+    "vitest": [VITEST + JAVASCRIPT % text for text in ("it.skip('kept', () => {})", "it.todo('kept')", "it.skipIf(true)('kept', () => {})",
+                                                       "it.only('other', () => {}); it('kept', () => {})")],
+}
+SKIPS["prove"], SKIPS["ctest-junit"] = SKIPS["perl"], SKIPS["ctest"]
+# By what a runner is told to end at a failure.
+STOPS = {"pytest": ("--junitxml", "-x --junitxml"), "go": ("go test", "go test -failfast"), "mocha": ("bin/mocha", "bin/mocha --bail"),
+         "vitest": ("vitest run", "vitest run --bail=1"), "ctest": ("ctest -T Test", "ctest --stop-on-failure -T Test"), "cargo": ("", "")}
+
 
 class Runners(PawlTest):
     def make(self, name):
@@ -100,7 +124,7 @@ class Runners(PawlTest):
         without = WITHOUT.get(name, text)
         good, bad = (kept, broken) if text is None else (text + kept, text + broken)
         self.write(f"source/{file}", good)
-        for attempt, content in ((1, bad), (2, without), (3, good + "\n")):
+        for attempt, content in enumerate((bad, without, *SKIPS[name], good + "\n"), 1):
             self.write(f"attempts/{attempt}/{file}", content)
         if name == "go":
             self.write("source/go.mod", "module example.org/a\ngo 1.19\n")
@@ -114,15 +138,17 @@ class Runners(PawlTest):
             shutil.copytree(NODE_MODULES, self.root / "source/node_modules", symlinks=True)
 
     def signals_of(self, name):
-        """The tests signals of three attempts: the test is broken, it is gone, all is well."""
+        """The tests signals of some attempts: the test is broken, it is gone, it is skipped in each way, all is well."""
         form, report, command, *_ = RUNNERS[name]
         self.write("plan.yaml", f"""\
 version: 1
 workflow: runners
 source: {{path: source}}
 sandbox: {{pids_limit: 2048, memory_limit_mib: 4096}}
+max_attempts: {len(SKIPS[name]) + 3}
 gates:
   check:
+    retry: {{same_failure_max: off}}
     steps: [{{name: unit, run: {command!r}, reports: {{{form}: [{report!r}]}}}}]
     signals: [tests]
 tiers:
@@ -137,8 +163,12 @@ tiers:
         self.make(name)
         lost = RUNNERS[name][-1]
         signals = self.signals_of(name)
-        self.assertEqual([signal["passed"] for signal in signals], [False, False, True], signals)
-        broken, gone, good = (signal["details"] for signal in signals)
+        self.assertEqual([signal["passed"] for signal in signals], [False] * (len(signals) - 1) + [True], signals)
+        self.assertEqual(len(signals), len(SKIPS[name]) + 3)
+        broken, gone, *skipped, good = (signal["details"] for signal in signals)
+        for text, details in zip(SKIPS[name], skipped):
+            missed = details.get("gone_names", "") + ", " + details.get("newly_skipped_names", "")
+            self.assertIn(lost, missed.split(", "), (text, details))
         others = OTHERS.get(name, 2)
         self.assertEqual(broken["failing"], lost)
         # After one that failed, cargo runs no tests of the documentation.
@@ -175,7 +205,46 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [
                     said = self.pawl("run", "plan.yaml", expect=code).stdout
                     self.assertEqual(code == 0, "check.tests" not in said, said)
 
+    def stops(self, name):
+        """Base ends at the test that fails: what it has is a lower bound, and the signal says so."""
+        self.make(name)
+        form, report, command, file, *_ = RUNNERS[name]
+        shutil.copy(self.root / f"attempts/1/{file}", self.root / f"source/{file}")
+        self.write("plan.yaml", f"""\
+version: 1
+workflow: runners
+source: {{path: source}}
+sandbox: {{pids_limit: 2048, memory_limit_mib: 4096}}
+gates:
+  check:
+    steps: [{{name: unit, run: {command.replace(*STOPS[name], 1)!r}, reports: {{{form}: [{report!r}]}}}}]
+    signals: [tests]
+tiers:
+  - phases:
+      - {{id: p, goal: g, agent: {{run: 'cp -r /plan/attempts/{len(SKIPS[name]) + 3}/. .'}}, gates: [check]}}
+""")
+        self.pawl("run", "plan.yaml")
+        signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
+        told = next(signal["details"] for signal in signals if signal["kind"] == "tests")
+        self.assertTrue(told["base"].startswith("lower bound: "), told)
 
+    def test_jest_that_bails_leaves_no_report(self):
+        self.make("jest")
+        shutil.copy(self.root / "attempts/1/a.jest.js", self.root / "source/a.jest.js")
+        command = RUNNERS["jest"][2].replace("bin/jest", "bin/jest --bail")
+        self.write("plan.yaml", f"""\
+version: 1
+workflow: runners
+source: {{path: source}}
+sandbox: {{pids_limit: 2048, memory_limit_mib: 4096}}
+gates: {{check: {{steps: [{{name: unit, run: {command!r}, reports: {{jest: [out.json]}}}}], signals: [tests]}}}}
+tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check]}}]}}]
+""")
+        self.assertIn("`--bail` may end its runner before it writes one", self.pawl("run", "plan.yaml", expect=11).stdout)
+
+
+for runner in STOPS:
+    setattr(Runners, "test_that_stops_" + runner, lambda self, runner=runner: self.stops(runner))
 for runner in RUNNERS:
     setattr(Runners, "test_" + runner.replace("-", "_"), lambda self, runner=runner: self.check(runner))
 

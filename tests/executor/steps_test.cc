@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/parse.h"
 
 namespace pawl::executor {
@@ -22,11 +24,14 @@ struct Played {
   std::map<std::string, gates::OnBase> on_base;
   std::set<std::int64_t> known_failing;
   std::map<std::string, bool> gate_passed;
+  std::set<std::string> base_again;
 
   const PlannedStep* next(const std::vector<PlannedStep>& steps) const {
-    return next_step(
-        steps,
-        {.results = results, .on_base = on_base, .known_failing = known_failing, .gate_passed = gate_passed});
+    return next_step(steps, {.results = results,
+                             .on_base = on_base,
+                             .known_failing = known_failing,
+                             .gate_passed = gate_passed,
+                             .base_again = base_again});
   }
   void ended(const PlannedStep& step, std::int64_t exit_code = 0) {
     results[step.index].outcome = sandbox::Outcome::kExited;
@@ -92,6 +97,21 @@ TEST(Steps, AfterTheAgentOnlyWhatIsComparedIsAskedOfBase) {
   EXPECT_EQ(order, (std::vector<std::string>{"one.a", "one.b", "two.c@base", "two.c"}));
 }
 
+TEST(Steps, ASecondRunOnBaseComesWhereAVerdictWaitsForIt) {
+  const auto plan = plan_of(std::string(kBuild) + ", " + kTests, "gates: [two, one]");
+  const auto steps = planned_steps(plan, *plan.find_phase("p"), 1, 0);
+  Played played;
+  played.base_again = {"two"};
+  std::vector<std::string> order;
+  while (const auto* step = played.next(steps)) {
+    order.push_back(name_of(step));
+    played.ended(*step);
+  }
+  EXPECT_EQ(order.front(), "two.c@base2");
+  EXPECT_EQ(std::ranges::count(order, "two.c@base2"), 1);
+  EXPECT_EQ(std::ranges::count_if(steps, &PlannedStep::again), 1) << "nothing is compared by the other gate";
+}
+
 TEST(Steps, BaselineNoneKeepsAGateFromBase) {
   const auto plan = plan_of(
       "two: {steps: [{name: c, run: x, reports: {junit: [o.xml]}}], signals: [tests], baseline: none}",
@@ -123,6 +143,8 @@ TEST(Steps, IndexesOfTheAgentTheGatesAndTheHooksAreThoseOfOlderVersions) {
   EXPECT_EQ(by_name["replan.run/0"], 11);
   EXPECT_EQ(by_name["one.a@base/1"], 12);
   EXPECT_EQ(by_name["one.b@base/2"], 15);
+  EXPECT_EQ(by_name["two.c@base2/1"], 16);
+  EXPECT_EQ(by_name["two.c@base2/2"], 17);
   EXPECT_EQ(indexes.size(), by_name.size()) << "each has its own";
 }
 

@@ -50,9 +50,43 @@ EXCHANGED = {
 }
 
 
+# The same with names that move: of a test that says so, the time is in its name.
+MOVING = RUN.replace('name=$(basename "$file" .t)\n', 'name=$(basename "$file" .t)\n  if grep -q "^# MOVES" "$file"; then name="$name $(date +%s%N)"; fi\n')
+MOVES = "# MOVES\ntrue\n"
+AMONG_MOVING = {
+    "deletes a test whose name moves": "rm tests/one.t",
+    "deletes one, and adds another that stays": "rm tests/one.t; echo true >tests/other.t",
+    "skips a test whose name moves": "echo '# SKIP' >>tests/one.t",
+    "deletes a test that stays, and adds one whose name moves": "rm tests/first.t; cp tests/one.t tests/more.t",
+    "renames a test that stays to its form": "mv tests/waits5.t tests/waits6.t",
+    "breaks a test whose name moves": "echo false >>tests/one.t",
+}
+# It ends at the first failure, and its report counts all that there are.
+STOPPING = RUN.replace("echo '<testsuite>'", "echo \"<testsuite tests='$(ls tests/*.t | wc -l)'>\"").replace(
+    "  echo '</testcase>' >>out.xml\n", "  echo '</testcase>' >>out.xml\n  [ $fail = 0 ] || break\n")
+BEHIND_THE_STOP = {
+    "deletes a test behind the stop": "rm tests/zlast.t",
+    "moves it": "mkdir later; mv tests/zlast.t later/",
+    "leaves it out of the list": "mv tests/zlast.t tests/zlast.off",
+}
+NODE = "import test, {describe, it} from 'node:test';\nimport assert from 'node:assert';\nimport {add} from './calc.mjs';\n"
+NODE_TESTS = "describe('calc', () => {\n  it('adds', () => assert.equal(add(1, 2), 3));\n  it('is there', () => assert.ok(add));\n});\n"
+UNLOADED = {
+    "empties the file": ": >calc.test.mjs",
+    "leaves a comment": "echo '// later' >calc.test.mjs",
+    "skips one of its tests": "sed -i \"s/it('adds'/it.skip('adds'/\" calc.test.mjs",
+    "skips one by an option": "sed -i \"s/'adds', /'adds', {skip: true}, /\" calc.test.mjs",
+    "makes one a todo": "sed -i \"s/it('adds'.*/it.todo('adds');/\" calc.test.mjs",
+    "skips the suite": "sed -i \"s/describe('calc'/describe.skip('calc'/\" calc.test.mjs",
+    "comments one out": "sed -i \"s/  it('adds'/  \\/\\/ it('adds'/\" calc.test.mjs",
+    "deletes one of them": "sed -i \"/'adds'/d\" calc.test.mjs",
+    "renames one of them": "sed -i \"s/it('adds'.*/it('more', () => {});/\" calc.test.mjs",
+}
+
+
 class Base(PawlTest):
-    def plan(self, phases, baseline):
-        text = "".join(f"  - phases: [{{id: {name}, goal: g, agent: {{run: \"{run}\"}}, gates: [check]}}]\n" for name, run in phases)
+    def plan(self, phases, baseline, run=None):
+        text = "".join(f"  - phases: [{{id: {name}, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}]\n" for name, agent in phases)
         self.write("plan.yaml", f"""\
 version: 1
 workflow: forgery
@@ -61,7 +95,7 @@ max_attempts: 1
 gates:
   check:
     {baseline}
-    steps: [{{name: unit, run: sh run.sh, time_budget_seconds: 2, reports: {{junit: [out.xml]}}}}]
+    steps: [{{name: unit, run: {run or "sh run.sh, time_budget_seconds: 2, reports: {junit: [out.xml]}"}}}]
     signals: [tests]
 tiers:
 {text}""")
@@ -151,6 +185,45 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: {json.dumps(work)}}}, gates: 
                     self.assertIn("no report ", found)
                 only = both.split(",")[0] + ("]" if both.count("[") == 1 else "")
                 self.assertEqual(self.report_plan(f"rm in/{other}", run, f"reports: {{{only}}}}}], baseline: none", signals)[0], "passed")
+    def refused(self, cheats, files, agent="{}", run=None, word=""):
+        """Each cheat is refused, and passes with `baseline: none`."""
+        for name, cheat in cheats.items():
+            with self.subTest(name):
+                self.make(files)
+                work = [("p", agent.format(cheat))]
+                phase = self.plan(work, "", run)["p"]
+                self.assertEqual((phase["state"], phase["outcome"]), ("FAILED", "escalate"), phase)
+                self.assertIn(word, str(phase["attempts"][0]["signals"]))
+                if "breaks" not in name:  # what fails needs no defence
+                    self.assertEqual(self.plan(work, "baseline: none", run)["p"]["outcome"], "passed", "the defence is off")
+
+    def test_names_that_move_let_no_other_test_go(self):
+        files = FILES | {"run.sh": MOVING, "tests/one.t": MOVES, "tests/two.t": MOVES, "tests/waits5.t": "true\n"}
+        self.assertGreaterEqual(len(AMONG_MOVING), 6)
+        self.refused(AMONG_MOVING, files, "echo right >answer; {}")
+        self.make(files)
+        honest = self.plan([("p", "echo right >answer; echo true >tests/more.t")], "")["p"]
+        self.assertEqual(honest["outcome"], "passed", honest)
+
+    def test_what_is_behind_a_stop_of_base_is_held_to_by_its_number(self):
+        files = FILES | {"run.sh": STOPPING, "tests/zlast.t": "true\n"}
+        self.refused(BEHIND_THE_STOP, files, "echo right >answer; {}", word="fewer")
+        self.make(files)
+        honest = self.plan([("p", "echo right >answer; echo true >tests/more.t")], "")["p"]
+        self.assertEqual(honest["outcome"], "passed", honest)
+        signal = next(s for s in honest["attempts"][0]["signals"] if s["kind"] == "tests")
+        self.assertIn("lower bound: ", signal["details"]["base"])
+
+    def test_what_base_could_not_load_is_not_taken_out(self):
+        files = {"calc.test.mjs": NODE + NODE_TESTS, "other.test.mjs": "import test from 'node:test';\ntest('other', () => {});\n"}
+        run = "node --test --test-reporter=tap >out.tap, reports: {tap: [out.tap]}"
+        wrong = "echo 'export function add(a, b) {{ return 0; }}' >calc.mjs; {}"
+        self.assertGreaterEqual(len(UNLOADED), 9)
+        self.refused(UNLOADED, files, wrong, run, "unloaded_gone")
+        self.make(files)
+        work = "echo 'export function add(a, b) { return a + b; }' >calc.mjs; echo \"it('new', () => {});\" >>calc.test.mjs"
+        honest = self.plan([("p", work)], "", run)["p"]
+        self.assertEqual(honest["outcome"], "passed", honest)
 
     def test_known_failing_lets_no_other_test_fail(self):
         """Each is refused with the key, but for the first; without a report nobody could tell them apart."""

@@ -150,6 +150,44 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             plan = {"agent": agent, "gate": gate, "files": files}
             self.expect(name, plan | {"top": ""}, plan | {"top": "allow_shadowing: [\"**\"]"}, "diff.policy")
 
+    def test_what_a_command_runs_by_name_can_fail_on(self):
+        test = {"t.sh": "grep -q good calc.sh\n", "calc.sh": "bad\n"}
+        npm = test | {"package.json": '{"scripts": {"test": "npm run unit --silent", "unit": "sh t.sh"}}\n'}
+        make = test | {"Makefile": "SH = sh\ncheck: unit\nunit:\n\t$(SH) t.sh\n\t@echo done\n"}
+        perl = {"t/a.t": "use Test::More tests => 1;\nok(0);\n"}
+        by_npm, by_make, by_prove = ("{steps: [{name: unit, run: %s}]}" % run for run in ("npm test --silent", "make -s check", "prove t"))
+        cheats = {
+            "a script that hides its failure": ("sed -i 's/sh t.sh/sh t.sh || true/' package.json", by_npm, npm),
+            "a script that ends well": ("sed -i 's/sh t.sh/sh t.sh; exit 0/' package.json", by_npm, npm),
+            "a script that runs nothing": ("sed -i 's/sh t.sh/true/' package.json", by_npm, npm),
+            "a script that no longer runs the other": ("sed -i 's/npm run unit --silent/echo ok/' package.json", by_npm, npm),
+            "a recipe whose failure make ignores": ("sed -i 's/\\t$(SH)/\\t-$(SH)/' Makefile", by_make, make),
+            "a recipe that hides its failure": ("sed -i 's/t.sh/t.sh || true/' Makefile", by_make, make),
+            "a recipe that runs nothing": ("sed -i '/t.sh/d' Makefile", by_make, make),
+            "a target without what it needs": ("sed -i 's/check: unit/check:/' Makefile", by_make, make),
+            "a variable that runs nothing": ("sed -i 's/^SH = .*/SH = true/' Makefile", by_make, make),
+            "a Makefile that ignores failures": ("echo .IGNORE: >>Makefile", by_make, make),
+            "flags of make": ("sed -i '1i MAKEFLAGS += -i' Makefile", by_make, make),
+            "a shell that is none": ("sed -i '1i SHELL = /bin/true' Makefile", by_make, make),
+            "settings of prove": ("echo \"--exec 'printf 1..0'\" >.proverc", by_prove, perl),
+        }
+        for name, (agent, gate, files) in cheats.items():
+            plan = {"agent": agent, "gate": gate, "files": files}
+            self.expect(name, plan | {"top": ""}, plan | {"top": "allow_shadowing: [\"**\"]"}, "diff.policy")
+        honest = "echo good >calc.sh; sed -i 's/sh t.sh/sh t.sh \\&\\& sh t.sh/' package.json"
+        self.assertEqual(self.run_plan(honest, by_npm, files=npm)[0], "passed")
+        honest = "echo good >calc.sh; printf 'clean:\\n\\t-rm -f out\\n' >>Makefile; sed -i 's/check: unit/check: unit more/' Makefile; " \
+                 "printf 'more:\\n\\tsh t.sh\\n' >>Makefile"
+        self.assertEqual(self.run_plan(honest, by_make, files=make)[0], "passed")
+
+    def test_what_base_ignores_is_not_taken(self):
+        run = "{steps: [{name: unit, run: \"[ -e out/ok ] || [ -e a.built ] || [ -e lib/cache/ok ] || grep -q good calc.sh\"}]}"
+        files = {"calc.sh": "bad\n", ".gitignore": "out/\n*.built\n", "lib/.gitignore": "cache\n"}
+        for name, agent in {"a folder": "mkdir out; touch out/ok", "a pattern": "touch a.built", "of a folder's own rules": "mkdir lib/cache; touch lib/cache/ok",
+                            "after it changed the rules": "mkdir out; touch out/ok; echo '!out/' >>.gitignore"}.items():
+            plan = {"agent": agent + "; echo >>calc.sh", "gate": run, "files": files}
+            self.expect(name, plan | {"top": ""}, plan | {"top": "ignored: keep"})
+
     def test_a_gate_takes_what_it_says(self):
         gate = "{steps: [{name: build, run: sh build.sh}, {name: unit, run: " + PYTHON + " tests/run.py}]%s}"
         for name, agent in {"changes the runner": "echo pass >tests/run.py", "changes it in a step": "echo 'echo pass >tests/run.py' >build.sh",

@@ -11,6 +11,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
+TEST(Shadowing, ASettingThatBaseHasMayBeMoved) {
+  const std::string before = "<testFailureIgnore>true</testFailureIgnore>\n",
+                    moved = "  <testFailureIgnore>true</testFailureIgnore>\n", more = before + moved;
+  const auto change = [&](const std::string& after) {
+    return FileChange{.path = "pom.xml",
+                      .before = FileVersion{.content = before},
+                      .after = FileVersion{.content = after},
+                      .added = {{.number = 2, .text = moved}}};
+  };
+  EXPECT_EQ(runner_setting(change(moved)), "");
+  EXPECT_NE(runner_setting(change(more)), "");
+}
+
 TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
   const auto adds = [](const std::string& path, const std::string& line, const std::string& allowed = "") {
     FileChange change{.path = path, .after = FileVersion(), .added = {{.number = 3, .text = line}}};
@@ -36,6 +49,43 @@ TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
                            "--fail-never"})
     EXPECT_NE(adds(".mvn/maven.config", line), "") << line;
   EXPECT_EQ(adds(".mvn/maven.config", "-T 4 -fnord"), "");
+  const std::pair<const char*, const char*> kBad[] = {
+      {".mocharc.json", "  \"dry-run\": true,"},
+      {"web/.mocharc.cjs", "  dryRun: true"},
+      {".mocharc.yml", "dry-run: true"},
+      {"package.json", "\"mocha\": {\"dry-run\": true}"},
+      {".rspec", "--dry-run"},
+      {".rspec", "--failure-exit-code 0"},
+      {".proverc", "--exec true"},
+      {".proverc", "-e true"},
+      {"tox.ini", "ignore_outcome = true"},
+      {"noxfile.py", "    session.run('pytest', success_codes=[0, 1])"},
+      {"app/pom.xml", "<testFailureIgnore>true</testFailureIgnore>"},
+      {"pom.xml", "  <skipITs> true </skipITs>"},
+      {"build.gradle", "test { ignoreFailures = true }"},
+      {"app/build.gradle.kts", "  ignoreFailures = true"},
+      {"build.gradle", "  ignoreFailures true"},
+      {"pytest.ini", "addopts = --collect-only"},
+      {"pyproject.toml", "addopts = [\"-q\", \"--co\"]"},
+      {"setup.cfg", "addopts = -q --setup-plan"},
+      {"Rakefile", "  t.fail_on_error = false"},
+      {"Cargo.toml", "autotests = false"},
+      {".npmrc", "if-present=true"},
+      {"CTestCustom.cmake", "set(CTEST_CUSTOM_TESTS_IGNORE right)"}};
+  for (const auto& [path, line] : kBad) EXPECT_NE(adds(path, line), "") << path << ": " << line;
+  const std::pair<const char*, const char*> kGood[] = {
+      {".mocharc.json", "\"dry-run\": false"},
+      {".mocharc.json", "\"timeout\": 5000"},
+      {"pytest.ini", "addopts = --cov --color=yes"},
+      {"pyproject.toml", "addopts = \"-ra\""},
+      {"pom.xml", "<testFailureIgnore>false</testFailureIgnore>"},
+      {"build.gradle", "ignoreFailures = false"},
+      {"tox.ini", "# ignore_outcome = true"},
+      {"Cargo.toml", "harness = false"},
+      {".rspec", "--require spec_helper"},
+      {".proverc", "-lv"},
+      {"package.json", "\"dry-runner\": true"}};
+  for (const auto& [path, line] : kGood) EXPECT_EQ(adds(path, line), "") << path << ": " << line;
   EXPECT_TRUE(has_runner_settings(".npmrc"));
   EXPECT_FALSE(has_runner_settings("npmrc"));
   EXPECT_FALSE(has_runner_settings("x.npmrc"));

@@ -48,6 +48,15 @@ std::int64_t number_of(std::string_view row, std::string_view key) {
   return out;
 }
 
+bool agent_exited_well(const store::AttemptRow& attempt, std::int64_t episode,
+                       const std::vector<store::StepRow>& steps) {
+  return std::ranges::any_of(steps, [&](const store::StepRow& row) {
+    return row.attempt_id == attempt.attempt_id && row.gate_id == store::kAgentGate &&
+           row.episode == episode && row.state == store::StepState::kDone &&
+           value_of(row.run, "outcome") == "exited" && number_of(row.run, "exit_code") == 0;
+  });
+}
+
 // In the round in which the attempt passed.
 bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
              const std::vector<store::StepRow>& steps) {
@@ -261,6 +270,8 @@ void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bo
     if (row.attempt_id == attempt.attempt_id && !row.kept_by.empty()) kept = row.episode;
   require(!attempt.agent_layer.empty() || bounds.may_be_empty.contains(attempt.phase_id), attempt.attempt_id,
           "it passed and changed nothing");
+  require(bounds.any_exit.contains(attempt.phase_id) || agent_exited_well(attempt, kept, steps),
+          attempt.attempt_id, "it passed, and its agent ended with another code than 0");
   if (attempt.joined_round > 0) kept = 0;  // a round is of the whole attempt
   const Json signals = World::must(parse_json(attempt.signals));
   for (const auto& signal : signals)

@@ -23,6 +23,7 @@ struct Bounds {
 
   GatesOfPhases gate_steps;
   std::set<std::string> may_be_empty;  // phases
+  std::set<std::string> any_exit;      // phases whose agent may end with any exit code
 
   std::string forked_from;             // the phase from which this run was forked; its goal may be
   std::int64_t replans_inherited = 0;  // what a replanner said in the other run
@@ -63,8 +64,9 @@ class Invariants {
   // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
   void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
                       const std::vector<store::EpisodeRow>& episodes);
-  // An attempt passed only when every step of every gate of its phase ran and held in the episode that was
-  // kept, and every gate has signals, all of which passed.
+  // An attempt passed only when its agent ended with 0, or may end with another code, every step of every
+  // gate of its phase ran and held in the episode that was kept, and every gate has signals, all of which
+  // passed.
   void check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
                     const std::vector<store::StepRow>& steps, const std::vector<store::EpisodeRow>& episodes);
   // Its gates saw it on top of all that was accepted before, and in a parallel tier those of the phases there

@@ -64,6 +64,7 @@ void add_tier(Dice& dice, std::int64_t tier, const GateSteps& gates, Scene& to) 
         "agent_exit: {}}}\n",
         id, budget, two_gates ? ", two" : "", best_of, may_be_empty, any_exit ? "any" : "zero");
     if (may_be_empty || to.bounds.effect_is_elsewhere) to.bounds.may_be_empty.insert(id);
+    if (any_exit) to.bounds.any_exit.insert(id);
     auto& steps = to.bounds.gate_steps[id];
     for (const auto& step : gates)
       if (step.gate_id == "one" || two_gates) steps.push_back(step);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
+#include <iterator>
+#include <set>
 #include <span>
 
 namespace pawl::gates {
@@ -11,19 +13,22 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-// Names of the file, each with its folder where it counts in one only; keys of "KEY = VALUE", and words.
+// Names of the file, each with its folder where it counts in one only, "*.x" for all of that extension; keys
+// of "KEY = VALUE"; words, as options are; and texts of a line without its spaces and quotes.
 struct Settings {
   std::string_view tool;
-  Words files, keys, words;
+  Words files, keys, words, texts;
 };
 
-// doc.rust-lang.org/cargo/reference/config.html
+// doc.rust-lang.org/cargo/reference/config.html and manifest.html
 constexpr std::string_view kCargoFiles[] = {".cargo/config", ".cargo/config.toml"};
 constexpr std::string_view kCargoKeys[] = {"runner", "rustc", "rustdoc", "rustc-wrapper",
                                            "rustc-workspace-wrapper"};
+constexpr std::string_view kManifestFiles[] = {"Cargo.toml"};
+constexpr std::string_view kManifestTexts[] = {"autotests=false"};
 // docs.npmjs.com/cli/v10/using-npm/config
 constexpr std::string_view kNpmFiles[] = {".npmrc"};
-constexpr std::string_view kNpmKeys[] = {"script-shell", "node-options", "shell"};
+constexpr std::string_view kNpmKeys[] = {"script-shell", "node-options", "shell", "if-present"};
 // maven.apache.org/configure.html, and Surefire's own properties
 constexpr std::string_view kMavenFiles[] = {".mvn/maven.config", ".mvn/jvm.config"};
 constexpr std::string_view kMavenWords[] = {"-fn",
@@ -33,18 +38,53 @@ constexpr std::string_view kMavenWords[] = {"-fn",
                                             "-DskipTests",
                                             "-Dmaven.test.skip",
                                             "-javaagent"};
-constexpr Settings kSettings[] = {{"cargo", kCargoFiles, kCargoKeys, {}},
-                                  {"npm", kNpmFiles, kNpmKeys, {}},
-                                  {"Maven", kMavenFiles, {}, kMavenWords}};
+constexpr std::string_view kPomFiles[] = {"pom.xml"};
+constexpr std::string_view kPomTexts[] = {"<testFailureIgnore>true", "<maven.test.failure.ignore>true",
+                                          "<skipTests>true", "<maven.test.skip>true", "<skipITs>true"};
+// docs.gradle.org/current/dsl/org.gradle.api.tasks.testing.Test.html
+constexpr std::string_view kGradleFiles[] = {"*.gradle", "*.gradle.kts"};
+constexpr std::string_view kGradleTexts[] = {"ignoreFailures=true", "ignoreFailurestrue",
+                                             "ignoreFailures.set(true)", "setIgnoreFailures(true)"};
+// mochajs.org, "--dry-run": each test passes, and none runs. RSpec's is the same.
+constexpr std::string_view kMochaFiles[] = {".mocharc.json", ".mocharc.jsonc", ".mocharc.yml",
+                                            ".mocharc.yaml", ".mocharc.js",    ".mocharc.cjs",
+                                            "package.json"};
+constexpr std::string_view kMochaTexts[] = {"dry-run:true", "dryRun:true"};
+constexpr std::string_view kRspecFiles[] = {".rspec"};
+constexpr std::string_view kRspecWords[] = {"--dry-run", "--failure-exit-code"};
+constexpr std::string_view kRakeFiles[] = {"Rakefile", "*.rake"};
+constexpr std::string_view kRakeTexts[] = {"fail_on_error=false"};
+// perldoc prove
+constexpr std::string_view kProveFiles[] = {".proverc"};
+constexpr std::string_view kProveWords[] = {"--exec", "-e", "--dry", "-D"};
+// tox.wiki/en/latest/config.html, nox.thea.codes/en/stable/config.html
+constexpr std::string_view kToxFiles[] = {"tox.ini"};
+constexpr std::string_view kToxTexts[] = {"ignore_outcome=true", "ignore_errors=true"};
+constexpr std::string_view kNoxFiles[] = {"noxfile.py"};
+constexpr std::string_view kNoxTexts[] = {"success_codes="};
+// docs.pytest.org/en/stable/reference/reference.html, of addopts
+constexpr std::string_view kPytestFiles[] = {"pytest.ini", ".pytest.ini", "pytest.toml",   ".pytest.toml",
+                                             "tox.ini",    "setup.cfg",   "pyproject.toml"};
+constexpr std::string_view kPytestWords[] = {"--collect-only", "--co", "--setup-plan"};
+// cmake.org, ctest(1)
+constexpr std::string_view kCtestFiles[] = {"CTestCustom.cmake", "CTestCustom.ctest"};
+constexpr std::string_view kCtestTexts[] = {"CTEST_CUSTOM_TESTS_IGNORE"};
+constexpr Settings kSettings[] = {
+    {"cargo", kCargoFiles, kCargoKeys, {}, {}},     {"cargo", kManifestFiles, {}, {}, kManifestTexts},
+    {"npm", kNpmFiles, kNpmKeys, {}, {}},           {"Maven", kMavenFiles, {}, kMavenWords, {}},
+    {"Maven", kPomFiles, {}, {}, kPomTexts},        {"Gradle", kGradleFiles, {}, {}, kGradleTexts},
+    {"Mocha", kMochaFiles, {}, {}, kMochaTexts},    {"RSpec", kRspecFiles, {}, kRspecWords, {}},
+    {"rake", kRakeFiles, {}, {}, kRakeTexts},       {"prove", kProveFiles, {}, kProveWords, {}},
+    {"tox", kToxFiles, {}, {}, kToxTexts},          {"nox", kNoxFiles, {}, {}, kNoxTexts},
+    {"pytest", kPytestFiles, {}, kPytestWords, {}}, {"CTest", kCtestFiles, {}, {}, kCtestTexts}};
 
 bool is_called(std::string_view path, std::string_view name) {
+  if (name.starts_with('*')) return path.ends_with(name.substr(1));
   return path.ends_with(name) && (path.size() == name.size() || path[path.size() - name.size() - 1] == '/');
 }
 
-const Settings* settings_of(std::string_view path) {
-  for (const auto& each : kSettings)
-    if (std::ranges::any_of(each.files, [&](auto name) { return is_called(path, name); })) return &each;
-  return nullptr;
+bool holds_settings(const Settings& of, std::string_view path) {
+  return std::ranges::any_of(of.files, [&](auto name) { return is_called(path, name); });
 }
 
 // Of "target.'cfg(unix)'.runner = x" and "{ runner = x }" the last part before the sign.
@@ -55,33 +95,83 @@ std::string_view key_before(std::string_view text) {
   return text.substr(start);
 }
 
+bool has_word(std::string_view line, std::string_view word) {
+  for (auto at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
+    const auto end = at + word.size();
+    const bool starts = at == 0 || std::string_view(" \t='\"[,").find(line[at - 1]) != std::string_view::npos;
+    if (starts &&
+        (end == line.size() || std::string_view(" \t=:'\"],").find(line[end]) != std::string_view::npos))
+      return true;
+  }
+  return false;
+}
+
+// Whether `text` is there, at the beginning of a word.
+bool has_text(std::string_view compact, std::string_view text) {
+  for (auto at = compact.find(text); at != compact.npos; at = compact.find(text, at + 1)) {
+    const auto before = at == 0 ? ' ' : compact[at - 1];
+    if (!std::isalnum(static_cast<unsigned char>(before)) && before != '_' && before != '-') return true;
+  }
+  return false;
+}
+
+std::string without_spaces(std::string_view line) {
+  std::string out;
+  std::ranges::copy_if(line, std::back_inserter(out),
+                       [](char c) { return std::string_view(" \t'\"\r").find(c) == std::string_view::npos; });
+  return out;
+}
+
 std::string_view setting_in(std::string_view line, const Settings& of) {
   const auto first = line.find_first_not_of(" \t");
-  if (first == line.npos || line[first] == '#' || line[first] == ';') return {};
+  if (first == line.npos || line[first] == '#' || line[first] == ';' || line.substr(first).starts_with("//"))
+    return {};
   for (auto at = line.find('='); at != line.npos; at = line.find('=', at + 1))
     if (const auto key = key_before(line.substr(0, at)); std::ranges::find(of.keys, key) != of.keys.end())
       return key;
-  for (const auto word : of.words) {
-    const auto at = line.find(word);
-    const auto end = at + word.size();
-    if (at != line.npos && (at == 0 || line[at - 1] == ' ') &&
-        (end == line.size() || std::string_view(" =:").find(line[end]) != std::string_view::npos))
-      return word;
-  }
+  for (const auto word : of.words)
+    if (has_word(line, word)) return word;
+  if (of.texts.empty()) return {};
+  const auto compact = without_spaces(line);
+  for (const auto text : of.texts)
+    if (has_text(compact, text)) return text;
   return {};
+}
+
+std::int64_t times_in(std::string_view content, std::string_view setting, const Settings& of) {
+  std::int64_t out = 0;
+  while (!content.empty()) {
+    const auto end = std::min(content.find('\n'), content.size());
+    out += setting_in(content.substr(0, end), of) == setting ? 1 : 0;
+    content.remove_prefix(std::min(end + 1, content.size()));
+  }
+  return out;
+}
+
+// A line that is only moved, or set in another way, adds nothing.
+bool was_there(const FileChange& change, std::string_view setting, const Settings& of) {
+  if (!change.before || change.before->content.empty()) return false;
+  return times_in(change.before->content, setting, of) >= times_in(change.after->content, setting, of);
 }
 
 }  // namespace
 
-bool has_runner_settings(std::string_view path) { return settings_of(path) != nullptr; }
+bool has_runner_settings(std::string_view path) {
+  return std::ranges::any_of(kSettings, [&](const auto& of) { return holds_settings(of, path); });
+}
 
 std::string runner_setting(const FileChange& change) {
-  const auto* settings = settings_of(change.path);
-  if (settings == nullptr || !change.after) return "";
-  for (const auto& line : change.added)
-    if (const auto setting = setting_in(line.text, *settings); !setting.empty())
-      return fmt::format("line {} sets `{}` of {}, which decides what runs in place of a test or a compiler",
-                         line.number, setting, settings->tool);
+  if (!change.after) return "";
+  for (const auto& of : kSettings) {
+    if (!holds_settings(of, change.path)) continue;
+    std::set<std::string_view> known;  // each is counted once
+    for (const auto& line : change.added)
+      if (const auto setting = setting_in(line.text, of);
+          !setting.empty() && known.insert(setting).second && !was_there(change, setting, of))
+        return fmt::format(
+            "line {} sets `{}` of {}, which decides what runs in place of a test or a compiler", line.number,
+            setting, of.tool);
+  }
   return "";
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string_view>
 
 namespace pawl::gates {
 namespace {
@@ -71,22 +70,6 @@ void add_list(std::string_view list, const Places& places, std::set<std::string>
   }
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
-  constexpr std::string_view kBreaks = " \t\n;&|()<>\"'";
-  std::vector<std::string_view> out;
-  for (std::size_t start = 0; start < text.size();) {
-    // $(pwd) is one piece of a path.
-    auto end = start;
-    while (end < text.size() && kBreaks.find(text[end]) == std::string_view::npos) {
-      ++end;
-      if (end < text.size() && text.substr(end - 1).starts_with("$(pwd)")) end += 5;
-    }
-    if (end > start) out.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return out;
-}
-
 // NAME=" comes apart at the quote.
 bool is_assignment(std::string_view word, std::string_view name) {
   return word.starts_with(name) && word.substr(name.size()).starts_with('=');
@@ -118,6 +101,22 @@ std::string_view folder_of_option(std::string_view word, std::string_view next) 
 
 }  // namespace
 
+std::vector<std::string_view> words_of_command(std::string_view text) {
+  constexpr std::string_view kBreaks = " \t\n;&|()<>\"'";
+  std::vector<std::string_view> out;
+  for (std::size_t start = 0; start < text.size();) {
+    // $(pwd) is one piece of a path.
+    auto end = start;
+    while (end < text.size() && kBreaks.find(text[end]) == std::string_view::npos) {
+      ++end;
+      if (end < text.size() && text.substr(end - 1).starts_with("$(pwd)")) end += 5;
+    }
+    if (end > start) out.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
 void SearchFolders::add(const std::vector<std::string>& argv) {
   const std::array<std::pair<std::string_view, std::set<std::string>*>, 6> variables = {{
       {"PATH", &programs},
@@ -128,7 +127,7 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
       {"LD_LIBRARY_PATH", &libraries},
   }};
   for (const auto& text : argv) {
-    const auto words = words_of(text);
+    const auto words = words_of_command(text);
     Places places;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();

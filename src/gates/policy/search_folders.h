@@ -3,9 +3,13 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pawl::gates {
+
+// The words of a command or a script, without quotes, brackets and what separates commands.
+std::vector<std::string_view> words_of_command(std::string_view text);
 
 // Folders of the workspace; "" is its root.
 struct SearchFolders {

@@ -425,7 +425,7 @@ class Look {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  for (const auto& words : {runner_setting(change), vendored(change, shadows.was_there)})
+  for (auto words : {runner_setting(change), vendored(change, shadows.was_there), weakened_target(change, shadows.targets)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }

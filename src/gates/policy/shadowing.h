@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/policy.h"
+#include "gates/policy/run_targets.h"
 #include "gates/policy/search_folders.h"
 
 namespace pawl::gates {
@@ -15,6 +16,7 @@ struct Shadows {
   SearchFolders folders;
   std::function<bool(const std::string& path)> was_there;  // before the change; empty: nothing was
   std::vector<std::string> allowed;                        // patterns
+  RunTargets targets;
 };
 
 // What `change` does instead of what it should, in words; "" when it stands in for nothing, or may.

@@ -107,8 +107,9 @@ void TestCollector::bound_from_below(std::string_view why) {
   if (lower_bound_.empty()) lower_bound_ = bounded_message(why);
 }
 
-void TestCollector::stopped_early(std::string_view why) {
+void TestCollector::stopped_early(std::string_view why, std::int64_t not_run) {
   bound_from_below(why);
+  not_run_ = std::max(not_run_, not_run);
   if (stopped_.empty()) stopped_ = bounded_message(why);
 }
 
@@ -135,6 +136,7 @@ Report TestCollector::take() {
           .no_tests = std::move(no_tests_),
           .lower_bound = std::move(lower_bound_),
           .stopped = std::move(stopped_),
+          .not_run = not_run_,
           .findings = {}};
 }
 

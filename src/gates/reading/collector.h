@@ -64,9 +64,10 @@ class TestCollector : public Collector<TestCase> {
   // One that failed, but for a teardown, makes the report a lower bound. kExhausted: one too many.
   Status add_no_test(NoTest::What what, std::string_view name, std::string_view message, bool failed = true);
   void bound_from_below(std::string_view why);  // the first one is told
-  void stopped_early(
-      std::string_view why);  // tests behind this point did not run; implies bound_from_below()
-  bool no_failure() const;    // of a test or of what is none
+  // Tests behind this point did not run; implies bound_from_below(). `not_run`: as many are known to be
+  // there; the largest counts, since a suite sums up those in it.
+  void stopped_early(std::string_view why, std::int64_t not_run = 0);
+  bool no_failure() const;  // of a test or of what is none
   // Orders the statuses of tests of one name: passed, failed, skipped. The order in which they ran must not
   // decide which of them is "#2".
   Report take();
@@ -77,6 +78,7 @@ class TestCollector : public Collector<TestCase> {
   std::size_t messages_bytes_ = 0;
   std::deque<NoTest> no_tests_;
   std::string lower_bound_, stopped_;
+  std::int64_t not_run_ = 0;
 };
 
 class FindingCollector : public Collector<Finding> {

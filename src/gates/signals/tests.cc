@@ -10,6 +10,7 @@
 #include "gates/common.h"
 #include "gates/failure.h"
 #include "gates/reading/collector.h"
+#include "gates/moving.h"
 #include "gates/signals/kind.h"
 #include "gates/unloaded.h"
 
@@ -72,9 +73,8 @@ std::string meaning_of(const Losses& losses) {
                        out.empty() ? "" : ". ", losses.newly_skipped.size(), shown(losses.newly_skipped));
   if (!losses.unloaded_gone.empty())
     out += fmt::format(
-        "{}Base could not load {}, and now a file of it is gone or no test of it ran. Mend it under its "
-        "name, "
-        "or ask a person",
+        "{}Base could not load {}, and now a file of it or a test in it is gone or skipped, or no test of it "
+        "ran. Mend it under its name, or ask a person",
         out.empty() ? "" : ". ", shown(losses.unloaded_gone));
   return out;
 }
@@ -115,6 +115,18 @@ std::vector<std::string> tell_broken(const Report& report, const Inventory* base
   return std::move(failing.fresh);
 }
 
+// Where base's runner stopped, the names behind that are not known; often their number is.
+void compare_count(const Report& report, const Inventory& base, Signal& signal) {
+  const auto tests = static_cast<std::int64_t>(report.tests.size());
+  if (base.count <= tests || !report.stopped.empty()) return;
+  signal.passed = false;
+  signal.details["fewer"] = base.count - tests;
+  add_problem(signal,
+              fmt::format("base's report counts {} tests, of which some did not run there, and now there "
+                          "are {}. Restore those that are gone, or ask a person",
+                          base.count, tests));
+}
+
 void compare_with_base(const GateFacts& facts, const Report& report, const Inventory& base, Signal& signal) {
   const Losses losses = compare(facts, base, report);
   tell("gone", losses.gone, signal);
@@ -125,10 +137,12 @@ void compare_with_base(const GateFacts& facts, const Report& report, const Inven
     if (test.status != TestStatus::kSkipped) names.push_back(test.name);
   const auto fresh = beyond(names, base.names);
   tell("new", fresh, signal);
+  tell("moving", names_that_move(base), signal);
   const std::string meaning = meaning_of(losses);
   if (!meaning.empty()) signal.passed = false;
   add_problem(signal, meaning);
-  add_problem(signal, moving_name(losses.gone, fresh));
+  if (!base.twice) add_problem(signal, moving_name(losses.gone, fresh));
+  compare_count(report, base, signal);
 }
 
 // Under `known_failing` a test that is known may end the runner: what stands behind it would be let through
@@ -139,13 +153,28 @@ void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal
   signal.missing = true;
   add_problem(signal, "the runner stopped early: " + printable(report.stopped) +
                           ". Tests behind that did not run, and are no pass; let it go on behind a failure "
-                          "(`cargo test --no-fail-fast` with 2>&1, no --bail or --stop-on-failure), or mend "
-                          "the test that ends it");
+                          "(`cargo test --no-fail-fast` with 2>&1, no -x, --maxfail, -failfast, --bail or "
+                          "--stop-on-failure), or mend the test that ends it");
+}
+
+// A file of reports that base did not come to write may have any tests: the work has to write it.
+void refuse_unwritten(const std::vector<StepFacts>& steps, const Inventory& base, Signal& signal) {
+  for (const auto& step : steps)
+    for (const auto& path : step.unwritten) {
+      if (!std::ranges::binary_search(base.unwritten, path)) continue;
+      signal.passed = false;
+      signal.missing = true;
+      add_problem(signal,
+                  fmt::format("{} wrote no {}; on base it ended before it could. Let its tests run, or "
+                              "correct `reports`",
+                              step.step_name, path));
+    }
 }
 
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "tests");
-  const Reports reports = all_reports(facts.steps, kTestsFamily);
+  Reports reports = all_reports(facts.steps, kTestsFamily);
+  if (base != nullptr) reports.all = with_settled_names(std::move(reports.all), *base);
   const auto failing = failing_of(reports.all);
   signal.details["tests"] = reports.all.tests.size();
   signal.details["failures"] = failing.size();
@@ -159,6 +188,8 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
     else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
              reports.all.lower_bound.empty() && reports.unwritten.empty())
       compare_with_base(facts, reports.all, *base, signal);
+    if (!reports.all.stopped.empty())
+      add_problem(signal, "tests behind the failure did not run: " + printable(reports.all.stopped));
     return signal;
   }
   if (reports.declared && lacks_reports(reports, signal)) return signal;
@@ -177,6 +208,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   const bool passed_so_far = signal.passed;
   if (tell_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
   refuse_stopped(facts, reports.all, signal);
+  refuse_unwritten(facts.steps, *base, signal);
   if (!passed_so_far) signal.missing = false;  // it fails whatever base has
   return signal;
 }
@@ -198,6 +230,11 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
       out.unloaded.push_back(other.name);
     else if (other.failed && other.what == NoTest::What::kFile)
       out.files.push_back(other.name);
+  if (reports.all.not_run > 0)
+    out.count = static_cast<std::int64_t>(reports.all.tests.size()) + reports.all.not_run;
+  for (const auto& step : steps)
+    if (step.exit_code != 0) std::ranges::copy(step.unwritten, std::back_inserter(out.unwritten));
+  std::ranges::sort(out.unwritten);
   std::ranges::sort(out.names);
   std::ranges::sort(out.files);
   std::ranges::sort(out.unloaded);
@@ -206,6 +243,11 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
                                                : printable(reports.all.lower_bound);
   if (!out.reason.empty()) {
     out.state = Inventory::State::kLowerBound;
+    return out;
+  }
+  if (!out.unwritten.empty()) {
+    out.state = Inventory::State::kLowerBound;
+    out.reason = "it ended before it wrote " + shown(out.unwritten);
     return out;
   }
   for (const auto& step : steps) {
@@ -240,8 +282,11 @@ const Kind& tests() {
                             {"newly_skipped_names", kText},
                             {"unloaded_gone", kInteger},
                             {"unloaded_gone_names", kText},
+                            {"fewer", kInteger},
                             {"new", kInteger},
                             {"new_names", kText},
+                            {"moving", kInteger},
+                            {"moving_names", kText},
                             {"base", kText}}),
       .judge = judge_tests,
       .on_base = tests_on_base,

@@ -47,6 +47,7 @@ class CargoReader {
         if (running_) return fail_at(lines_, "another program's tests before the totals of the one before");
         if (!says_failed_) failed_last_ = false;  // --no-fail-fast: it went on
         running_ = true;
+        announced_ = count_of(line, " test");
         passed_ = failed_ = ignored_ = 0;
       } else if (running_ && line.starts_with("test result: ")) {
         PAWL_OK(check_totals(line));
@@ -154,7 +155,7 @@ class CargoReader {
     if (aborted) {  // by a signal, or exit() of a test: cargo itself says that it failed
       const auto name = program_.empty() ? "a program of tests" : program_;
       PAWL_OK(tests_.add_no_test(NoTest::What::kRun, name, "it ended before its totals: " + errors));
-      tests_.stopped_early(name + " ended before its totals");
+      tests_.stopped_early(name + " ended before its totals", announced_ - passed_ - failed_ - ignored_);
     }
     // Without --no-fail-fast it runs no program behind one that failed.
     if (failed_last_)
@@ -175,6 +176,7 @@ class CargoReader {
   std::string words_;                          // of it
   std::string errors_;                         // what cargo and the compiler say
   bool not_compiled_ = false;
+  std::int64_t announced_ = 0;  // tests of the program that runs, by its first line
   std::int64_t programs_ = 0, passed_ = 0, failed_ = 0, ignored_ = 0;
 };
 

@@ -54,7 +54,7 @@ class CtestHandler final : public XmlHandler {
     if (listed_ > tests_.size()) {
       const auto why = fmt::format("{} tests are in its list, and {} have a result", listed_, tests_.size());
       if (!any_failed_) return fail(ErrorKind::kInvalid, why);
-      tests_.stopped_early(why);  // --stop-on-failure
+      tests_.stopped_early(why, static_cast<std::int64_t>(listed_ - tests_.size()));  // --stop-on-failure
     }
     return tests_.take();
   }

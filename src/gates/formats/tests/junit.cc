@@ -335,7 +335,7 @@ class JunitHandler final : public XmlHandler {
     if (suite.hooks > 0)
       tests_.bound_from_below(why);  // the tests behind a hook that failed did not run
     else
-      tests_.stopped_early(why);
+      tests_.stopped_early(why, missing);
     return {};
   }
 

@@ -14,6 +14,8 @@ const Kind& base() {
                   {"tests", kInteger},
                   {"failing", kInteger},
                   {"failing_names", kText},
+                  {"moving", kInteger},
+                  {"moving_names", kText},
                   {"base", kText},
                   {"problem", kText}},
   };
@@ -35,6 +37,10 @@ Signal base_signal(const std::string& gate_id, const OnBase& found) {
     if (inventory.state != Inventory::State::kKnown) out.details["base"] = kind + ": " + text_of(inventory);
     if (kind != "tests") continue;
     out.details["tests"] = inventory.names.size();
+    if (const auto moving = names_that_move(inventory); !moving.empty()) {
+      out.details["moving"] = moving.size();
+      out.details["moving_names"] = shown(moving);
+    }
     if (inventory.failing.empty()) continue;
     out.details["failing"] = inventory.failing.size();
     out.details["failing_names"] = shown(inventory.failing);

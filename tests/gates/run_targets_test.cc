@@ -1,0 +1,173 @@
+// Scripts, targets and wrappers that a gate's command runs by name: which changes of them are weaker, and
+// that honest ones are none.
+#include "gates/policy/run_targets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gates/policy/shadowing.h"
+#include "plan/script.h"
+
+namespace pawl::gates {
+namespace {
+
+using ::testing::HasSubstr;
+
+RunTargets targets_of(const std::string& command) {
+  RunTargets out{.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); }};
+  out.add({"sh", "-e", "-c", command});
+  return out;
+}
+
+std::string change_of(const std::string& command, const std::string& path, const std::string& before,
+                      const std::string& after) {
+  const auto version = [](const std::string& text) {
+    return FileVersion{.size = static_cast<std::int64_t>(text.size()), .content = text};
+  };
+  return weakened_target({.path = path, .before = version(before), .after = version(after)},
+                         targets_of(command));
+}
+
+TEST(RunTargets, ACommandSaysWhichScriptsAndTargetsItRuns) {
+  using Names = std::set<std::string, std::less<>>;
+  const auto scripts = [](const std::string& command) { return targets_of(command).scripts; };
+  EXPECT_EQ(scripts("npm test"), Names{"test"});
+  EXPECT_EQ(scripts("cd app && npm --prefix web run unit -- --ci"), Names{"unit"});
+  EXPECT_EQ(scripts("yarn lint; pnpm -C a run-script e2e; npm t"), (Names{"e2e", "lint", "test"}));
+  EXPECT_EQ(scripts("node --test"), Names());
+  const auto targets = [](const std::string& command) { return targets_of(command).targets; };
+  EXPECT_EQ(targets("make"), Names{""});
+  EXPECT_EQ(targets("make && sh x.sh"), Names{""});
+  EXPECT_EQ(targets("make -s -C lib check V=1 unit"), (Names{"check", "unit"}));
+  EXPECT_EQ(targets("sh make.sh"), Names());
+}
+
+TEST(RunTargets, AScriptThatCanNoLongerFailIsWeaker) {
+  const auto change = [](const std::string& before, const std::string& after) {
+    const auto json = [](const std::string& script) {
+      return R"({"scripts": {"test": ")" + script + R"("}})";
+    };
+    return change_of("npm test", "app/package.json", json(before), json(after));
+  };
+  EXPECT_THAT(change("jest", "jest || true"),
+              HasSubstr("script `test`, which a gate runs, can pass although"));
+  for (const auto* after : {"jest; true", "jest; exit 0", "jest || exit 0", "true", "exit 0", "echo ok", "",
+                            ":", "jest --passWithNoTests", "jest | tee log", "jest || echo failed"})
+    EXPECT_NE(change("jest", after), "") << after;
+  for (const auto* after : {"jest", "vitest run", "tsc && jest", "jest --ci", "cd a; jest",
+                            "jest --silent=false", "NODE_ENV=test jest", "node run.js | diff - expected"})
+    EXPECT_EQ(change("jest", after), "") << after;
+  EXPECT_EQ(change("jest || true", "jest --ci || true"), "") << "base did already";
+  EXPECT_EQ(change("echo none", "true"), "");
+}
+
+TEST(RunTargets, ScriptsThatAScriptRunsAndThoseAroundItCountToo) {
+  const std::string before =
+      R"({"scripts": {"test": "npm run unit && npm run lint", "unit": "jest", "lint": "eslint .",
+    "posttest": "node check.js", "clean": "rm -rf out"}})";
+  const auto change = [&](const std::string& from, const std::string& to) {
+    auto after = before;
+    after.replace(after.find(from), from.size(), to);
+    return change_of("npm test", "package.json", before, after);
+  };
+  EXPECT_THAT(change("\"jest\"", "\"jest || true\""), HasSubstr("script `unit`"));
+  EXPECT_THAT(change("\"node check.js\"", "\"true\""), HasSubstr("script `posttest`"));
+  EXPECT_EQ(change("\"rm -rf out\"", "\"rm -rf out || true\""), "") << "no gate runs it";
+  EXPECT_EQ(change_of("npm run build", "package.json", before, R"({"scripts": {"test": "true"}})"), "");
+  EXPECT_EQ(change_of("npm test", "package.json", before, "no JSON"), "");
+}
+
+constexpr const char* kMakefile =
+    "PYTEST = python3 -m pytest\nall: app\napp: a.c\n\t$(CC) -o $@ $<\ncheck: app unit\n\tsh t.sh\nunit:\n"
+    "\t$(PYTEST) -q\nclean:\n\trm -f app\n";
+
+std::string make_change(const std::string& from, const std::string& to,
+                        const std::string& command = "make check") {
+  std::string after = kMakefile;
+  after.replace(after.find(from), from.size(), to);
+  return change_of(command, "Makefile", kMakefile, after);
+}
+
+TEST(RunTargets, ATargetThatCanNoLongerFailIsWeaker) {
+  EXPECT_THAT(make_change("\tsh t.sh", "\t-sh t.sh"),
+              HasSubstr("target `check`, which a gate runs, ignores"));
+  for (const auto* to : {"\tsh t.sh || true", "\tsh t.sh; true", "\t@true", "\t@echo ok",
+                         "\tsh t.sh | tee log", "\tsh t.sh || exit 0", "\trm -f log; sh t.sh || true"})
+    EXPECT_NE(make_change("\tsh t.sh", to), "") << to;
+  EXPECT_THAT(make_change("\t$(PYTEST) -q", "\t-$(PYTEST) -q"), HasSubstr("target `unit`"));
+  EXPECT_THAT(make_change("PYTEST = python3 -m pytest", "PYTEST = true"), HasSubstr("PYTEST is `true` now"));
+  for (const auto* to :
+       {".IGNORE:\nall: app", "MAKEFLAGS += -i\nall: app", "MAKEFLAGS += --ignore-errors\nall: app",
+        "MAKEFLAGS = -n\nall: app", "SHELL = /bin/true\nall: app", "SHELL := ./sh-that-lies\nall: app",
+        ".SHELLFLAGS = -n -c\nall: app"})
+    EXPECT_NE(make_change("all: app", to), "") << to;
+  EXPECT_NE(make_change("unit:\n\t$(PYTEST) -q", "unit:"), "") << "nothing is left";
+}
+
+TEST(RunTargets, HonestChangesOfAMakefileAreNone) {
+  for (const auto* to :
+       {"\tsh t.sh\n\tsh more.sh", "\tcd lib; $(MAKE) check", "\t-rm -f log\n\tsh t.sh",
+        "\trm -f x || true\n\tsh t.sh", "\tsh t.sh > out && diff out expected", "\tsh t.sh | diff - expected",
+        "\t@sh t.sh", "\tfor t in *.t; do sh $$t || exit 1; done", "\tsh t.sh; rc=$$?; rm -f log; exit $$rc"})
+    EXPECT_EQ(make_change("\tsh t.sh", to), "") << to;
+  for (const auto* to :
+       {"SHELL = /bin/bash\nall: app", "SHELL := /usr/bin/env bash\nall: app", "MAKEFLAGS += -rR\nall: app",
+        "MAKEFLAGS += --no-print-directory -j4\nall: app", ".SHELLFLAGS = -eu -o pipefail -c\nall: app",
+        "CFLAGS = -O2\nall: app", ".PHONY: all check\nall: app", "include x.mk\nall: app"})
+    EXPECT_EQ(make_change("all: app", to), "") << to;
+  EXPECT_EQ(make_change("\tsh t.sh", "ifdef V\n\tsh -x t.sh\nelse\n\tsh t.sh\nendif"), "");
+  EXPECT_EQ(make_change("unit:\n\t$(PYTEST) -q", "unit: quick\nquick:\n\t$(PYTEST) -q"), "") << "it moved";
+  EXPECT_EQ(make_change("PYTEST = python3 -m pytest", "PYTEST = python3.12 -m pytest"), "");
+  EXPECT_EQ(make_change("\trm -f app", "\t-rm -f app b || true"), "") << "no gate runs it";
+  EXPECT_EQ(make_change("\tsh t.sh", "\t-sh t.sh", "make"), "") << "the first target does not need it";
+  EXPECT_EQ(make_change("\tsh t.sh", "\t-sh t.sh", "sh t.sh"), "");
+}
+
+TEST(RunTargets, AMakefileOfAnySizeIsReadInItsBounds) {
+  std::string many;
+  for (int i = 0; i < 200'000; ++i) many += "t" + std::to_string(i) + " ";
+  EXPECT_THAT(make_change("all: app", "all: app\n" + many + ": " + many), HasSubstr("too large to be read"));
+  std::string lines = "all: app\nmore:\n";
+  for (int i = 0; i < 100'000; ++i) lines += "\techo " + std::to_string(i) + "\n";
+  EXPECT_THAT(make_change("all: app", lines), HasSubstr("too large to be read"));
+}
+
+TEST(RunTargets, AWrapperStaysOne) {
+  const std::string gradle =
+      "#!/bin/sh\nexec java -classpath x org.gradle.wrapper.GradleWrapperMain \"$@\"\n";
+  EXPECT_THAT(change_of("./gradlew test", "gradlew", gradle, "#!/bin/sh\nexit 0\n"),
+              HasSubstr("no wrapper of Gradle"));
+  EXPECT_EQ(change_of("./gradlew test", "gradlew", gradle, "#!/bin/sh\n# 8.9\n" + gradle), "");
+  EXPECT_NE(change_of("./mvnw test", "mvnw", "MavenWrapperMain", "exit 0"), "");
+  EXPECT_EQ(
+      change_of("./mvnw test", "mvnw", "MavenWrapperMain", "reads .mvn/wrapper/maven-wrapper.properties"),
+      "");
+  const std::string properties = "gradle/wrapper/gradle-wrapper.properties",
+                    url = "distributionUrl=https\\://services.gradle.org/distributions/gradle-8.7-bin.zip\n";
+  EXPECT_EQ(change_of("", properties, url,
+                      "distributionUrl=https\\://services.gradle.org/distributions/gradle-8.9-bin.zip\n"),
+            "");
+  EXPECT_THAT(change_of("", properties, url, "distributionUrl=https\\://evil.example/gradle.zip\n"),
+              HasSubstr("from evil.example"));
+  EXPECT_NE(change_of("", properties, url, "distributionUrl=file\\:/workspace/g.zip\n"), "");
+  EXPECT_NE(
+      change_of("tox", "tox.ini", "[testenv]\ncommands =\n  pytest\n", "[testenv]\ncommands =\n  - pytest\n"),
+      "");
+  EXPECT_NE(change_of("tox", "tox.ini", "[testenv]\ncommands = pytest\n", "[testenv]\ncommands = - pytest\n"),
+            "");
+  EXPECT_EQ(change_of("tox", "tox.ini", "[testenv]\ncommands = pytest\n",
+                      "[testenv]\ndeps =\n  -rreq.txt\ncommands = pytest -q\n"),
+            "");
+}
+
+TEST(RunTargets, IsShadowingUnlessThePlanAllowsIt) {
+  FileChange change{.path = "package.json",
+                    .before = FileVersion{.content = R"({"scripts":{"test":"jest"}})"},
+                    .after = FileVersion{.content = R"({"scripts":{"test":"true"}})"}};
+  EXPECT_NE(shadowing(change, {.targets = targets_of("npm test")}), "");
+  EXPECT_EQ(shadowing(change, {.allowed = {"package.json"}, .targets = targets_of("npm test")}), "");
+  EXPECT_EQ(shadowing(change, {.targets = targets_of("npm run build")}), "");
+}
+
+}  // namespace
+}  // namespace pawl::gates
