@@ -126,7 +126,7 @@ TEST_F(SourcesTest, AllNamesAndTypesThatAFolderCanHaveAreTakenAsTheyAre) {
 }
 
 TEST_F(SourcesTest, APathBeyondAllPathsIsNamedWithTheLineThatLeavesItOut) {
-  testing::nest_folders(source_, 3000);
+  testing::nest_folders(source_, 2100);
   const auto refused = workspaces_->snapshot_directory(source_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
