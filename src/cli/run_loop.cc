@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -16,6 +17,7 @@
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/walls.h"
 #include "sandbox/backend.h"
 
 namespace pawl::cli {
@@ -158,6 +160,16 @@ Status work(Shared& shared, int worker) {
     if (more && !*more) break;
   }
   return {};
+}
+
+// What judges ends attempts for want of memory. Anything else that finds none ends the program, in words.
+Status work_in_memory(Shared& shared, std::int64_t worker) {
+  try {
+    return work(shared, worker);
+  } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
+  }
+  return fail(ErrorKind::kExhausted, "no memory is left; nothing is lost, go on with `pawl resume`");
 }
 
 void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
@@ -350,7 +362,8 @@ int run_loop(const LoopOptions& options) {
     std::vector<std::thread> threads;
     for (std::int64_t worker = 0; worker < options.workers; ++worker) {
       threads.emplace_back([&shared, worker] {
-        if (auto status = work(shared, worker); !status) fail_all(shared, std::move(status).error());
+        if (auto status = work_in_memory(shared, worker); !status)
+          fail_all(shared, std::move(status).error());
       });
     }
     for (auto& thread : threads) thread.join();

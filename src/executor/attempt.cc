@@ -18,9 +18,6 @@
 namespace pawl::executor {
 namespace {
 
-// Another attempt may need less, and a person sees why.
-constexpr const char* kNoMemory = "no memory is left to judge it: the work, or a report of it, is too large";
-
 std::string content_of(const Context& context) {
   Json files = Json::array();
   for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
@@ -144,6 +141,7 @@ Status Attempt::after_agent() {
   try {
     return look_at_work();
   } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
     agent_layer_ = gate_layer_ = layer_left();
     policy_signal_ = gates::policy_missing(kNoMemory);
   }
@@ -266,6 +264,7 @@ Status Attempt::evaluate_gates() {
       PAWL_TRY(const bool over, evaluate_gate(name));
       if (!over) return {};
     } catch (const std::bad_alloc&) {
+      if (!os::walls().memory) throw;
       auto signal = gates::policy_missing(kNoMemory);
       signal.gate_id = name;
       gate_passed_[name] = false;
@@ -276,14 +275,29 @@ Status Attempt::evaluate_gates() {
 }
 
 Status Attempt::look() {
-  need_results();
-  PAWL_OK(load_on_base());
-  PAWL_OK(after_agent());
-  return evaluate_gates();
+  if (no_memory_) return {};
+  try {
+    need_results();
+    PAWL_OK(load_on_base());
+    PAWL_OK(after_agent());
+    return evaluate_gates();
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+  return {};
+}
+
+void Attempt::end_without_memory() {
+  if (!os::walls().memory) throw;
+  no_memory_ = agent_seen_ = true;
+  agent_layer_ = gate_layer_ = layer_left();
+  gate_passed_.clear();
+  gate_signals_.clear();
 }
 
 Result<const PlannedStep*> Attempt::next_of_gates() {
   PAWL_OK(look());
+  if (no_memory_) return nullptr;
   const std::span all(steps_);
   return next_step(all.subspan(1),  // the agent is the first
                    {.results = results_,
@@ -309,6 +323,7 @@ bool Attempt::agent_decides() const {
 
 Result<const PlannedStep*> Attempt::next() {
   PAWL_OK(look());
+  if (no_memory_) return nullptr;
   return next_step(steps_, {.results = results_,
                             .on_base = on_base_,
                             .known_failing = known_failing_,

@@ -41,6 +41,10 @@ struct Round {
   std::vector<std::string> beside;  // the phases whose work its gates did not see before
 };
 
+// Another attempt may need less, and a person sees why.
+inline constexpr const char* kNoMemory =
+    "no memory is left to judge it: the work, or a report of it, is too large";
+
 class Attempt {
  public:
   // REQUIRES: claim and its plan outlive it; the objects are held.
@@ -98,7 +102,7 @@ class Attempt {
 
   // What it is worth beside the other episodes, without its changed lines. REQUIRES: there is no next step,
   // or it was lost.
-  Result<EpisodeResult> worth(const std::optional<LostStep>& lost) const;
+  Result<EpisodeResult> worth(const std::optional<LostStep>& lost);
   // By its agent: lines that a diff adds or removes. Nothing: it is too large to be compared, and counts as
   // the largest.
   Result<std::optional<std::int64_t>> changed_lines() const;
@@ -125,6 +129,9 @@ class Attempt {
   gates::Shadows shadows() const;
   Status load_on_base();
   Status look();  // at what the results so far say
+  // Called where std::bad_alloc is caught, which is thrown again in a test that wants it: the attempt has no
+  // next step, and a person decides.
+  void end_without_memory();
   std::optional<gates::OnBase> from_baseline(const plan::Gate& gate, bool again) const;
   // A second run of a gate on base, to see which names move. kKnown: on_base_ has what both runs found.
   enum class SecondRun { kNotNeeded, kAwaited, kKnown };
@@ -138,6 +145,8 @@ class Attempt {
   bool agent_decides() const;  // what the agent left or how it ended: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
+  // Beside how it ended: its output, reports and records.
+  void add_records(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                            const std::string& output) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -171,6 +180,8 @@ class Attempt {
   std::string not_before(const store::AttemptEnd& end) const;
   Result<gates::AttemptFacts> attempt_facts(const std::vector<gates::Signal>& extra,
                                             const std::optional<LostStep>& lost) const;
+  Result<store::AttemptEnd> judged_end(const std::vector<gates::Signal>& extra,
+                                       const std::optional<LostStep>& lost);
 
   World world_;
   const store::Claim* claim_;
@@ -201,6 +212,7 @@ class Attempt {
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
   std::map<std::string, bool> gate_passed_;
   std::set<std::int64_t> given_up_;  // hooks without an answer
+  bool no_memory_ = false;           // to judge it
 };
 
 // Attempt::next(). What gates found on base is told, and kept for whoever starts from the same content, when

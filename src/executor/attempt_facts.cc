@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "executor/attempt.h"
 #include "executor/start_run.h"
 #include "gates/hang.h"
+#include "os/walls.h"
 
 namespace pawl::executor {
 namespace {
@@ -54,22 +56,38 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
     for (const auto& pattern : declared.patterns)
       facts.patterns.push_back({.format = declared.format, .pattern = world_.redactor.redact(pattern)});
   facts.copy_out = run.copy_out;
+  facts.time_budget_seconds = step.step->limits.time_budget_seconds;
+  try {
+    add_records(step, run, facts);
+  } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
+    // What was read is let go: there must be room for the rest.
+    facts.reports.clear();
+    for (const auto& declared : step.step->reports)
+      facts.reports.push_back({.path = declared.patterns.front(),
+                               .format = declared.format,
+                               .family = std::string(gates::family_of(declared.format)),
+                               .report = fail(ErrorKind::kExhausted, kNoMemory)});
+    if (step.step->trace) facts.trace_problem = kNoMemory;
+  }
+  return facts;
+}
+
+void Attempt::add_records(const PlannedStep& step, const sandbox::SandboxRun& run,
+                          gates::StepFacts& to) const {
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
-    const bool fails = !gates::step_held(facts);
+    const bool fails = !gates::step_held(to);
     auto log = world_.objects.blob_tail(run.logs, fails ? kFailedOutputBytesMax : kOutputTailBytesMax);
-    if (log) gates::take_output(*log, facts);
+    if (log) gates::take_output(*log, to);
   }
-  if (run.egress_refused > 0) add_refused_hosts(run, facts);
-  facts.reports = reports_of(step, run);
-  facts.unwritten = unwritten_of(step, facts.reports);
-  facts.stop_option = gates::stop_option_in(step.step->argv);
-  facts.time_budget_seconds = step.step->limits.time_budget_seconds;
-  if (run.outcome == sandbox::Outcome::kTimedOut)
-    facts.last_test = last_test_of(step, run, facts.output_tail);
-  if (step.role == StepRole::kBaseline) add_program(step, facts);
-  if (step.step->trace) add_trace(run, facts);
-  return facts;
+  if (run.egress_refused > 0) add_refused_hosts(run, to);
+  to.reports = reports_of(step, run);
+  to.unwritten = unwritten_of(step, to.reports);
+  to.stop_option = gates::stop_option_in(step.step->argv);
+  if (run.outcome == sandbox::Outcome::kTimedOut) to.last_test = last_test_of(step, run, to.output_tail);
+  if (step.role == StepRole::kBaseline) add_program(step, to);
+  if (step.step->trace) add_trace(run, to);
 }
 
 std::vector<std::string> Attempt::unwritten_of(const PlannedStep& step,

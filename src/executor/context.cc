@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
+#include <new>
 #include <set>
 
 #include "base/json.h"
 #include "executor/steps.h"
+#include "os/walls.h"
 #include "sandbox/spec.h"
 
 namespace pawl::executor {
@@ -75,6 +78,19 @@ std::string with_left_out(const workspace::Patch& patch) {
   return out + patch.text;
 }
 
+Result<std::string> patch_of(const World& world, const std::string& base_id,
+                             const std::vector<std::string>& below, const std::vector<std::string>& after) {
+  const auto most = os::walls().bounds ? kPatchBytesMax : std::numeric_limits<std::uint64_t>::max();
+  try {
+    PAWL_TRY(const auto patch, world.objects.diff(base_id, below, after, most));
+    return world.redactor.redact(with_left_out(patch));
+  } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
+  }
+  // The next agent can do without.
+  return std::string("not in this patch: no memory is left to make it\n");
+}
+
 }  // namespace
 
 std::vector<std::string> paths_inside(const World& world, const Evidence& evidence) {
@@ -89,8 +105,8 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
   if (!evidence.agent_layer.empty()) {
     std::vector<std::string> after = evidence.below;
     after.insert(after.begin(), evidence.agent_layer);
-    PAWL_TRY(const auto patch, world.objects.diff(base_id, evidence.below, after, kPatchBytesMax));
-    to.push_back({.path = "evidence/previous.patch", .bytes = world.redactor.redact(with_left_out(patch))});
+    PAWL_TRY(auto text, patch_of(world, base_id, evidence.below, after));
+    to.push_back({.path = "evidence/previous.patch", .bytes = std::move(text)});
   }
   for (const auto& log : evidence.logs) {
     auto tail = world.objects.blob_tail(log.blob, kEvidenceLogBytesMax);

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/hash.h"
 #include "base/json_members.h"
 #include "base/planted.h"
 #include "executor/attempt.h"
 #include "gates/hang.h"
+#include "gates/policy/check.h"
+#include "os/walls.h"
 
 namespace pawl::executor {
 namespace {
@@ -124,6 +127,11 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   facts.attempts_used = claim_->phase.attempts_used;
   facts.max_attempts = claim_->phase.max_attempts;
   facts.model = claim_->attempt.model;
+  if (no_memory_) {
+    facts.open_gates = phase_->gates;
+    facts.signals.push_back(gates::policy_missing(kNoMemory));
+    return facts;
+  }
   if (const auto agent = results_.find(this->agent().index); agent != results_.end())
     facts.signals.push_back(
         agent_signal(agent->second, facts_of(steps_.front(), agent->second), phase_->agent_exit));
@@ -175,6 +183,7 @@ Attempt::GateEnd Attempt::gate_end(const std::string& gate_id) const {
 }
 
 Evidence Attempt::evidence() const {
+  if (no_memory_) return {};
   Evidence out{.below = base_stack_};
   out.agent_layer = agent_layer();
   for (const auto& step : steps_) {
@@ -237,10 +246,20 @@ gates::Signal Attempt::overlap_signal(const store::LayerRow& other) const {
           .read = gate_layer_};
 }
 
-Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) const {
-  PAWL_TRY(const auto now, judged({}, lost));
+Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) {
   using Outcome = EpisodeResult::Outcome;
   EpisodeResult out{.episode = episode_};
+  Result<Judged> decided = Judged();
+  try {
+    decided = judged({}, lost);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+  if (no_memory_) {
+    out.outcome = Outcome::kEscalated;
+    return out;
+  }
+  PAWL_TRY(const auto now, std::move(decided));
   out.outcome = now.verdict.verdict == "passed" ? Outcome::kPassed : Outcome::kFailed;
   if (lost) out.outcome = lost->escalate ? Outcome::kEscalated : Outcome::kLost;
   if (!now.facts.stop.empty()) out.outcome = Outcome::kEscalated;  // no other episode fares better
@@ -254,14 +273,19 @@ Result<std::optional<std::int64_t>> Attempt::changed_lines() const {
   if (layer.empty()) return std::optional<std::int64_t>(0);
   std::vector<std::string> after = base_stack_;
   after.insert(after.begin(), layer);
-  PAWL_TRY(const auto patch,
-           world_.objects.diff(claim_->run.base_id, base_stack_, after, kComparedPatchBytesMax));
-  if (!patch.left_out.empty()) return std::optional<std::int64_t>();
-  return std::optional(lines_changed_by(patch.text));
+  try {
+    PAWL_TRY(const auto patch,
+             world_.objects.diff(claim_->run.base_id, base_stack_, after, kComparedPatchBytesMax));
+    if (!patch.left_out.empty()) return std::optional<std::int64_t>();
+    return std::optional(lines_changed_by(patch.text));
+  } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
+  }
+  return std::optional<std::int64_t>();
 }
 
 Result<const PlannedStep*> Attempt::next_hook() const {
-  if (!plan_->doctor && !plan_->replan) return nullptr;
+  if ((!plan_->doctor && !plan_->replan) || no_memory_) return nullptr;
   PAWL_TRY(const auto now, judged({}, std::nullopt));
   const auto due = hook_due(hook_facts(now));
   if (!due) return nullptr;
@@ -293,14 +317,25 @@ std::string Attempt::not_before(const store::AttemptEnd& end) const {
 }
 
 std::string Attempt::inventories_hash() const {
-  if (on_base_.empty()) return "";
+  if (on_base_.empty() || no_memory_) return "";
   Json by_gate = Json::object();
   for (const auto& [gate_id, found] : on_base_) by_gate[gate_id] = gates::text_of(found);
   return blake3_hex(canonical(by_gate));
 }
 
+// What judges it must not be ended by it.
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
+  try {
+    return judged_end(extra, lost);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+  return judged_end(extra, lost);
+}
+
+Result<store::AttemptEnd> Attempt::judged_end(const std::vector<gates::Signal>& extra,
+                                              const std::optional<LostStep>& lost) {
   PAWL_OK(after_agent());
   PAWL_OK(objects_fit());
   PAWL_TRY(const auto now, judged(extra, lost));

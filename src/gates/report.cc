@@ -4,6 +4,7 @@
 #include <new>
 
 #include "gates/formats/format.h"
+#include "os/walls.h"
 
 namespace pawl::gates {
 namespace formats {
@@ -48,6 +49,7 @@ Result<Report> read_in_memory(const Format& format, ByteSource& report, const se
   try {
     return format.read(report, redactor);
   } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
     return fail(ErrorKind::kExhausted, "no memory is left to read it");
   }
 }

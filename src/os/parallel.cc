@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,8 +23,10 @@ Status for_each_in_parallel(std::size_t count, const std::function<Status(std::s
   const std::size_t at_once = std::clamp<std::size_t>(count / (threads * 4), 1, kTakenAtOnceMax);
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  Status first;  // guarded by mutex
-  const auto take = [&] {
+  // Guarded by mutex.
+  Status first;
+  std::exception_ptr thrown;
+  const auto take_all = [&] {
     for (std::size_t begin = next.fetch_add(at_once); begin < count; begin = next.fetch_add(at_once))
       for (std::size_t i = begin; i < std::min(begin + at_once, count); ++i) {
         auto status = work(i);
@@ -33,11 +37,25 @@ Status for_each_in_parallel(std::size_t count, const std::function<Status(std::s
         return;
       }
   };
+  const auto take = [&] {
+    try {
+      take_all();
+    } catch (...) {
+      next = count;
+      const std::lock_guard guard(mutex);
+      thrown = std::current_exception();
+    }
+  };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(take);
+    try {
+      for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(take);
+    } catch (const std::system_error&) {
+      // No more threads, or no memory for their stacks: those that there are do all of it.
+    }
     take();
   }
+  if (thrown) std::rethrow_exception(thrown);
   return first;
 }
 

@@ -9,7 +9,8 @@
 namespace pawl::os {
 
 // Calls `work` with each number below `count`, from some threads at once, in no order. Returns when no call
-// is left. After an error no new call begins; the error is the first one's.
+// is left. After an error no new call begins; the error is the first one's. What `work` throws is thrown to
+// the caller, when no call is left.
 Status for_each_in_parallel(std::size_t count, const std::function<Status(std::size_t)>& work);
 
 }  // namespace pawl::os

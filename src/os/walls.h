@@ -31,9 +31,14 @@ struct Walls {
   bool redact_first = true;  // what a report says has no secrets before it is cut
   bool plan_folder = true;   // /plan has what it may have, and agents see less of it than gates
   bool objects = true;    // bases and layers are compared with their ids, and caches have the folder's seal
-  bool signer = true;     // tables are compared with the ledger before what they say is signed
+  bool signer = true;     // the ledger is checked, and tables are compared with it, before a head is signed
   bool agreement = true;  // rows that are whole are compared with each other
-  bool opening = true;    // the first bytes of a connection must name the host that was allowed
+  bool costs = true;      // and cost rows with what the ends of steps name
+  bool state_folder = true;  // one that others may have made or changed is refused
+  bool bounds = true;        // what comes out of a sandbox is read up to the bounds of docs/security.md
+  bool memory = true;        // where no memory is left, evidence is missing
+  bool special = true;       // an allowed name leads to public addresses
+  bool opening = true;       // the first bytes of a connection must name the host that was allowed
   // The namespaces, each by itself. Without `pid` what a step leaves lives on.
   bool pid = true, net = true, ipc = true, uts = true;
   bool user = true;                  // as root: a user outside that owns nothing, not root
@@ -69,6 +74,11 @@ inline Walls walls() {
           .objects = up("objects"),
           .signer = up("signer"),
           .agreement = up("agreement"),
+          .costs = up("costs"),
+          .state_folder = up("state_folder"),
+          .bounds = up("bounds"),
+          .memory = up("memory"),
+          .special = up("special"),
           .opening = up("opening"),
           .pid = up("pid"),
           .net = up("net"),

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <new>
 
 #include "base/json.h"
 #include "os/file.h"
@@ -58,6 +59,7 @@ std::string_view way_out_of(int number) {
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what) {
   const int last = errno;
   const git_error* error = git_error_last();
+  if (error != nullptr && error->klass == GIT_ERROR_NOMEMORY) throw std::bad_alloc();
   const std::string_view said = error != nullptr && error->message != nullptr ? error->message : "";
   if (said.starts_with("object not found"))
     return fail(ErrorKind::kInvalid, what + ": " + std::string(said) +

@@ -38,6 +38,7 @@ void git_start();  // once a process; every function of this room that uses git 
 
 // Says what was tried, and libgit2's last message. kUnavailable becomes what fail_errno() makes of a
 // system call that failed for want of rights or room, with what to do: nobody else is to be waited for.
+// Where libgit2 found no memory, it throws as an allocation of our own does.
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
 
 struct FoundRepository {
