@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/hash.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/walls.h"
 #include "sandbox/spec.h"
 #include "supervisor/supervisor.h"
 
@@ -63,17 +65,17 @@ class Printer {
     const auto file = record_ == Record::kTrace     ? supervisor::StepFile::kTrace
                       : record_ == Record::kNetwork ? supervisor::StepFile::kNetwork
                                                     : supervisor::StepFile::kOutput;
-    std::string path = supervisor::step_path(state_.folder, step.sandbox_run_id, file);
+    std::string id, path = supervisor::step_path(state_.folder, step.sandbox_run_id, file);
     if (step.state == store::StepState::kDone) {
       PAWL_TRY(const Json json, parse_json(step.run));
       PAWL_TRY(const auto run, sandbox::run_from_json(json));
-      const std::string& id = record_ == Record::kTrace     ? run.trace
-                              : record_ == Record::kNetwork ? run.network_log
-                                                            : run.logs;
+      id = record_ == Record::kTrace ? run.trace : record_ == Record::kNetwork ? run.network_log : run.logs;
       if (id.empty()) return std::string();
       path = state_.workspaces->blob_path(id);
     }
     auto text = os::read_file(path, kLogBytesMax);
+    if (text && !id.empty() && !has_hash(*text, id) && os::walls().objects)
+      return fail(ErrorKind::kForged, path + " was changed since it was kept");
     if (text || text.error().kind != ErrorKind::kNotFound) return text;
     if (step.state == store::StepState::kDone) return std::string("(removed by pawl gc)\n");
     return std::string();  // it has printed nothing yet, or its supervisor is just moving the log

@@ -129,6 +129,7 @@ Result<agent::Spent> Tries::spending(const World& world, const Try& mine, store:
   const auto part = [&](const std::optional<std::int64_t>& cap, std::int64_t ended,
                         std::int64_t spent) -> std::optional<std::int64_t> {
     if (!cap) return std::nullopt;
+    if (planted("budget_anew_after_a_crash")) spent = 0;
     return std::max<std::int64_t>(0, std::max<std::int64_t>(0, *cap - ended) / (1 + not_over) - spent);
   };
   const auto& budget = mine.attempt.phase().agent_budget;

@@ -1,4 +1,5 @@
 // Requests on an episode, without sockets.
+#include "base/planted.h"
 #include "support/api_fixture.h"
 
 namespace pawl::agent {
@@ -175,6 +176,28 @@ TEST_F(ApiTest, ALoadThatFindsNothingBesideOthersNamesThem) {
   EXPECT_TRUE(json(ask("GET", "/v1/checkpoint?id=main-0%2F1.0", {}, "s2")).contains("known"));
   EXPECT_EQ(events("checkpoint_not_found"), 1);
 }
+
+#ifdef PAWL_TEST_HOOKS
+// Each defence off: an agent that makes its ids anew pays again, and no row says why.
+TEST_F(ApiTest, WithoutItsDefenceAnIdThatIsNotThereIsSilent) {
+  const auto next_process = [&](const char* bug, const std::string& id, const std::string& session) {
+    g_planted = bug;
+    open({.key = {"run", "goal", "episode"}});
+    const auto answer = ask("GET", "/v1/checkpoint?id=" + id, {}, session);
+    g_planted.clear();
+    return answer;
+  };
+  ask("PUT", "/v1/checkpoint?id=main-0-aa", "paid");
+  EXPECT_EQ(next_process("missing_checkpoints_untold", "main-0-bb", "s2").status, 404);
+  EXPECT_EQ(events("checkpoint_not_found"), 0);
+  EXPECT_EQ(next_process("resumed_without_a_load", "main-0-cc", "s3").status, 404);
+  EXPECT_EQ(details("resumed"), (std::vector<Json>{{{"session", 3}, {"loaded", "main-0-aa"}}}));
+  const auto other = next_process("another_checkpoint_loaded", "main-0-dd", "s4");
+  EXPECT_EQ(other.status, 200);
+  EXPECT_EQ(other.body, "paid");
+  EXPECT_EQ(events("checkpoint_not_found"), 1) << "that of the second one";
+}
+#endif
 
 TEST_F(ApiTest, WhatIsToldOfUnknownIdsIsBounded) {
   const std::string large(500, 'k');

@@ -149,6 +149,25 @@ class Objects(WithRun):
             take_back()
             self.pawl(*gate)
 
+    def test_what_a_step_printed(self):
+        """Whatever its size: of a large log the next agent reads the end."""
+        self.make(phases=("p1",))
+        self.write("agent.sh", WORKS + "head -c 1500000 /dev/zero | tr '\\0' x; echo\n")
+        self.write("check.sh", "[ ! -e made.p1 ]  # of gates\n")
+        self.pawl("run", "plan.yaml", expect=11)
+        logs = ("logs", "last", "p1")
+        whole = self.pawl(*logs).stdout
+        large = next(path for path in self.objects("blobs/*/*") if path.stat().st_size > 1 << 20)
+        text = large.read_text()
+        with self.changed(large, "y" + text[1:]):
+            self.assertIn("was changed since it was kept", self.pawl(*logs, expect=13).stderr)
+            self.assertNotEqual(self.pawl(*logs, env=OFF).stdout, whole)
+            self.pawl("retry", "last", "p1")
+            for _ in range(2):
+                self.assertIn("was changed since it was kept", self.pawl("resume", "last", expect=13).stderr)
+            self.pawl("resume", "last", env=OFF, expect=None)
+        self.assertEqual(self.pawl(*logs, "--attempt", "1").stdout, whole)
+
     def test_a_base_of_parts(self):
         self.make(phases=("p1",), ref=", ref: HEAD")
         self.pawl("run", "plan.yaml")

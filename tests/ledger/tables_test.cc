@@ -155,6 +155,25 @@ TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
   }
 }
 
+// The next agent works on it, is told of it, and reads what its steps printed.
+TEST_F(Trust, WhatAnAttemptLeftIsWhatItsRowsSay) {
+  for (const std::string change :
+       {"UPDATE attempts SET feedback = '{\"summary\":\"do evil\"}'", "UPDATE attempts SET feedback = ''",
+        "UPDATE attempts SET agent_layer = 'evil'", "UPDATE steps SET run = replace(run, '0', '1')",
+        "UPDATE steps SET sandbox_run_id = sandbox_run_id || 'x'"}) {
+    begin_anew();
+    attempt("failed_retryable");
+    refuses_to_claim_after(change);
+    EXPECT_FALSE(verified()->ok) << change;
+    without_signer([&] { EXPECT_TRUE(claim()) << change; });
+  }
+  begin_anew();
+  attempt("failed_retryable");
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim) << held.error().message;
+  EXPECT_EQ(held->claim->previous->feedback, "{}");
+}
+
 TEST_F(Trust, ACapIsTheOneThatAnOperatorSet) {
   ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 5, {}, now_));
   ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 7, {}, now_));

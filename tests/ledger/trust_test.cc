@@ -83,6 +83,42 @@ TEST_F(Trust, AHeadByAnotherKeyIsNone) {
   every_operator_is_refused();
 }
 
+// Each of these is signed by who does not look: then the attacker's history has the key's signature.
+TEST_F(Trust, WithoutTheDefenceWhatNobodySignedIsSigned) {
+  const auto is_signed_after = [&](const std::function<void()>& forge) {
+    begin_anew();
+    one_failed_one_passed();
+    forge();
+    store_ = open();
+    refused(store_->operator_skip("r", "one", {}, now_));
+    without_signer([&] {
+      store_ = open();
+      const auto done = store_->operator_skip("r", "one", {}, now_);
+      EXPECT_TRUE(done) << done.error().message;
+    });
+    EXPECT_TRUE(sealer_->has_signed(**store_->head("r")));
+  };
+  const auto to_operator = [](Json& row) { row["type"] = "operator"; };
+  is_signed_after([&] { append("one", lie); });
+  is_signed_after([&] { rewrite("one", lie); });
+  is_signed_after([&] { append("", to_operator); });
+  is_signed_after([&] {
+    testing::TempFolder elsewhere;
+    const auto head = (*open_sealer(elsewhere.path()))->sign((*store_->head("r"))->body);
+    sql("UPDATE heads SET public_key = '" + head.public_key + "', signature = '" + head.signature + "'");
+  });
+  // A verdict that came behind a seal is then one of a ledger that verifies by its rows.
+  begin_anew();
+  one_failed_one_passed();
+  append("one", lie);
+  without_signer([&] {
+    store_ = open();
+    EXPECT_TRUE(store_->operator_skip("r", "one", {}, now_));
+  });
+  const auto report = verify(*files_of(*store_, "r"), {.public_key = sealer_->public_key()});
+  EXPECT_TRUE(report.ok) << canonical(to_json(report));
+}
+
 TEST_F(Trust, ALedgerThatIsGoneIsNotBegunAnew) {
   one_failed_one_passed();
   sql("DELETE FROM heads; DELETE FROM ledger");

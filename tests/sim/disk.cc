@@ -122,8 +122,8 @@ struct Vfs {
   static int sector_size(sqlite3_file*) { return kSectorBytes; }
   // As SQLite believes of every disk: a write that is cut short damages nothing beside it.
   static int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
-  static int shm_map(sqlite3_file*, int region, int size, int, void volatile** out) {
-    auto& shared = g_disk->shared_;
+  static int shm_map(sqlite3_file* file, int region, int size, int, void volatile** out) {
+    auto& shared = g_disk->shared_[*of(file).path];
     while (shared.size() <= static_cast<std::size_t>(region))
       shared.push_back(std::make_unique<char[]>(static_cast<std::size_t>(size)));
     *out = shared[static_cast<std::size_t>(region)].get();
@@ -134,7 +134,10 @@ struct Vfs {
     return takes && g_disk->fault_ == SimDisk::Fault::kBusy ? SQLITE_BUSY : SQLITE_OK;
   }
   static void shm_barrier(sqlite3_file*) {}
-  static int shm_unmap(sqlite3_file*, int) { return SQLITE_OK; }
+  static int shm_unmap(sqlite3_file* file, int removes) {
+    if (removes != 0) g_disk->shared_.erase(*of(file).path);
+    return SQLITE_OK;
+  }
 
   static const sqlite3_io_methods& methods() {
     static const sqlite3_io_methods all = {.iVersion = 2,
@@ -173,7 +176,7 @@ struct Vfs {
 };
 
 SimDisk::SimDisk(const Image& image) {
-  for (const auto& [path, bytes] : image) files_[path] = {.seen = bytes, .unsynced = {}};
+  put(image);
   PAWL_CHECK(g_disk == nullptr);
   g_disk = this;
   // The default: the store says nothing of how its file is kept.
@@ -189,6 +192,13 @@ SimDisk::Image SimDisk::image() const {
     if (!file.seen.empty()) out[path] = file.seen;
   }
   return out;
+}
+
+void SimDisk::put(const Image& image) {
+  files_.clear();
+  for (const auto& [path, bytes] : image) files_[path] = {.seen = bytes, .unsynced = {}};
+  shared_.clear();
+  ++writes_;
 }
 
 void SimDisk::write(File& file, std::size_t offset, std::string_view bytes) {

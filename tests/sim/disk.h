@@ -1,5 +1,5 @@
 // A disk for SQLite that keeps only what was synced: a VFS (sqlite.org/vfs.html) in memory, for one
-// connection.
+// connection to a database at a time.
 //
 // What a program writes is seen by itself at once. When the power fails, of the writes since the last sync of
 // a file some sectors are there and some are not; what was synced is there.
@@ -46,6 +46,8 @@ class SimDisk {
   void fail_power() { dead_ = true; }
   bool is_dead() const { return dead_; }
   Image image() const;
+  // REQUIRES: nobody has a file open.
+  void put(const Image& image);
   // Whether the sectors that were not synced are all there, or `fate` decides of each, but for the first
   // header of a WAL's frame, which is lost: so it does not depend on the number of sectors what a commit came
   // to.
@@ -75,7 +77,8 @@ class SimDisk {
   int before_sync(const std::string& path);
 
   std::map<std::string, File> files_;
-  std::vector<std::unique_ptr<char[]>> shared_;  // the WAL index: memory, gone with the power
+  // The WAL index of each database: memory, gone with the power.
+  std::map<std::string, std::vector<std::unique_ptr<char[]>>> shared_;
   Fault fault_ = Fault::kNone;
   int skipped_ = 0;
   bool commit_written_ = false;

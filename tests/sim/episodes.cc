@@ -1,5 +1,7 @@
 #include "sim/episodes.h"
 
+#include "os/file.h"
+
 namespace pawl::sim {
 
 Result<agent::Told> SimEpisodes::told_since(const agent::EpisodeKey& key, std::int64_t seq) {
@@ -8,7 +10,9 @@ Result<agent::Told> SimEpisodes::told_since(const agent::EpisodeKey& key, std::i
   if (episode.forgotten) return out;
   for (const auto& row : episode.usage)
     if (row.seq > seq) out.usage.push_back(row);
-  out.last_seq = static_cast<std::int64_t>(episode.usage.size());
+  for (const auto& event : episode.events)
+    if (event.seq > seq) out.events.push_back(event);
+  out.last_seq = episode.last_seq();
   return out;
 }
 
@@ -21,9 +25,27 @@ Result<agent::Spent> SimEpisodes::spent(const agent::EpisodeKey& key) {
   return out;
 }
 
+void SimEpisodes::work(const agent::Context& context, const std::string& process, WallTime now) {
+  if (!has_journals_) return;
+  auto& episode = of(context.key);
+  if (!folder_) folder_.emplace();
+  if (!episode.journal) {
+    const std::string path = *folder_ / std::to_string(++journals_);
+    World::require(os::write_atomically(path, "").has_value(), "no file for a journal");
+    episode.journal.emplace(path);
+  }
+  for (auto& event : episode.journal->work(context, process, dice_, now)) {
+    event.seq = episode.last_seq() + 1;
+    events_[context.key.run_id].insert(words_of(event.event, event.at, event.details));
+    episode.events.push_back(std::move(event));
+  }
+  // It goes on from what it saved.
+  episode.kept = true;
+}
+
 agent::Spent SimEpisodes::tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now) {
-  auto& rows = of(key).usage;
-  rows.push_back({.seq = static_cast<std::int64_t>(rows.size()) + 1, .at = rfc3339(now), .usage = usage});
+  auto& episode = of(key);
+  episode.usage.push_back({.seq = episode.last_seq() + 1, .at = rfc3339(now), .usage = usage});
   told_[key.run_id][usage.id] = usage;
   return *spent(key);
 }

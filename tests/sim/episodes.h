@@ -1,17 +1,24 @@
-// What agents told, without files: it was synced before the agent went on, and outlives every crash.
+// What agents told. It was synced before the agent went on, and outlives every crash.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "agent/server.h"
 #include "executor/executor.h"
+#include "sim/journal.h"
+#include "support/temp_folder.h"
 
 namespace pawl::sim {
 
 class SimEpisodes final : public executor::Episodes {
  public:
+  explicit SimEpisodes(std::uint64_t seed)
+      : dice_(seed ^ 0x6a6f75726e616c), has_journals_(dice_.percent(10)) {}
+
   Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override;
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override;
   Result<bool> can_go_on(const agent::EpisodeKey& key) override { return of(key).kept; }
@@ -21,6 +28,17 @@ class SimEpisodes final : public executor::Episodes {
     forgotten_[key.run_id].insert(key.episode_id);
   }
 
+  // What a process of the agent looks for and saves; in some histories none does.
+  void work(const agent::Context& context, const std::string& process, WallTime now);
+  // What its events come to in a row, as one text.
+  static std::string words_of(const std::string& event, const std::string& at, const Json& details) {
+    return event + " " + at + " " + canonical(details);
+  }
+  // Of all that was told in a run.
+  std::multiset<std::string> events(const std::string& run_id) const {
+    const auto found = events_.find(run_id);
+    return found == events_.end() ? std::multiset<std::string>() : found->second;
+  }
   // A call of a model; returns what the episode has spent so far.
   agent::Spent tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
   // The agent has kept something to go on from.
@@ -38,16 +56,24 @@ class SimEpisodes final : public executor::Episodes {
 
  private:
   struct Episode {
-    std::vector<agent::UsageRow> usage;  // seq counts them from 1
+    std::vector<agent::UsageRow> usage;  // seq counts them from 1, with the events
+    std::vector<agent::Event> events;
+    std::optional<Journal> journal;
+    std::int64_t last_seq() const { return static_cast<std::int64_t>(usage.size() + events.size()); }
     bool kept = false, forgotten = false;
   };
   Episode& of(const agent::EpisodeKey& key) {
     return episodes_[key.run_id + "/" + key.goal_id + "/" + key.episode_id];
   }
 
+  Dice dice_;  // of their own: whether there are journals changes nothing of what else happens
+  const bool has_journals_;
+  std::optional<testing::TempFolder> folder_;
+  int journals_ = 0;  // files in it
   std::map<std::string, Episode> episodes_;
   std::map<std::string, std::map<std::string, agent::Usage>> told_;
   std::map<std::string, std::set<std::string>> forgotten_;
+  std::map<std::string, std::multiset<std::string>> events_;
 };
 
 }  // namespace pawl::sim

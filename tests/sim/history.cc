@@ -7,6 +7,7 @@
 
 #include "executor/executor.h"
 #include "executor/told.h"
+#include "sim/attacker.h"
 #include "sim/episodes.h"
 #include "sim/invariants.h"
 #include "sim/objects.h"
@@ -31,6 +32,8 @@ class History {
       : without_(without),
         world_(seed),
         machine_(machine),
+        attacker_(seed, world_, machine),
+        episodes_(seed),
         store_(world_, machine),
         sandboxes_(world_, store_, episodes_),
         objects_(world_, sandboxes_) {}
@@ -80,7 +83,7 @@ class History {
     reopened_if_found_ = false;
     for (auto& executor : executors_) executor.real.reset();  // they are of one run
     store_.forget_phases();
-    sandboxes_.of_run(run_id_, bounds_.gate_steps);
+    sandboxes_.of_run(run_id_, bounds_.gate_steps, bounds_.agent_caps);
     episodes_.of_run(run_id_);
     invariants_.emplace(store_, run_id_);
     return true;
@@ -181,6 +184,7 @@ class History {
       if (executors_[i].real) end(i, " is gone with the power");
     const bool all_arrived = world_.dice.percent(30);
     machine_.restart(all_arrived, Dice(world_.dice.next()));
+    attacker_.act(run_id_);
     world_.clock.reboot();
     world_.clock.advance_ms(world_.dice.below(2 * kLeaseMs));
     store_.touch(phase_ids_);
@@ -451,8 +455,9 @@ class History {
   const std::set<std::int64_t>& without_;
   std::int64_t disturbances_ = 0;  // so far, with those that are left out
   World world_;
-  SimEpisodes episodes_;
   Machine& machine_;
+  Attacker attacker_;
+  SimEpisodes episodes_;
   SimStore store_;
   SimSandboxes sandboxes_;
   SimObjects objects_;

@@ -26,17 +26,7 @@ bool same(const store::PhaseRow& a, const store::PhaseRow& b) {
   return key(a) == key(b);
 }
 
-// Of a text that a row has under `key`, without parsing it (a canonical string's quotes are escaped). Nothing
-// nested has such a key after a row's own type, nor at all in rows of steps; "" when it has none.
-std::string_view value_of(std::string_view row, std::string_view key) {
-  const auto quoted = "\"" + std::string(key) + "\":\"";
-  const auto at = row.rfind(quoted);
-  if (at == row.npos) return "";
-  row.remove_prefix(at + quoted.size());
-  return row.substr(0, row.find('"'));
-}
-
-// Of a number, the same.
+// Of a number that a row has under `key`, as value_of() does.
 std::int64_t number_of(std::string_view row, std::string_view key) {
   const auto quoted = "\"" + std::string(key) + "\":";
   const auto at = row.rfind(quoted);
@@ -85,6 +75,7 @@ void Invariants::check(const Bounds& bounds, const std::set<std::string>& touche
   }
   check_budget(bounds);
   check_chain("");
+  evidence_.check_ends(phases);
   const auto run = World::must(store_.run(run_id_));
   const bool open = std::ranges::any_of(phases, [](const auto& phase) { return !is_terminal(phase.state); });
   World::require((run.state == store::RunState::kExecuting) == open,
@@ -221,6 +212,7 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   require(planned == phase.replans - bounds.replans_before(id), id,
           "replans is not the number of its markers");
   check_chain(id);
+  evidence_.check_steps(id, steps);
 }
 
 void Invariants::check_chain(const std::string& chain) {
@@ -349,6 +341,18 @@ void Invariants::check_usage(const SimEpisodes& episodes) {
   }
 }
 
+void Invariants::check_told(const SimEpisodes& episodes) {
+  std::multiset<std::string> recorded;
+  for (const auto& phase : World::must(store_.phases(run_id_)))
+    for (const auto& row : World::must(store_.ledger(run_id_, phase.phase_id, 1, kRowsMax))) {
+      if (value_of(row.line, "type") != "agent") continue;
+      const Json json = World::must(parse_json(row.line));
+      recorded.insert(
+          SimEpisodes::words_of(text_in(json, "event"), text_in(json, "told_at"), json.at("details")));
+    }
+  World::require(recorded == episodes.events(run_id_), "what agents told is not what the rows say");
+}
+
 void Invariants::check_forgotten(const SimEpisodes& episodes) {
   std::set<std::string> may_be;
   for (const auto& phase : World::must(store_.phases(run_id_))) {
@@ -420,6 +424,7 @@ void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& epi
                    "a result that was there was not recorded: " + id);
   check_accepted(objects);
   check_usage(episodes);
+  check_told(episodes);
   check_forgotten(episodes);
   World::require(sandboxes.started() <= ended, "a step ran that nobody recorded");
   World::require(static_cast<std::int64_t>(store_.cost_rows(run_id_, 0)->size()) == ended,

@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/evidence.h"
 #include "sim/sandboxes.h"
 #include "sim/world.h"
 #include "store/store.h"
 #include "workspace/object_store.h"
 
 namespace pawl::sim {
-
-constexpr std::size_t kRowsMax = 1'000'000;  // of a chain: all
 
 struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
@@ -22,6 +21,7 @@ struct Bounds {
   bool effect_is_elsewhere = false;                             // a probe looks for it
 
   GatesOfPhases gate_steps;
+  CapsOfPhases agent_caps;
   std::set<std::string> may_be_empty;  // phases
   std::set<std::string> any_exit;      // phases whose agent may end with any exit code
 
@@ -37,7 +37,8 @@ struct Bounds {
 
 class Invariants {
  public:
-  Invariants(store::Store& store, std::string run_id) : store_(store), run_id_(std::move(run_id)) {}
+  Invariants(store::Store& store, const std::string& run_id)
+      : store_(store), run_id_(run_id), evidence_(store, run_id) {}
 
   // After an event. `touched`: phases under whose lease something was written since the last check; others
   // are looked at when their row says that something happened. `reopened`: by an operator, just now.
@@ -61,6 +62,8 @@ class Invariants {
   void check_chain(const std::string& chain);
   // Each call of a model once, but for what an operator ended.
   void check_usage(const SimEpisodes& episodes);
+  // Each event that an agent's journal has is one row.
+  void check_told(const SimEpisodes& episodes);
   // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
   void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
                       const std::vector<store::EpisodeRow>& episodes);
@@ -85,6 +88,7 @@ class Invariants {
 
   store::Store& store_;
   const std::string run_id_;
+  Evidence evidence_;
   std::map<std::string, store::PhaseRow> before_;
   std::set<std::string> passed_;                     // attempts that check_passed() has seen
   std::map<std::string, Spent> spent_;               // by phase

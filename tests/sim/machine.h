@@ -1,6 +1,7 @@
 // One machine: a disk, and the store on it, which is opened again after the power failed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "store/store.h"
 
 namespace pawl::sim {
+
+inline constexpr const char* kDatabase = "sim.db";
 
 class Machine {
  public:
@@ -28,6 +31,12 @@ class Machine {
   store::Store& store() { return *store_; }
   const secrets::Redactor& redactor() const { return redactor_; }
   SimDisk& disk() { return disk_; }
+  // The store is closed while `work` has the disk.
+  void without_store(const std::function<void()>& work) {
+    store_.reset();
+    work();
+    open();
+  }
   void restart(bool all_arrived, Dice fate) {
     disk_.fail_power();  // whatever the store says when it is closed
     store_.reset();
@@ -37,7 +46,7 @@ class Machine {
 
  private:
   void open() {
-    auto opened = store::open_store("sqlite:sim.db", sealer_);
+    auto opened = store::open_store("sqlite:" + std::string(kDatabase), sealer_);
     World::require(opened.has_value(), opened ? "" : "the database does not open: " + opened.error().message);
     store_ = *std::move(opened);
   }

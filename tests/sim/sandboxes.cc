@@ -117,7 +117,15 @@ void SimSandboxes::call_models(const std::string& context, Step& step) {
   World::require(episode_of_label_.emplace(of, episode).first->second == episode,
                  "a try does not find what it kept: " + step.label);
   if (dice.percent(50)) episodes_.keep(told.key);
+  episodes_.work(told, step.run.run_id, world_.clock.wall());
+  // Whatever crashed before: a call after the first one of a process is made only by who may spend.
+  const AgentCaps& caps = agent_caps_[told.phase_id];
+  std::int64_t made = 0;
   for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
+    const auto before = World::must(episodes_.spent(told.key));
+    World::require(made++ == 0 || ((!caps.tokens || before.tokens < *caps.tokens) &&
+                                   (!caps.usd_micros || before.usd_micros < *caps.usd_micros)),
+                   "an agent goes on to spend more than its plan allows: " + step.label);
     agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
                        .model = told.model,
                        .input_tokens = dice.below(kTokensOfCallMax),
@@ -162,9 +170,10 @@ void SimSandboxes::check_together(const store::StepRow& marker, const sandbox::S
                    spec.label + " does not see what was accepted");
 }
 
-void SimSandboxes::of_run(std::string run_id, GatesOfPhases gates) {
+void SimSandboxes::of_run(std::string run_id, GatesOfPhases gates, CapsOfPhases agent_caps) {
   run_id_ = std::move(run_id);
   gates_ = std::move(gates);
+  agent_caps_ = std::move(agent_caps);
   steps_.clear();
   started_ = 0;
 }

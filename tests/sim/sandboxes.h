@@ -24,6 +24,12 @@ struct GateStep {
 };
 using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: all that its gates need
 
+// What the agents of an attempt may spend together, by the plan.
+struct AgentCaps {
+  std::optional<std::int64_t> tokens, usd_micros;
+};
+using CapsOfPhases = std::map<std::string, AgentCaps>;  // by phase, of those that have any
+
 class SimSandboxes final : public sandbox::SandboxClient {
  public:
   SimSandboxes(World& world, store::Store& store, SimEpisodes& episodes)
@@ -54,7 +60,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   // Ids of steps that ended by themselves, but for agents that may go on from where they were.
   std::vector<std::string> ended() const;
   // From now on; what was of another run is over. What ran on base is known on, by its content.
-  void of_run(std::string run_id, GatesOfPhases gates);
+  void of_run(std::string run_id, GatesOfPhases gates, CapsOfPhases agent_caps);
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
   // The answer that a hook gave, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
@@ -83,7 +89,8 @@ class SimSandboxes final : public sandbox::SandboxClient {
   bool is_usable(const std::string& phase, const std::string& gate, const Runs& runs) const;
   void check_base(const std::string& phase, const std::vector<std::string>& layers) const;
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
-  // What the agent does all at once, before anybody can see it: calls of a model, until it may spend no more.
+  // What the agent does all at once, before anybody can see it: what it looks for and saves, and calls of a
+  // model until it may spend no more.
   void call_models(const std::string& context, Step& step);
   void settle(Step& step) const;
   // Whether another episode of the attempt has passed, or is a person's to look at: then this one may be
@@ -98,6 +105,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   SimEpisodes& episodes_;
   std::string run_id_;
   GatesOfPhases gates_;
+  CapsOfPhases agent_caps_;
   std::map<std::pair<std::vector<std::string>, std::string>, std::map<std::string, Runs>> ran_on_base_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;

@@ -26,10 +26,14 @@ std::string draw_policies(Dice& dice, Bounds& bounds) {
   return plan;
 }
 
-std::string draw_agent_budget(Dice& dice) {
+std::string draw_agent_budget(Dice& dice, AgentCaps& caps) {
   if (dice.percent(80)) return "";
-  if (dice.percent(50)) return fmt::format(", budget: {{tokens: {}}}", 1 + dice.below(kTokensMax));
-  return fmt::format(", budget: {{usd: \"0.{:06}\"}}", 1 + dice.below(kMicrosMax));
+  if (dice.percent(50)) {
+    caps.tokens = 1 + dice.below(kTokensMax);
+    return fmt::format(", budget: {{tokens: {}}}", *caps.tokens);
+  }
+  caps.usd_micros = 1 + dice.below(kMicrosMax);
+  return fmt::format(", budget: {{usd: \"0.{:06}\"}}", *caps.usd_micros);
 }
 
 using GateSteps = std::vector<GateStep>;
@@ -54,7 +58,7 @@ void add_tier(Dice& dice, std::int64_t tier, const GateSteps& gates, Scene& to) 
   to.run.tiers.push_back({.tier_index = tier, .name = "t", .stop_on_failure = stop, .parallel = parallel});
   for (std::int64_t phase = 0, phases = 1 + dice.below(3); phase < phases; ++phase) {
     const std::string id = fmt::format("p{}{}", tier, phase);
-    const auto budget = draw_agent_budget(dice);
+    const auto budget = draw_agent_budget(dice, to.bounds.agent_caps[id]);
     const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
     const bool two_gates = dice.percent(50);
     const bool may_be_empty = dice.percent(50), any_exit = dice.percent(20);

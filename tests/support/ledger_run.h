@@ -58,6 +58,21 @@ class LedgerRun {
                 {"exit_code", 0},
                 {"cost", blake3_hex(cost_lines_.back())}});
   }
+  // What a call of the agent of that step took, in a line that a row names.
+  void use(const std::string& phase, const std::string& id, std::int64_t tokens) {
+    const std::string line = store::usage_line({.workflow_id = "w",
+                                                .run_id = "r",
+                                                .phase_id = phase,
+                                                .attempt_id = phase + ".1",
+                                                .sandbox_run_id = id,
+                                                .usage_id = "call",
+                                                .model = "m",
+                                                .source = "agent",
+                                                .input_tokens = tokens,
+                                                .emitted_at = "2026-01-02T03:04:05.000000Z"});
+    usage_ += line + "\n";
+    add(phase, {{"type", "usage"}, {"sandbox_run_id", id}, {"rows", 1}, {"lines", blake3_hex(line + "\n")}});
+  }
   void resume(const std::string& phase, const std::string& id, const std::string& decision) {
     add(phase, {{"type", "resume"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"decision", decision}});
   }
@@ -74,6 +89,7 @@ class LedgerRun {
     ledger::Files out{.run = text_.at("")};
     for (const std::string phase : {"one", "two"}) out.phases.emplace_back(phase, text_.at(phase));
     out.sandbox_cost = cost_;
+    out.agent_usage = usage_;
     Json chains = Json::object(), lines = Json::array();
     for (const auto& [chain, head] : heads_) chains[chain] = {{"rows", rows_.at(chain)}, {"head", head}};
     for (const auto& line : cost_lines_) lines.push_back(blake3_hex(line));
@@ -124,7 +140,7 @@ class LedgerRun {
   std::map<std::string, std::string> text_, heads_;
   std::map<std::string, std::int64_t> rows_;
   std::vector<std::string> cost_lines_;
-  std::string cost_;
+  std::string cost_, usage_;
 };
 
 }  // namespace pawl::testing

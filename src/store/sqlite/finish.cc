@@ -56,9 +56,10 @@ Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(auto query, connection_->query("accepted_layer"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool found, query.next());
-    if (found) layer = query.text(0);
+    if (found && !planted("seal_without_its_work")) layer = query.text(0);
   }
-  PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
+  if (!planted("end_without_its_seal"))
+    PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
   trusted_.at(phase.run_id)
       .own_ended.seal(phase.phase_id, {.state = std::string(name(phase.state)),
                                        .outcome = std::string(name(phase.outcome)),
@@ -265,7 +266,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   PAWL_OK(record_advice(phase_row, attempt, end, now));
   PAWL_OK(write_phase(phase_row));
   if (is_terminal(phase_row.state)) PAWL_OK(settle_terminal(phase_row, end, out, now));
-  PAWL_OK(sign_head(lease.run_id, now));
+  if (!planted("end_without_a_signature")) PAWL_OK(sign_head(lease.run_id, now));
   PAWL_OK(transaction.commit());
   return out;
 }

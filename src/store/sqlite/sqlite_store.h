@@ -145,6 +145,10 @@ class SqliteStore : public Store {
                      const std::vector<ChainHead>& heads);
   Status check_goal(const Claim& claim);
   Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
+  Status check_previous(const Claim& claim);
+  // Calls `visit` with each row of a phase's chain, which is checked as a whole.
+  Status each_checked_row(const std::string& run_id, const std::string& phase_id,
+                          const std::function<Status(const LedgerRow&)>& visit);
 
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);

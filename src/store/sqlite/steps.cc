@@ -219,8 +219,9 @@ Status SqliteStore::end_step(const Lease& lease, const StepEnd& end, WallTime no
 Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                                     std::vector<BudgetRow>& budgets) {
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
-  if (!planted("lost_steps_cost_nothing"))
-    PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
+  const bool is_free = planted("lost_steps_cost_nothing") ||
+                       (planted("cancelled_steps_cost_nothing") && resume.found == "operator");
+  if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
   // Nobody knows how long it ran: not longer than it might, and not longer than ago it began. A clock that
   // was set back knows nothing either.

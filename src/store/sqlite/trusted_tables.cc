@@ -2,9 +2,12 @@
 // checked (trust.cc) before anything is built upon them, and before what they say is signed. Rows of older
 // versions say less: what they do not say is taken as it is.
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "base/hash.h"
+#include "base/planted.h"
 #include "os/walls.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -52,7 +55,8 @@ Status SqliteStore::check_claim(const Claim& claim) {
   }
   PAWL_OK(check_goal(claim));
   PAWL_OK(check_tables(run_id));
-  return check_attempts(claim.phase, claim.previous);
+  PAWL_OK(check_attempts(claim.phase));
+  return planted("previous_attempt_not_compared") ? Status() : check_previous(claim);
 }
 
 // Once for all that nobody else has written since.
@@ -62,14 +66,15 @@ Status SqliteStore::check_tables(const std::string& run_id) {
   if (known.tables_epoch == memory_.epoch || !os::walls().signer) return {};
   const auto ended = ended_of(known);
   PAWL_TRY(const auto layers, accepted_layers(run_id));
-  if (const auto phase_id = ended.contradicted_by(layers))
+  if (const auto phase_id = ended.contradicted_by(layers); phase_id && !planted("accepted_work_not_compared"))
     return contradicted(run_id, "the accepted work of phase " + *phase_id);
   PAWL_OK(check_places(run_id, known.started));
-  PAWL_OK(check_ends(run_id, ended));
+  if (!planted("ends_not_compared")) PAWL_OK(check_ends(run_id, ended));
   auto caps = known.own_caps;
   caps.insert(known.caps.begin(), known.caps.end());
   PAWL_TRY(const auto budgets, known_budgets(run_id));
-  if (const auto unit = cap_contradicted(known.started, caps, budgets); !unit.empty())
+  if (const auto unit = cap_contradicted(known.started, caps, budgets);
+      !unit.empty() && !planted("caps_not_compared"))
     return contradicted(run_id, "its budget of " + std::string(unit));
   known.tables_epoch = memory_.epoch;
   return {};
@@ -121,32 +126,18 @@ Status SqliteStore::check_spent(const std::string& run_id, const std::vector<Bud
 }
 
 // Once for all that nobody else has written since: what comes then, this store writes.
-Status SqliteStore::check_attempts(const PhaseRow& phase, const std::optional<AttemptRow>& previous) {
+Status SqliteStore::check_attempts(const PhaseRow& phase) {
   if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(phase.run_id));
   const bool inherits = known->forked && known->forked->phase_id == phase.phase_id;
   AttemptsByRows said(attempts_planned(known->started, phase.tier_index, phase.phase_index), inherits);
-  Json end;
-  const auto keep = [&](Json row) {
-    if (!previous || text_in(row, "attempt_id") != previous->attempt_id) return;
-    if (text_in(row, "type") == "attempt") end = std::move(row);
-  };
   PAWL_OK(each_checked_row(phase.run_id, phase.phase_id, [&](const LedgerRow& row) -> Status {
-    PAWL_TRY(auto json, parse_json(row.line));
+    PAWL_TRY(const auto json, parse_json(row.line));
     said.add(json);
-    keep(std::move(json));
     return {};
   }));
   if (const auto column = said.contradicted_by(phase, 1); !column.empty())
     return contradicted(phase.run_id, std::string(column) + " of phase " + phase.phase_id);
-  if (previous && previous->run_id != phase.run_id)
-    PAWL_OK(each_checked_row(previous->run_id, previous->phase_id, [&](const LedgerRow& row) -> Status {
-      PAWL_TRY(auto json, parse_json(row.line));
-      keep(std::move(json));
-      return {};
-    }));
-  if (previous && !says(end, *previous))
-    return contradicted(previous->run_id, "attempt " + previous->attempt_id);
   memory_.tried.insert(key_of(phase.run_id, phase.phase_id));
   return {};
 }
@@ -212,7 +203,7 @@ Status SqliteStore::check_goal(const Claim& claim) {
   return contradicted(claim.run.run_id, "the goal of phase " + phase_id);
 }
 
-// By the rows of replanners that were followed, the oldest first. The whole chain is checked.
+// By the rows of replanners that were followed, the oldest first.
 Result<std::vector<std::string>> SqliteStore::goals_of(const std::string& run_id,
                                                        const std::string& phase_id) {
   std::vector<std::string> out;
@@ -244,6 +235,34 @@ Status SqliteStore::each_checked_row(const std::string& run_id, const std::strin
     PAWL_OK(visit(row));
   }
   return prev == end.head ? Status() : contradicted(run_id, "the chain of phase " + phase_id);
+}
+
+// An agent works on what the attempt before it left: its work, what its steps printed, and what is told of
+// it. Of a fork's first attempt that is one of another run.
+Status SqliteStore::check_previous(const Claim& claim) {
+  if (!claim.previous || !os::walls().signer) return {};
+  const auto& previous = *claim.previous;
+  PAWL_TRY(const auto steps, steps_of_attempt(previous.run_id, previous.attempt_id));
+  std::map<std::string, std::string> results;
+  for (const auto& step : steps)
+    if (step.state == StepState::kDone) results[step.sandbox_run_id] = blake3_hex(step.run);
+  const std::string its_id = "\"attempt_id\":\"" + previous.attempt_id + "\"";
+  bool is_named = false, is_same = true;
+  PAWL_OK(each_checked_row(previous.run_id, previous.phase_id, [&](const LedgerRow& row) -> Status {
+    if (row.line.find(its_id) == std::string::npos) return {};
+    PAWL_TRY(const auto json, parse_json(row.line));
+    const std::string type = text_in(json, "type"), id = text_in(json, "sandbox_run_id");
+    if (type == "executed") {
+      is_same = is_same && (!json.contains("run") || text_in(json, "run") == results[id]);
+      results.erase(id);
+    } else if (type == "attempt") {
+      is_named = true;
+      is_same = is_same && says(json, previous);
+    }
+    return {};
+  }));
+  if (is_named && is_same && results.empty()) return {};
+  return contradicted(previous.run_id, "what attempt " + previous.attempt_id + " left to the next one");
 }
 
 }  // namespace pawl::store::sqlite

@@ -1,0 +1,61 @@
+// What the ledger's rows say, held against the tables after each event, by a witness who does not believe the
+// store and uses none of its checks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace pawl::sim {
+
+constexpr std::size_t kRowsMax = 1'000'000;  // of a chain: all
+
+// Of a text that a row has under `key`, without parsing it (a canonical string's quotes are escaped). Nothing
+// nested has such a key after a row's own type, nor at all in rows of steps; "" when it has none.
+std::string_view value_of(std::string_view row, std::string_view key);
+
+class Evidence {
+ public:
+  Evidence(store::Store& store, std::string run_id) : store_(store), run_id_(std::move(run_id)) {}
+
+  // Each phase that is over is so by a row, which names its work and the end of its chain; the signed head
+  // has the end of the run's chain.
+  void check_ends(const std::vector<store::PhaseRow>& phases);
+  // Each step that ended has one row, which names its result and its cost row.
+  void check_steps(const std::string& phase_id, const std::vector<store::StepRow>& steps);
+
+ private:
+  struct Seal {
+    std::string state, outcome, layer, head;
+    std::int64_t rows = 0;
+    bool is_new = false;
+  };
+  struct End {
+    std::string result, cost;  // hashes
+  };
+  struct Steps {
+    std::int64_t rows = 0;  // of the phase's chain, so far
+    std::map<std::string, End> ended;
+    std::set<std::string> checked;
+  };
+  void note(const store::LedgerRow& row);
+  void check_signed(const store::LedgerRow& last);
+  void check_work(const std::vector<store::PhaseRow>& phases);
+  void read_costs();
+
+  store::Store& store_;
+  const std::string run_id_;
+  std::int64_t rows_ = 0;              // of the run's chain, so far
+  std::map<std::string, Seal> seals_;  // the newest, by phase
+  std::map<std::string, Steps> steps_;
+  std::int64_t cost_rows_ = 0;
+  std::map<std::string, std::string> costs_;  // hash of the row, by step
+};
+
+}  // namespace pawl::sim
