@@ -3,6 +3,7 @@
 #include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/walls.h"
 #include "workspace/tracked.h"
 
 namespace pawl::cli {
@@ -74,6 +75,7 @@ Status check_key(const std::string& folder) {
 }  // namespace
 
 Status check_state_folder(const std::string& folder) {
+  if (!os::walls().state_folder) return {};
   PAWL_OK(check_part(folder, folder));
   PAWL_TRY(const auto names, os::list_folder(folder));
   for (const auto& name : names) {
@@ -90,7 +92,7 @@ Status check_state_folder(const std::string& folder) {
 }
 
 Status check_database(const std::string& path) {
-  if (!os::exists(path)) return {};
+  if (!os::exists(path) || !os::walls().state_folder) return {};
   PAWL_TRY(const std::string file, os::absolute_path(path));
   return check_part(file, file);
 }

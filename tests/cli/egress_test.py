@@ -84,10 +84,10 @@ class Egress(PawlTest):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
 
-    def inside(self, script, *egress, expect=None):
+    def inside(self, script, *egress, expect=None, env=None):
         allowed = [word for entry in egress for word in ("--egress", entry)]
         done = self.pawl("sandbox", "exec", "--network", "scoped", *allowed, "--ro", f"{self.tls}/cert:/ca", "--", "sh", "-c",
-                         script, expect=expect)
+                         script, expect=expect, env=env)
         return done
 
     def test_clients_that_know_nothing_of_proxies(self):
@@ -291,6 +291,8 @@ print(sum(tried), allowed())
             done = self.inside(f"curl -sS -m 5 http://{name}/hello", f"{name}:80")
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("which is not public; allow it by number", done.stderr)
+        done = self.inside("curl -sS -m 5 http://private.test/hello", "private.test:80", expect=0, env={"PAWL_WALLS_OFF": "special"})
+        self.assertEqual(done.stdout, "hello\n")
         done = self.inside("curl -sS http://private.test/hello; curl -sS http://10.20.30.40/hello", "private.test:80",
                            "10.20.30.40:80", expect=0)
         self.assertEqual(done.stdout, "hello\nhello\n")

@@ -10,6 +10,9 @@ from pawl_runs import WithRun
 from pawl_testing import PAWL, TIMEOUT_S, PawlTest, plan
 
 
+OFF = {"PAWL_WALLS_OFF": "state_folder"}
+
+
 class PrivateState(PawlTest):
     def others_may(self, *below):
         """What of the state folder, and below these parts of it, others have any right to."""
@@ -53,6 +56,7 @@ class PrivateState(PawlTest):
             said = self.pawl(*command, expect=1).stderr
             for word in (*words, "so it is not used"):
                 self.assertIn(word, said)
+        self.pawl("verify", "last", env=OFF)  # without the defence it is used, and signs
 
     def test_one_that_others_can_write_is_not_used(self):
         self.make()
@@ -86,6 +90,7 @@ class PrivateState(PawlTest):
         (self.root / "own.db").chmod(0o666)
         for command in (("status", "--dir", "source/.pawl"), ("run", "plan.yaml")):
             self.assertIn("own.db is writable for others", self.pawl(*command, "--store", "sqlite:own.db", expect=1).stderr)
+            self.pawl(*command, "--store", "sqlite:own.db", env=OFF)
 
 
 class WithState(PawlTest):
@@ -112,6 +117,7 @@ class WithState(PawlTest):
             said = self.pawl(*command, "--dir", state, expect=1).stderr
             for word in (*words, "so it is not used"):
                 self.assertIn(word, said)
+        self.pawl("verify", "--all", "--dir", state, env=OFF)
         return said
 
 
@@ -259,6 +265,9 @@ class Links(WithRun):
                 said = self.pawl("gc", "--older-than", "0s", *args, expect=1).stderr
                 self.assertIn(place + ": a symbolic link", said)
                 self.assert_nothing_was_touched()
+                self.pawl("gc", "--older-than", "0s", *args, env={"PAWL_WALLS_OFF": "beneath"})
+                self.assertEqual((self.root / "elsewhere/precious").exists(), bool(args), "without the defence it is gone")
+                self.write("elsewhere/precious", "x\n")
                 path.unlink()
                 if (self.root / "kept").exists():
                     shutil.move(self.root / "kept", path)

@@ -221,6 +221,36 @@ TEST(Bounds, OfNamesEndAReportAndOfMessagesLeaveThemOut) {
   EXPECT_LE(bytes, kReportMessagesBytesMax + 512);
 }
 
+// What a reader has in memory of a report that a bound ends, without it.
+TEST(Bounds, WithoutThemAReportTakesWhatItLikes) {
+  const auto with_names = [](int tests, std::size_t bytes) {
+    std::string text = fmt::format("1..{}\n", tests);
+    for (int i = 1; i <= tests; ++i) text += fmt::format("ok {0} - {0}{1}\n", i, std::string(bytes, '.'));
+    return text;
+  };
+  std::string failures = "1..20000\n";
+  for (int i = 1; i <= 20'000; ++i)
+    failures += fmt::format("not ok {0} - {0}\n# m {1}\n", i, std::string(400, 'm'));
+  const auto size_of = [](const Result<Report>& report) {
+    std::size_t out = 0;
+    if (!report) return out;
+    for (const auto& test : report->tests) out += test.name.size() + test.message.size();
+    for (const auto& finding : report->findings) out += finding.name.size();
+    return out;
+  };
+  const auto read = [&](const char* format, const std::string& text) {
+    MemorySource source(text);
+    return read_report(format, source, redactor());
+  };
+  const std::string names = with_names(40'000, 900);
+  EXPECT_EQ(size_of(read("tap", names)), 0U);
+  EXPECT_LT(size_of(read("tap", failures)), kReportMessagesBytesMax + (1 << 20));
+  setenv("PAWL_WALLS_OFF", "bounds", 1);
+  EXPECT_GT(size_of(read("tap", names)), kReportNamesBytesMax);
+  EXPECT_GT(size_of(read("tap", failures)), kReportMessagesBytesMax + (1 << 20));
+  unsetenv("PAWL_WALLS_OFF");
+}
+
 // A source that takes what memory there is.
 class Endless final : public ByteSource {
  public:
@@ -233,6 +263,9 @@ TEST(Bounds, NoMemoryIsAnErrorOfTheReport) {
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, ErrorKind::kExhausted);
   EXPECT_THAT(report.error().message, HasSubstr("no memory is left"));
+  setenv("PAWL_WALLS_OFF", "memory", 1);
+  EXPECT_THROW(static_cast<void>(read_report("tap", source, redactor())), std::bad_alloc);
+  unsetenv("PAWL_WALLS_OFF");
 }
 
 }  // namespace

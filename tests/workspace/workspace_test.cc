@@ -448,6 +448,11 @@ TEST_F(WorkspaceTest, AChangedFileThatIsTooLargeIsNotRead) {
   EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792 unread"}));
   const auto lines = layer("yes '' | head -n 1000001 >lines");
   EXPECT_EQ(changes(lines), (std::vector<std::string>{"lines: - > 1000001 unread"}));
+  // Without the bounds each line of it is in memory, a million times the text of one.
+  setenv("PAWL_WALLS_OFF", "bounds", 1);
+  EXPECT_GT(changes(lines).at(0).size(), 8'000'000U);
+  EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792b"}));
+  unsetenv("PAWL_WALLS_OFF");
 }
 
 }  // namespace

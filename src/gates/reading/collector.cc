@@ -36,7 +36,7 @@ std::string Collector<Item>::bounded_name(std::string_view group, std::string_vi
 }
 
 std::string TestCollector::bounded_message(std::string_view message) {
-  if (messages_bytes_ >= kReportMessagesBytesMax) return "";
+  if (is_over(messages_bytes_ + 1, kReportMessagesBytesMax)) return "";
   auto out = excerpt(told(message), kMessageBytesMax);
   messages_bytes_ += out.size();
   return out;
@@ -44,13 +44,13 @@ std::string TestCollector::bounded_message(std::string_view message) {
 
 template <class Item>
 Status Collector<Item>::add_item(std::string_view group, std::string_view name) {
-  if (static_cast<std::int64_t>(items_.size()) >= kReportItemsMax)
+  if (is_over(items_.size() + 1, kReportItemsMax))
     return fail(ErrorKind::kExhausted,
                 "more tests or findings than the limit of " + std::to_string(kReportItemsMax));
   const std::size_t place = items_.size();
   items_.push_back({.name = bounded_name(group, name)});
   names_bytes_ += items_.back().name.size();
-  if (names_bytes_ > kReportNamesBytesMax)
+  if (is_over(names_bytes_, kReportNamesBytesMax))
     return fail(ErrorKind::kExhausted,
                 "names of more bytes than the limit of " + std::to_string(kReportNamesBytesMax));
   auto& item = items_.back();
@@ -90,7 +90,7 @@ void TestCollector::tell(std::size_t place, std::string_view message) {
 
 Status TestCollector::add_no_test(NoTest::What what, std::string_view name, std::string_view message,
                                   bool failed) {
-  if (static_cast<std::int64_t>(no_tests_.size()) >= kReportItemsMax)
+  if (is_over(no_tests_.size() + 1, kReportItemsMax))
     return fail(ErrorKind::kExhausted, "more files, packages or hooks than the limit");
   no_tests_.push_back({.what = what,
                        .name = bounded_name("", stable_name(redacted(name))),

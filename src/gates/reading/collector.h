@@ -1,6 +1,7 @@
 // Tests and findings as readers find them, with the bounds of report.h.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -24,7 +25,7 @@ class Collector {
  public:
   // `redactor`: of what a report says; null: it has no secrets any more. REQUIRES: it outlives this.
   explicit Collector(const secrets::Redactor* redactor)
-      : redactor_(os::walls().redact_first ? redactor : nullptr) {}
+      : redactor_(os::walls().redact_first ? redactor : nullptr), has_bounds_(os::walls().bounds) {}
 
   Item& last() { return items_.back(); }  // REQUIRES: one was added
   std::size_t size() const { return items_.size(); }
@@ -39,6 +40,9 @@ class Collector {
   std::string redacted(std::string_view text) const;
   std::string bounded_name(std::string_view group, std::string_view name) const;
 
+  // Whether something has become more than a bound of report.h.
+  bool is_over(std::uint64_t amount, std::uint64_t most) const { return has_bounds_ && amount > most; }
+
   std::vector<std::size_t> first_;  // of each item, the place of the first that was added by its name
 
  private:
@@ -50,6 +54,7 @@ class Collector {
   std::map<std::string_view, Seen> seen_;
   std::uint64_t names_bytes_ = 0;
   const secrets::Redactor* redactor_;
+  const bool has_bounds_;
 };
 
 class TestCollector : public Collector<TestCase> {

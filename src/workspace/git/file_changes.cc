@@ -1,8 +1,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "os/file.h"
+#include "os/walls.h"
 #include "workspace/git/patch.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -31,9 +33,11 @@ Result<Side> side_of(const std::optional<GitFile>& file, bool contents) {
     return side;
   }
   if (!contents) return side;
-  auto read = os::read_file(file->full, kPolicyReadMax);
+  const bool has_bounds = os::walls().bounds;
+  auto read =
+      os::read_file(file->full, has_bounds ? kPolicyReadMax : std::numeric_limits<std::uint64_t>::max());
   if (!read && read.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(read).error());
-  side.unread = !read || std::ranges::count(*read, '\n') > kPolicyLinesMax;
+  side.unread = !read || (has_bounds && std::ranges::count(*read, '\n') > kPolicyLinesMax);
   if (!side.unread) side.content = *std::move(read);
   side.version->is_binary = side.content.substr(0, kBinaryLookedAt).find('\0') != std::string::npos;
   return side;
