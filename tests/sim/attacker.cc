@@ -46,22 +46,25 @@ Attacker::Attacker(std::uint64_t seed, World& world, Machine& machine)
 
 void Attacker::act(const std::string& run_id) {
   if (!dice_.percent(30)) return;
-  const auto& attack = dice_.one_of(attacks());
+  constexpr int kTriesMax = 4;  // where there is nothing to change, something else is looked for
+  const Attack* attack = nullptr;
   SimDisk::Image before;
-  bool changed = false;
   machine_.without_store([&] {
     before = machine_.disk().image();
-    changed = change(attack.sql, run_id);
+    for (int tries = 0; tries < kTriesMax && attack == nullptr; ++tries) {
+      const auto& one = dice_.one_of(attacks());
+      if (change(one.sql, run_id)) attack = &one;
+    }
   });
-  if (changed) {
-    world_.tell("who can write the database: " + attack.what);
+  if (attack != nullptr) {
+    world_.tell("who can write the database: " + attack->what);
     const auto writes = machine_.disk().writes();
-    const auto done = attack.is_of_next_attempt ? claim(run_id)
-                                                : machine_.store().operator_max_attempts(
-                                                      run_id, 1 + dice_.below(6), {}, world_.clock.wall());
+    const auto done = attack->is_of_next_attempt ? claim(run_id)
+                                                 : machine_.store().operator_max_attempts(
+                                                       run_id, 1 + dice_.below(6), {}, world_.clock.wall());
     World::require(!done && done.error().kind == ErrorKind::kForged,
-                   "a verb goes on although " + attack.what);
-    World::require(machine_.disk().writes() == writes || attack.is_of_next_attempt,
+                   "a verb goes on although " + attack->what);
+    World::require(machine_.disk().writes() == writes || attack->is_of_next_attempt,
                    "a verb that was refused has written something");
   }
   machine_.without_store([&] { machine_.disk().put(before); });

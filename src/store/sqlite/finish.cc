@@ -217,7 +217,7 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   PAWL_OK(check_lease(lease, "finish", now, transaction));
   PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
   PAWL_TRY(auto attempt, unfinished_attempt(lease));
-  PAWL_OK(check_attempts(phase_row, std::nullopt));
+  PAWL_OK(check_attempts(phase_row));
   PAWL_TRY(const auto transition, apply(phase_row, event_of(end)));
   Finished out{.state = transition.state, .outcome = transition.outcome};
   if (transition.state == PhaseState::kComplete) {

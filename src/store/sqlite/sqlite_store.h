@@ -135,8 +135,7 @@ class SqliteStore : public Store {
   Status check_tables(const std::string& run_id);
   Status check_places(const std::string& run_id, const Json& started);
   Status check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets);
-  // `phase` has an unfinished attempt; `previous` is the attempt before that one.
-  Status check_attempts(const PhaseRow& phase, const std::optional<AttemptRow>& previous);
+  Status check_attempts(const PhaseRow& phase);  // which has an unfinished attempt
   // Calls `visit` with each row of a phase's chain, which is checked as a whole.
   Status each_checked_row(const std::string& run_id, const std::string& phase_id,
                           const std::function<Status(const LedgerRow&)>& visit);
@@ -146,9 +145,6 @@ class SqliteStore : public Store {
   Status check_goal(const Claim& claim);
   Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
   Status check_previous(const Claim& claim);
-  // Calls `visit` with each row of a phase's chain, which is checked as a whole.
-  Status each_checked_row(const std::string& run_id, const std::string& phase_id,
-                          const std::function<Status(const LedgerRow&)>& visit);
 
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);

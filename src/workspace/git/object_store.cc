@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/glob.h"
@@ -26,7 +27,7 @@ class DiskObjects final : public ObjectStore {
     return kept_.check_before_use(base_id, layers);
   }
   std::future<Status> check_beside(std::vector<Used> used) const override {
-    return std::async(std::launch::async, [this, used = std::move(used)]() -> Status {
+    const auto look = [this, used = std::move(used)]() -> Status {
       const std::lock_guard one_at_a_time(looks_);
       try {
         for (const auto& [base_id, layers] : used) PAWL_OK(kept_.check_before_use(base_id, layers));
@@ -34,7 +35,12 @@ class DiskObjects final : public ObjectStore {
         return fail(ErrorKind::kUnavailable, "no memory is left to look at the objects of the run");
       }
       return {};
-    });
+    };
+    try {
+      return std::async(std::launch::async, look);
+    } catch (const std::system_error&) {
+      return std::async(std::launch::deferred, look);  // no thread, or no memory for its stack
+    }
   }
 
   std::vector<std::string> trees_of(const std::string& base_id) const override {
