@@ -3,14 +3,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "agent/episode.h"
 #include "amount.h"
+#include "median.h"
 #include "os/file.h"
 
 namespace {
@@ -19,7 +20,8 @@ using pawl::agent::Episode;
 
 constexpr pawl::WallTime kNow{1'767'323'045'000'000};
 const int kSaves = amount(1000);
-constexpr int kMany = 1'000'000, kManyIds = 1000;
+const int kMany = amount(1'000'000);
+constexpr int kManyIds = 1000;
 
 struct Folder {
   Folder() {
@@ -63,11 +65,6 @@ class Conversation {
  private:
   std::uint64_t number_ = 7;
 };
-
-double median(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  return numbers[numbers.size() / 2];
-}
 
 double by_useful_bytes(std::int64_t keep) {
   const Folder folder;
@@ -145,6 +142,6 @@ void AgentLoadOfAMillion(benchmark::State& state) {
     PAWL_CHECK(episode->load("agent-" + std::to_string(at % kManyIds), at + 1, kNow));
   });
 }
-BENCHMARK(AgentLoadOfAMillion)->Iterations(5000)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(AgentLoadOfAMillion)->Iterations(amount(5000))->UseManualTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -6,6 +6,7 @@ import re
 import subprocess
 import time
 
+STEPS_SECONDS = 5
 HOSTILE_SECONDS = 40  # thousands of requests, of which the slowest hundredth counts
 
 
@@ -18,7 +19,7 @@ def journaled_steps(place):
         while not socket_path.exists() and agentd.poll() is None:
             time.sleep(0.01)
         for connections in (1, 64):
-            done = subprocess.run([place.load, socket_path, str(connections), "5"], check=True, capture_output=True, text=True)
+            done = subprocess.run([place.load, socket_path, str(connections), str(STEPS_SECONDS)], check=True, capture_output=True, text=True)
             yield f"agent.steps_{connections}_in_flight_per_s", json.loads(done.stdout)["steps_per_s"]
     finally:
         agentd.terminate()

@@ -39,8 +39,8 @@ pawl::store::NewRun new_run(int run) {
   return out;
 }
 
-struct Database : ScratchStore {
-  Database() : ScratchStore("claim") {
+struct FullDatabase : ScratchStore {
+  FullDatabase() : ScratchStore("claim") {
     for (int run = 0; run < kRuns; ++run)
       PAWL_CHECK(store->create_run(new_run(run), {1'767'225'600'000'000 + run}));
     sqlite3* raw = nullptr;
@@ -59,7 +59,7 @@ struct Database : ScratchStore {
 };
 
 void Claim(benchmark::State& state) {
-  Database database;
+  FullDatabase database;
   std::vector<double> micros;
   int run = 0;
   for (auto _ : state) {

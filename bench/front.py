@@ -128,7 +128,7 @@ def main(argv, groups, prepare, out, err, noise_now=noise.measure):
     if arguments.list:
         print(listed(chosen), file=out)
         return 0
-    show = Show(arguments.json, out, err)
+    show, before = Show(arguments.json, out, err), None
     try:
         with prepare(frozenset().union(*(part.needs for _, part, _ in chosen)), show.progress) as place:
             before = noise_now(place.folder)
@@ -136,9 +136,8 @@ def main(argv, groups, prepare, out, err, noise_now=noise.measure):
             after = noise_now(place.folder)
     except KeyboardInterrupt:
         show.progress("interrupted; what was measured so far stands")
-        show.end()
-        return INTERRUPTED
+        after = None
     show.end()
     for line in noise.lines(before, after):
         show.progress(line)
-    return 1 if show.missing else 0
+    return INTERRUPTED if after is None else 1 if show.missing else 0

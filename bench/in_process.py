@@ -109,7 +109,7 @@ def many_reports(place):
 
 def simulator(place):
     """Histories of the real executor and store: a call into the world is what anything can happen at."""
-    done = subprocess.run([place.simulator, "--histories", str(HISTORIES)], check=True, capture_output=True, text=True)
+    done = subprocess.run([place.simulator, "--histories", str(HISTORIES)], check=True, capture_output=True, text=True, cwd=place.folder)
     calls, histories = (int(re.search(rf"(\d+) {word}", done.stdout)[1]) for word in ("calls", "histories"))
     a_second = int(re.search(r"(\d+) a second", done.stdout)[1])
     yield "sim_histories_per_s", a_second

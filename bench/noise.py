@@ -44,14 +44,17 @@ def measure(folder):
         return of_rates(rates)
 
 
-def lines(before, after):
-    """What a person is told of the noise; a warning when figures are to be taken with care."""
-    out = [f"noise: bare commits: before {before.per_s:.0f}/s, spread {before.spread:.0%}; after {after.per_s:.0f}/s, spread {after.spread:.0%}"]
-    slower, faster = sorted((before.per_s, after.per_s))
+def lines(before, after=None):
+    """What a person is told of the noise, as far as it was measured; a warning when figures are to be taken with care."""
+    known = {when: each for when, each in (("before", before), ("after", after)) if each}
+    if not known:
+        return []
+    out = ["noise: bare commits: " + "; ".join(f"{when} {each.per_s:.0f}/s, spread {each.spread:.0%}" for when, each in known.items())]
+    rates, spread = [each.per_s for each in known.values()], max(each.spread for each in known.values())
     reasons = []
-    if max(before.spread, after.spread) > SPREAD_MAX:
-        reasons.append(f"equal work differs by {max(before.spread, after.spread):.0%}")
-    if faster > (1 + DRIFT_MAX) * slower:
+    if spread > SPREAD_MAX:
+        reasons.append(f"equal work differs by {spread:.0%}")
+    if max(rates) > (1 + DRIFT_MAX) * min(rates):
         reasons.append(f"its pace changed from {before.per_s:.0f}/s to {after.per_s:.0f}/s")
     if reasons:
         out.append(f"warning: this machine is not quiet: {' and '.join(reasons)}. Take the figures with care, most of all those in ms, us and 1/s; "

@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "amount.h"
 #include "secrets/redact.h"
 
 namespace {
 
-constexpr std::size_t kPiece = 64 << 10, kPieces = 256;
+constexpr std::size_t kPiece = 64 << 10;
+const auto kPieces = static_cast<std::size_t>(amount(256));
 
 std::string log_text() {
   std::string out;

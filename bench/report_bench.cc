@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <iterator>
 #include <string>
 
+#include "amount.h"
 #include "gates/gates.h"
 #include "gates/report.h"
 #include "os/file.h"
@@ -16,9 +18,10 @@ namespace {
 
 using namespace pawl;  // NOLINT(google-build-using-namespace)
 
-constexpr int kTests = 180'000;
-constexpr std::size_t kBytes = 100'000'000;
-constexpr int kReports = 1000, kTestsOfEach = 199;
+const int kTests = amount(180'000);
+const auto kBytes = static_cast<std::size_t>(amount(100'000'000));
+const int kReports = amount(1000);
+constexpr int kTestsOfEach = 199;
 constexpr std::size_t kBytesOfEach = 2 << 20;
 
 // `tests` of them, the first of the number `first`, in a file of about so many bytes.
@@ -45,7 +48,7 @@ void ReadReport(benchmark::State& state) {
   for (auto _ : state) {
     const auto source = os::file_source(path, gates::kReportBytesMax);
     const auto report = gates::read_report("junit", *source, redactor);
-    PAWL_CHECK(report && report->tests.size() == kTests);
+    PAWL_CHECK(report && std::ssize(report->tests) == kTests);
   }
   unlink(path);
 }

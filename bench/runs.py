@@ -15,6 +15,7 @@ PHASES = 20
 SLEEPS = "[sleep, 60]"
 LEDGER_ROWS = 1_000_000
 GATED_FOLDERS = 500  # of 100 files each
+RESTARTED = {"1k": 1_000, "10k": 10_000, "100k": 100_000}  # phases
 
 
 def version(place):
@@ -126,9 +127,9 @@ def restart(place, folder, phases):
 
 def restarts(place):
     folder, mib = with_source(place.fresh("restarts")), {}
-    for phases in (1_000, 10_000, 100_000):
+    for name, phases in RESTARTED.items():
         place.say(f"  a run of {phases:,} phases is made, killed and resumed")
-        took, mib[phases] = restart(place, folder, phases)
-        yield f"executor_{phases // 1000}k_phases_mib", mib[phases]
+        took, mib[name] = restart(place, folder, phases)
+        yield f"executor_{name}_phases_mib", mib[name]
     yield "restart_100k_ms", took
-    yield "executor_growth", mib[100_000] / mib[1_000]
+    yield "executor_growth", mib["100k"] / mib["1k"]

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "median.h"
 #include "sandbox/probe.h"
 
 namespace {
@@ -35,11 +35,6 @@ void bare_clone() {
   }
   int status = 0;
   PAWL_CHECK(waitpid(static_cast<pid_t>(pid), &status, 0) == pid && status == 0);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
 }
 
 void Probe(benchmark::State& state) {

@@ -11,6 +11,7 @@ import time
 
 from commands import BWRAP_FULL, median_ms, seconds
 
+COMMANDS = 300
 FILES = 50
 ROUNDS_MIN = 8
 ROUNDS_S = 100  # a round of five builds is some ten seconds of CPU, and a hundred of them were most of the whole
@@ -20,7 +21,7 @@ SETTLED = 0.004  # a goal of 1.03 is told from 1.02 and 1.04
 def one_command(place):
     """One command in a sandbox with every wall, a whole process, against bubblewrap's."""
     ours, theirs = [], []
-    for _ in range(300):
+    for _ in range(COMMANDS):
         for times, argv in ((ours, [place.pawl, "sandbox", "exec", "--", "/bin/true"]), (theirs, BWRAP_FULL)):
             time.sleep(0.005)  # the kernel is still taking the namespaces of the one before apart
             times.append(seconds(argv))

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "amount.h"
 #include "base/hash.h"
 #include "ledger/ledger.h"
 
@@ -36,7 +37,7 @@ pawl::ledger::Files make_files(std::size_t bytes) {
 }
 
 void VerifyLedger(benchmark::State& state) {
-  const auto files = make_files(64 << 20);
+  const auto files = make_files(static_cast<std::size_t>(amount(64 << 20)));
   for (auto _ : state) {
     auto report = pawl::ledger::verify(files, {.live = true});
     benchmark::DoNotOptimize(report);

@@ -3,19 +3,22 @@
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "amount.h"
+#include "median.h"
 #include "os/file.h"
 #include "sandbox/backend.h"
 #include "workspace/workspace.h"
 
 namespace {
 
-constexpr int kFolders = 500, kFilesEach = 100;
+const int kFolders = amount(500);
+constexpr int kFilesEach = 100;
 
 struct Tree {
   Tree() {
@@ -87,11 +90,6 @@ double seconds_of(const auto& work) {
   const auto start = std::chrono::steady_clock::now();
   PAWL_CHECK(work());
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
 }
 
 // A base that is compared with its id by who remembers nothing, and again by who does; and b3sum in turns.

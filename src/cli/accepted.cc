@@ -7,6 +7,7 @@
 #include "cli/say.h"
 #include "cli/visible.h"
 #include "executor/start_run.h"
+#include "workspace/no_commit.h"
 
 namespace pawl::cli {
 
@@ -48,10 +49,14 @@ std::vector<std::string> layers_topmost_first(const std::vector<workspace::Appli
   return out;
 }
 
-Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
-                                  const std::vector<workspace::AppliedPhase>& accepted) {
-  return workspaces.diff(run.base_id, {}, layers_topmost_first(accepted),
-                         workspace::Workspaces::patch_target(run.source_path));
+Result<workspace::Patch> patch_of(const State& state, const store::RunRow& run,
+                                  const std::vector<workspace::AppliedPhase>& accepted, Purpose purpose) {
+  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+  auto target = workspace::Workspaces::patch_target(run.source_path);
+  if (!plan.source_ref)
+    target.filters = {
+        .source = run.source_path, .git_commit = run.base_commit, .keeps_lfs = purpose == Purpose::kGiven};
+  return state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted), target);
 }
 
 Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
@@ -65,7 +70,7 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
                 "run " + run.run_id + " is not over; finish it with `pawl resume " + run.run_id + "`");
   if (run.base_commit.empty())
     return fail(ErrorKind::kInvalid,
-                run.source_path + " is in no git repository; use `pawl diff " + run.run_id + "`");
+                workspace::why_no_commit(run.source_path) + "; use `pawl diff " + run.run_id + "`");
   PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1'000'000));
   PAWL_TRY(const auto plan, executor::common_of(store, run));
   PAWL_TRY(const WallTime when, parse_rfc3339(run.ended_at));
@@ -142,13 +147,15 @@ Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string
   if (newest == attempts.rend())
     return fail(ErrorKind::kInvalid, "phase " + phase_id + " of run " + run_id + " has no finished attempt");
   PAWL_TRY(const auto steps, store.steps_of_attempt(run_id, newest->attempt_id));
-  const bool there = std::ranges::any_of(steps, [](const store::StepRow& step) {
-    return step.gate_id == store::kAgentGate && step.state == store::StepState::kDone;
+  const auto is_agent = [](const store::StepRow& step) { return step.gate_id == store::kAgentGate; };
+  const bool there = std::ranges::any_of(steps, [&](const store::StepRow& step) {
+    return is_agent(step) && step.state == store::StepState::kDone;
   });
   if (!there)
-    return fail(ErrorKind::kInvalid, "what the agent of " + newest->attempt_id +
-                                         " did was lost: there is no work to take; `pawl retry` or `pawl "
-                                         "skip` the phase");
+    return fail(ErrorKind::kInvalid, (std::ranges::any_of(steps, is_agent)
+                                          ? "what the agent of " + newest->attempt_id + " did was lost"
+                                          : "no agent was started in " + newest->attempt_id) +
+                                         ": there is no work to take; `pawl retry` or `pawl skip` the phase");
   return std::move(*newest);
 }
 

@@ -23,9 +23,11 @@ Status check_content_of(const State& state, const store::RunRow& run);
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
 
-// The changes of these phases as a patch, for `git apply` anywhere in the work tree of the run's source.
-Result<workspace::Patch> patch_of(const workspace::Workspaces& workspaces, const store::RunRow& run,
-                                  const std::vector<workspace::AppliedPhase>& accepted);
+// The changes of these phases as a patch, for `git apply` anywhere in the work tree of the run's source. When
+// it is given to somebody, contents of Git LFS are put where its filters look for them.
+enum class Purpose { kShown, kGiven };
+Result<workspace::Patch> patch_of(const State& state, const store::RunRow& run,
+                                  const std::vector<workspace::AppliedPhase>& accepted, Purpose purpose);
 
 // On stderr: the phases whose work is not in what diff and apply give, and why.
 void tell_missing(const std::vector<store::PhaseRow>& phases);

@@ -44,7 +44,7 @@ Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
   if (auto whole = check_content_of(state, run); !whole)
     return std::unexpected(std::move(whole).error().in(
         "what the run changed can't be read any more (`pawl gc` takes it from old runs: attest before)"));
-  PAWL_TRY(auto patch, patch_of(*state.workspaces, run, accepted));
+  PAWL_TRY(auto patch, patch_of(state, run, accepted, Purpose::kShown));
   for (const auto& left_out : patch.left_out)
     tell("pawl: not in the attested patch: {}: {}\n", printable(left_out.path), left_out.reason);
   out.patch = std::move(patch.text);

@@ -27,7 +27,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
-  PAWL_TRY(const auto patch, patch_of(*state.workspaces, run, accepted));
+  PAWL_TRY(const auto patch, patch_of(state, run, accepted, Purpose::kGiven));
   tell_left_out(patch);
   PAWL_TRY(const auto phases, state.store->phases(run_id));
   tell_missing(phases);

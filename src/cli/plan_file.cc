@@ -175,6 +175,35 @@ void check_gate_files(const std::string& shown, const std::string& file, plan::P
                "folder outside of the source, or name the files in `exclude` of `source`"});
 }
 
+// The paths below /plan that a command names as they are: without what a shell fills in.
+std::vector<std::string> plan_paths_in(const std::string& text) {
+  constexpr std::string_view kFolder = "/plan/", kEnds = " \t\n'\"`;&|()<>,:", kFilledIn = "$*?[{\\";
+  std::vector<std::string> out;
+  for (auto at = text.find(kFolder); at != std::string::npos; at = text.find(kFolder, at + 1)) {
+    const bool begins = at == 0 || kEnds.find(text[at - 1]) != std::string_view::npos || text[at - 1] == '=';
+    const auto start = at + kFolder.size();
+    const auto end =
+        std::min(text.find_first_of(std::string(kEnds) + std::string(kFilledIn), start), text.size());
+    const bool is_whole = end == text.size() || kFilledIn.find(text[end]) == std::string_view::npos;
+    if (begins && is_whole && end > start) out.push_back(text.substr(start, end - start));
+  }
+  return out;
+}
+
+// A file that no step finds: the plan's folder is /plan.
+void check_plan_paths(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
+  const std::string folder = os::folder_of(file);
+  for (const auto& [name, gate] : parsed.plan->gates)
+    for (const auto& step : gate.steps)
+      for (const auto& word : step.argv)
+        for (const auto& path : plan_paths_in(word))
+          if (!os::exists(os::join(folder, path)))
+            parsed.warnings.push_back(
+                at_signals(shown, gate,
+                           fmt::format("step {} names /plan/{}, which is not beside the plan", step.name,
+                                       visible(path))));
+}
+
 // In a sandbox the source is /workspace.
 void check_built(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
@@ -238,6 +267,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_unread_reports(path, out.parsed);
   check_protection(path, out.file, out.parsed);
   check_gate_files(path, out.file, out.parsed);
+  check_plan_paths(path, out.file, out.parsed);
   check_built(path, out.file, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/questions.h"
 #include "cli/say.h"
@@ -64,8 +65,10 @@ Waits waits_of(store::Store& store, const store::RunRow& run, const std::vector<
   for (const auto& phase : phases) {
     if (phase.state != store::PhaseState::kFailed) continue;
     out.word = "person";
-    out.text += fmt::format("phase {0} waits for a person\n  pawl approve {1} {0}   or: pawl retry {1} {0}\n",
-                            phase.phase_id, run.run_id);
+    const bool has_work = work_to_approve(store, run.run_id, phase.phase_id).has_value();
+    out.text +=
+        fmt::format("phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", phase.phase_id, run.run_id,
+                    has_work ? fmt::format("pawl approve {} {}   or: ", run.run_id, phase.phase_id) : "");
     break;  // one is enough to go on with
   }
   return out;

@@ -37,7 +37,8 @@ Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, st
       phase_(&plan.phase),
       episode_(episode),
       round_(std::move(round)),
-      rules_(plan::rules_on_agent(*plan_, *phase_)),
+      sight_rules_(plan::rules_of(*plan_, own_phase(plan))),
+      rules_(plan::rules_on_agent(*plan_, own_phase(plan))),
       steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)),
       looks_(world_.objects) {
   for (auto& step : steps_) {
@@ -210,6 +211,12 @@ std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) 
                          .required = plan_->gates.at(gate_id).signals,
                          .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
                          .removed = removed_,
+                         .has_file =
+                             [this](const std::string& path) {
+                               auto layers = base_stack_;
+                               if (!gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
+                               return world_.objects.has_path(claim_->run.base_id, layers, path);
+                             },
                          .policy = policy_,
                          .policy_signal = policy_signal_};
   facts.finished = false;
@@ -290,9 +297,10 @@ bool Attempt::agent_decides() const {
   const auto agent = results_.find(steps_.front().index);
   if (agent == results_.end()) return false;
   const auto& run = agent->second;
-  // One that exited with another code than 0 may have done its work; one that was ended, or left nothing,
-  // not.
-  if (run.outcome != sandbox::Outcome::kExited || (run.exit_code != 0 && !wrote_files())) return true;
+  // One that exited with another code than 0 may have done its work. One that was ended has not, and one that
+  // left nothing has not, unless the plan says that its code tells nothing.
+  const bool failed = run.exit_code != 0 && phase_->agent_exit != plan::AgentExit::kAny;
+  if (run.outcome != sandbox::Outcome::kExited || (failed && !wrote_files())) return true;
   gates::StepFacts facts;
   add_refused(steps_.front(), run, facts);
   return facts.refused_entries_fail || !filtered_.protected_changes.empty() ||
@@ -310,8 +318,7 @@ Result<const PlannedStep*> Attempt::next() {
 }
 
 workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const {
-  workspace::Workspaces::Sight sight{.paths = plan::rules_of(*plan_, *phase_),
-                                     .only = plan_->gates.at(gate_id).take_only};
+  workspace::Workspaces::Sight sight{.paths = sight_rules_, .only = plan_->gates.at(gate_id).take_only};
   const auto may_allow = [&](const std::string& name) {
     return std::ranges::any_of(plan_->allow_shadowing, [&](const auto& pattern) {
       return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);

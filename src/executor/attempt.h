@@ -132,7 +132,8 @@ class Attempt {
   std::string base_key(const plan::Gate& gate) const;
   void add_base(gates::AttemptFacts& to) const;
   std::string inventories_hash() const;  // of all that is known of base, by gate; "" when nothing is
-  bool is_made_by_work(const PlannedStep& step, const gates::MissingProgram& program) const;
+  bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
+                   const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // of a baseline's
   bool agent_decides() const;  // what the agent left or how it ended: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
@@ -140,9 +141,6 @@ class Attempt {
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                            const std::string& output) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
-  // Files that the plan names as reports of tests, and that are not among these.
-  std::vector<std::string> unwritten_of(const PlannedStep& step,
-                                        const std::vector<gates::ReportFacts>& reports) const;
   std::string told_by(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
@@ -177,7 +175,8 @@ class Attempt {
   const plan::Phase* phase_;
   std::int64_t episode_;
   Round round_;
-  PathRules rules_;  // on what the agent changes
+  PathRules sight_rules_;  // on what gates see of it
+  PathRules rules_;        // on what the agent changes
   std::vector<PlannedStep> steps_;
   Results results_;
   Looks looks_;

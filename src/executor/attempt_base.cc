@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "executor/attempt.h"
+#include "executor/start_run.h"
 #include "gates/moving.h"
 #include "os/file.h"
 
@@ -33,7 +34,7 @@ std::string Attempt::base_key(const plan::Gate& gate) const {
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
   const bool stacked = !planted("base_without_accepted_layers");
-  return blake3_hex(canonical({{"form", 3},
+  return blake3_hex(canonical({{"form", 4},
                                {"kinds", gate.signals},
                                {"base_id", claim_->run.base_id},
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
@@ -102,33 +103,46 @@ void Attempt::add_base(gates::AttemptFacts& to) const {
     if (known == on_base_.end()) continue;
     to.signals.push_back(gates::base_signal(name, known->second));
     for (const auto& [kind, inventory] : known->second.inventories)
-      to.failing_on_base.insert(inventory.failing.begin(), inventory.failing.end());
+      for (auto& name : gates::failing_names(inventory)) to.failing_on_base.insert(std::move(name));
     if (has_result(agent())) continue;  // it is judged by what it did
     if (to.stop.empty()) to.stop = known->second.stop;
     to.backend_error = to.backend_error || known->second.no_sandbox;
   }
 }
 
-// A path in the workspace that base does not have: the work may bring it. What is looked for in PATH, or is
-// there and can't be started, no work is likely to.
-bool Attempt::is_made_by_work(const PlannedStep& step, const gates::MissingProgram& program) const {
-  constexpr std::string_view kWorkspace = "/workspace/";
-  std::string_view path = program.name;
-  if (!program.is_path) return false;
-  if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
-  while (path.starts_with("./")) path.remove_prefix(2);
-  if (path.starts_with('/')) return false;
-  const std::string inside(path);
-  auto layers = left_before(step);
-  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
-  return !os::is_safe_relative_path(inside) || !world_.objects.has_path(claim_->run.base_id, layers, inside);
+// Work never has a file at `path`, and nothing of the gate runs that could make one out of the work.
+bool Attempt::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
+                          const std::string& path) const {
+  const bool first = std::ranges::none_of(steps_, [&](const auto& other) {
+    return other.role == step.role && other.gate_id == step.gate_id && other.index < step.index;
+  });
+  if (!first || plan_->ignored == plan::Ignored::kKeep || !gates::is_run_first(program, step.step->argv))
+    return false;
+  return world_.objects.leaves_out(path, source_of(claim_->run), base_stack_).value_or(false);
 }
 
+// A path in the workspace that base does not have: the work may bring it. What is looked for in PATH, or is
+// there and can't be started, no work is likely to.
 void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
-  if (to.exit_code != 126 && to.exit_code != 127) return;
-  const auto program = gates::missing_program(step.step->argv, to.output_tail);
-  to.program = printable(program.name);
-  to.program_is_work = is_made_by_work(step, program);
+  constexpr std::string_view kWorkspace = "/workspace/";
+  if (to.outcome != "exited" || to.exit_code == 0) return;
+  const bool by_code = to.exit_code == 126 || to.exit_code == 127;
+  const auto program = by_code ? gates::missing_program(step.step->argv, to.output_tail)
+                               : gates::missing_behind(step.step->argv, to.output_tail);
+  if (!program) return;
+  to.program_missing = !by_code;
+  to.program = printable(program->name);
+  std::string_view path = program->name;
+  if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
+  while (path.starts_with("./")) path.remove_prefix(2);
+  if (!program->is_path || path.starts_with('/')) return;
+  const std::string inside(path);
+  const bool known = os::is_safe_relative_path(inside);
+  auto layers = left_before(step);
+  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
+  if (known && world_.objects.has_path(claim_->run.base_id, layers, inside)) return;
+  to.program_is_left_out = known && is_left_out(step, *program, inside);
+  to.program_is_work = !to.program_is_left_out;
 }
 
 Result<const PlannedStep*> next_step_of(Attempt& attempt, const World& world, Observer& observer,

@@ -50,6 +50,9 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   add_refused(step, run, facts);
   facts.may_fail = step.step->may_fail;
   facts.declared = evidence_of(*step.step);
+  for (const auto& declared : step.step->reports)
+    for (const auto& pattern : declared.patterns)
+      facts.patterns.push_back({.format = declared.format, .pattern = world_.redactor.redact(pattern)});
   facts.copy_out = run.copy_out;
   if (!run.logs.empty()) {
     // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
@@ -59,7 +62,6 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   }
   if (run.egress_refused > 0) add_refused_hosts(run, facts);
   facts.reports = reports_of(step, run);
-  facts.unwritten = unwritten_of(step, facts.reports);
   facts.stop_option = gates::stop_option_in(step.step->argv);
   facts.time_budget_seconds = step.step->limits.time_budget_seconds;
   if (run.outcome == sandbox::Outcome::kTimedOut)
@@ -67,21 +69,6 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   if (step.role == StepRole::kBaseline) add_program(step, facts);
   if (step.step->trace) add_trace(run, facts);
   return facts;
-}
-
-std::vector<std::string> Attempt::unwritten_of(const PlannedStep& step,
-                                               const std::vector<gates::ReportFacts>& reports) const {
-  std::vector<std::string> out;
-  for (const auto& declared : step.step->reports) {
-    if (gates::family_of(declared.format) != gates::kTestsFamily) continue;
-    // A pattern says of no file that it has to be there.
-    for (const auto& path : declared.patterns)
-      if (path.find_first_of("*?") == path.npos && std::ranges::none_of(reports, [&](const auto& file) {
-            return file.path == world_.redactor.redact(path);
-          }))
-        out.push_back(printable(world_.redactor.redact(path)));
-  }
-  return out;
 }
 
 // A log that gc took leaves the number.

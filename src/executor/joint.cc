@@ -10,13 +10,15 @@ namespace {
 
 constexpr std::size_t kBesideMost = 100'000;  // more than a tier has phases
 
-Status add_gates_of(const World& world, const store::RunRow& run, const std::string& phase_id,
-                    std::vector<std::string>& to) {
+Status add_gates_of(const World& world, const store::RunRow& run, const std::string& phase_id, Planned& to) {
   PAWL_TRY(const auto row, world.store.phase(run.run_id, phase_id));
   if (row.outcome != store::PhaseOutcome::kPassed || planted("only_own_gates_together")) return {};
   PAWL_TRY(const auto phase, phase_of(world.store, run, phase_id));
-  for (const auto& gate : phase.gates)
-    if (std::ranges::find(to, gate) == to.end()) to.push_back(gate);
+  for (const auto& gate : phase.gates) {
+    if (std::ranges::find(to.phase.gates, gate) != to.phase.gates.end()) continue;
+    to.phase.gates.push_back(gate);
+    to.gates_of_others.insert(gate);
+  }
   return {};
 }
 
@@ -49,7 +51,7 @@ Result<Planned> with_gates_of_tier(const World& world, const store::Claim& claim
     if (layer.merge_seq > attempt.base_merge_seq) break;
     PAWL_TRY(const auto phase, world.store.phase(claim.run.run_id, layer.phase_id));
     if (phase.tier_index == claim.phase.tier_index)
-      PAWL_OK(add_gates_of(world, claim.run, layer.phase_id, out.phase.gates));
+      PAWL_OK(add_gates_of(world, claim.run, layer.phase_id, out));
   }
   return out;
 }
@@ -69,7 +71,7 @@ Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Clai
   for (const auto& layer : layers) {
     if (layer.merge_seq > attempt.joined_merge_seq) break;
     out->beside.push_back(layer.phase_id);
-    PAWL_OK(add_gates_of(world, claim.run, layer.phase_id, out->plan.phase.gates));
+    PAWL_OK(add_gates_of(world, claim.run, layer.phase_id, out->plan));
   }
   std::erase_if(out->claim.steps,
                 [&](const store::StepRow& row) { return row.step_index / kRoundStride != round; });

@@ -31,6 +31,12 @@ Result<Planned> checked(CommonPlan common, plan::Phase phase, const std::string&
 
 }  // namespace
 
+plan::Phase own_phase(const Planned& plan) {
+  plan::Phase out = plan.phase;
+  std::erase_if(out.gates, [&](const auto& gate) { return plan.gates_of_others.contains(gate); });
+  return out;
+}
+
 CommonPlan Plans::find(std::string_view run_id) {
   const auto found = std::ranges::find(entries_, run_id, &Entry::first);
   if (found == entries_.end()) return nullptr;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,12 @@ using CommonPlan = std::shared_ptr<const plan::Common>;
 struct Planned {
   CommonPlan common;
   plan::Phase phase;  // its gates are common's
+  // The names of its gates that are of phases beside it (joint.h): they judge it, and their rules on paths
+  // are for the agents of the phases that have them.
+  std::set<std::string> gates_of_others;
 };
+// The phase with its own gates alone.
+plan::Phase own_phase(const Planned& plan);
 
 class Plans {  // thread-safe
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gates/common.h"
 #include "gates/gates.h"
 #include "gates/signals/kind.h"
 
@@ -21,14 +22,21 @@ std::string where(const std::string& gate_id, const StepFacts& step) {
 
 // Neither base nor an agent can mend it: a person has to.
 std::string not_started(const StepFacts& step) {
-  const bool ended_so =
-      step.outcome == "exited" && (step.exit_code == kNotExecutable || step.exit_code == kNotFound);
+  const bool ended_so = step.outcome == "exited" && (step.exit_code == kNotExecutable ||
+                                                     step.exit_code == kNotFound || step.program_missing);
   if (!ended_so || step.program_is_work) return "";
   const std::string program = step.program.empty() ? "a program of it" : "`" + step.program + "`";
   if (step.exit_code == kNotExecutable)
     return fmt::format("{} can't be executed in the sandbox (126): make it executable, or change `run`",
                        program);
-  return fmt::format("{} is not in the sandbox (127): install it on this host, or change `run`", program);
+  if (step.program_is_left_out)
+    return fmt::format(
+        "{} is not in the sandbox ({}), and no work can bring it, since the source ignores it or it is "
+        "installed: install it in a step before, take a folder that has it as the source, or say "
+        "`ignored: keep`",
+        program, step.exit_code);
+  return fmt::format("{} is not in the sandbox ({}): install it on this host, or change `run`", program,
+                     step.exit_code);
 }
 
 std::string refused(const StepFacts& step) {
@@ -42,12 +50,12 @@ std::string refused(const StepFacts& step) {
 std::string no_report(const StepFacts& step) {
   if (step.outcome != "exited" || step.exit_code != 0) return "";
   for (const auto& family : step.declared) {
-    const auto is_of = [&](const ReportFacts& file) { return file.family == family; };
-    if (family != "trace" && std::ranges::none_of(step.reports, is_of))
+    const auto unwritten = family == "trace" ? std::nullopt : unwritten_by(step, family);
+    if (unwritten)
       return fmt::format(
-          "it exited with 0 and wrote no report of {} where `reports` looks for one: correct "
+          "it exited with 0 and wrote no report{} where `reports` looks for one: correct "
           "the pattern, or have `run` write it",
-          family);
+          unwritten->empty() ? " of " + family : *unwritten);
   }
   return "";
 }
@@ -74,7 +82,6 @@ Json json_of(const Inventory& inventory) {
               {"unloaded", inventory.unloaded},
               {"files", inventory.files}};
   if (inventory.count > 0) out["count"] = inventory.count;
-  if (!inventory.unwritten.empty()) out["unwritten"] = inventory.unwritten;
   if (inventory.twice) out["twice"] = {{"moving", inventory.moving}, {"unsteady", inventory.unsteady}};
   return out;
 }
@@ -102,8 +109,7 @@ bool read_inventory(const Json& json, Inventory& to) {
          read_names(json.value("names", Json()), to.names) &&
          read_names(json.value("failing", Json()), to.failing) &&
          read_names(json.value("unloaded", Json::array()), to.unloaded) &&  // earlier versions kept neither
-         read_names(json.value("files", Json::array()), to.files) &&
-         read_names(json.value("unwritten", Json::array()), to.unwritten);
+         read_names(json.value("files", Json::array()), to.files);
 }
 
 bool read_on_base(const Json& json, OnBase& to) {
@@ -116,6 +122,13 @@ bool read_on_base(const Json& json, OnBase& to) {
 }
 
 }  // namespace
+
+std::vector<std::string> failing_names(const Inventory& inventory) {
+  const Names names(inventory.names.begin(), inventory.names.end());
+  std::vector<std::string> out;
+  for (const auto& name : inventory.failing) out.emplace_back(unnumbered(name, names));
+  return out;
+}
 
 std::string text_of(const Inventory& inventory) {
   switch (inventory.state) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
+#include "base/glob.h"
 #include "gates/hang.h"
 #include "gates/reading/collector.h"
 
@@ -164,13 +166,29 @@ std::vector<std::string> beyond(const std::vector<std::string>& after,
   return out;
 }
 
+std::optional<std::string> unwritten_by(const StepFacts& step, std::string_view family) {
+  if (!step.declared.contains(family)) return std::nullopt;
+  const auto has = [&](const auto& is_wanted) { return std::ranges::any_of(step.reports, is_wanted); };
+  if (!has([&](const ReportFacts& file) { return file.family == family; })) return "";
+  for (const auto& wanted : step.patterns) {
+    if (family_of(wanted.format) != family) continue;
+    const auto is_of = [&](const ReportFacts& file) { return file.format == wanted.format; };
+    if (!has(is_of)) return " of " + wanted.format;
+    const auto fits = [&](const ReportFacts& file) {
+      return is_of(file) && glob_matches(wanted.pattern, file.path);
+    };
+    const bool is_one_path = wanted.pattern.find_first_of("*?") == std::string::npos;
+    if (is_one_path && !has(fits)) return " at " + printable(wanted.pattern);
+  }
+  return std::nullopt;
+}
+
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family) {
   Reports out;
   for (const auto& step : steps) {
     out.declared = out.declared || step.declared.contains(family);
-    const auto is_of = [&](const ReportFacts& file) { return file.family == family; };
-    if (out.unwritten.empty() && step.declared.contains(family) && std::ranges::none_of(step.reports, is_of))
-      out.unwritten = step.step_name;
+    if (const auto unwritten = unwritten_by(step, family); unwritten && out.unwritten.empty())
+      out.unwritten = fmt::format("{}: no report{} was written", step.step_name, *unwritten);
     for (const auto& file : step.reports) {
       if (file.family != family) continue;
       if (file.report)
@@ -197,6 +215,42 @@ std::vector<std::string> failing_of(const Report& report) {
   return out;
 }
 
+std::string_view unnumbered(std::string_view name, const Names& names) {
+  for (;;) {
+    const auto hash = name.rfind('#');
+    if (hash == name.npos) return name;
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data() + hash + 1, name.data() + name.size(), number);
+    const auto stem = name.substr(0, hash);
+    const bool numbered = error == std::errc() && end == name.data() + name.size() && number >= 2 &&
+                          fmt::format("{}#{}", stem, number) == name && names.contains(stem) &&
+                          (number == 2 || names.contains(fmt::format("{}#{}", stem, number - 1)));
+    if (!numbered) return name;
+    name = stem;
+  }
+}
+
+Names names_of(const Report& report) {
+  Names out;
+  for (const auto& test : report.tests) out.insert(test.name);
+  return out;
+}
+
+Failing compare_failing(const Report& report, const Inventory& base) {
+  auto failing = failing_of(report);
+  if (failing.empty()) return {};
+  const auto known = failing_names(base);
+  std::multiset<std::string, std::less<>> left(known.begin(), known.end());
+  const Names names = names_of(report);
+  Failing out;
+  for (auto& name : failing) {
+    const auto found = left.find(unnumbered(name, names));
+    (found == left.end() ? out.fresh : out.on_base).push_back(std::move(name));
+    if (found != left.end()) left.erase(found);
+  }
+  return out;
+}
+
 bool counts_failures(const StepFacts& step, std::string_view family) {
   // Mocha ends with 255 at most (lib/cli/run-helpers.js), Perl's Test::More with 254.
   constexpr std::int64_t kCountMax = 254;
@@ -209,8 +263,8 @@ bool lacks_reports(const Reports& reports, Signal& signal) {
   if (reports.parsed > 0 && reports.problem.empty() && reports.unwritten.empty()) return false;
   signal.passed = false;
   signal.missing = true;
-  const std::string step = reports.unwritten.empty() ? "" : reports.unwritten + ": ";
-  signal.details["problem"] = reports.problem.empty() ? step + "no report was written" : reports.problem;
+  const std::string unwritten = reports.unwritten.empty() ? "no report was written" : reports.unwritten;
+  signal.details["problem"] = reports.problem.empty() ? unwritten : reports.problem;
   return true;
 }
 
@@ -260,6 +314,8 @@ Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view
   }
   for (const auto& finding : reports.all.findings) out.names.push_back(finding.name);
   std::ranges::sort(out.names);
+  out.reason = bound_on_base(steps, family);
+  if (!out.reason.empty()) out.state = Inventory::State::kLowerBound;
   return out;
 }
 
@@ -272,6 +328,14 @@ bool tell_inventory(const Inventory& base, Signal& signal) {
   signal.details["problem"] = "what base has is not known: " + base.reason +
                               "; mend base, or say `baseline: none` in the gate when base has none";
   return false;
+}
+
+std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view family) {
+  for (const auto& step : steps)
+    if (const auto unwritten = unwritten_by(step, family))
+      return fmt::format("{} exited with {} and wrote no report{}", step.step_name, step.exit_code,
+                         *unwritten);
+  return "";
 }
 
 std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,

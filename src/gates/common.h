@@ -1,6 +1,8 @@
 // What several kinds of signals share. A detail of this room.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +30,30 @@ struct Reports {
   bool declared = false;
   std::int64_t parsed = 0;
   std::string problem;    // of the first that does not parse
-  std::string unwritten;  // the first step that wrote none of those it declares
+  std::string unwritten;  // of the first step that lacks one that it declares: "STEP: no report was written"
 };
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
 
+// A report of the family that the plan declares for the step and that the step did not write: " of tap" for a
+// format without any, " at a.xml" for a pattern without wildcards, "" where it wrote none at all. Nothing
+// when all are there.
+std::optional<std::string> unwritten_by(const StepFacts& step, std::string_view family);
+
 // Names of what failed: tests, and what is none (NoTest).
 std::vector<std::string> failing_of(const Report& report);
+
+using Names = std::set<std::string_view>;
+// The name that equal tests have: "a" of "a#3" where `names`, in which it is, has "a" and "a#2", too. A
+// number does not say which of them a test is.
+std::string_view unnumbered(std::string_view name, const Names& names);
+Names names_of(const Report& report);  // of its tests
+
+// Failures of a report, in its order: those that fail on base, too, of equal names as many as there, and the
+// others.
+struct Failing {
+  std::vector<std::string> on_base, fresh;
+};
+Failing compare_failing(const Report& report, const Inventory& base);
 
 // Whether a step's exit code is the number of what failed in its reports, as Mocha and TAP's runners give it.
 // Such a code may be over 125, where a shell's begin.
@@ -54,6 +74,8 @@ Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view
 // Says in the signal where the inventory is not all that base has; false when it can be compared with
 // nothing: then the signal is missing.
 bool tell_inventory(const Inventory& base, Signal& signal);
+// Why base may have more than its reports say: a step wrote some of them only; "" when all are there.
+std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view family);
 // Why steps that should give reports of a family did not, on base; "" when all did.
 std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,
                           std::string_view family);

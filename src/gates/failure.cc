@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/escapes.h"
@@ -74,6 +75,16 @@ std::size_t hex_at(std::string_view text, std::size_t at) {
   return digits > 0 && (marked || long_enough) ? word.size() : 0;
 }
 
+// The digits of a word that a letter begins: "case1" and "case2" are two. Behind a number letters begin none:
+// "1m3s", "26T18:40".
+std::size_t digits_of_word_at(std::string_view text, std::size_t at) {
+  if (!is_digit(text[at])) return 0;
+  std::size_t letters = at;
+  while (letters > 0 && is_word(text[letters - 1]) && !is_digit(text[letters - 1])) --letters;
+  if (letters == at || (letters > 0 && is_digit(text[letters - 1]))) return 0;
+  return span(text, at, is_digit);
+}
+
 // 7, 1.25, 18:40:46, 1,024, with the unit of a time behind it.
 std::size_t number_at(std::string_view text, std::size_t at) {
   if (!is_digit(text[at])) return 0;
@@ -110,6 +121,9 @@ std::string normalised_line(std::string_view line) {
     } else if (const auto hex = hex_at(line, at); hex > 0) {
       out += '#';
       at += hex;
+    } else if (const auto digits = digits_of_word_at(line, at); digits > 0) {
+      out += line.substr(at, digits);
+      at += digits;
     } else if (const auto number = number_at(line, at); number > 0) {
       out += '#';
       at += number;
@@ -134,9 +148,27 @@ std::set<std::string> failing_tests_of(const StepFacts& step) {
   return out;
 }
 
-// An agent says something else each time: only how its step ended counts.
+// Files, packages and hooks that failed, with what they say: one that fails in another way got further.
+std::set<std::pair<std::string, std::string>> failing_others_of(const StepFacts& step) {
+  std::set<std::pair<std::string, std::string>> out;
+  for (const auto& file : step.reports) {
+    if (!file.report) continue;
+    for (const auto& other : file.report->no_tests)
+      if (other.failed) out.emplace(other.name, normalised_end(other.message));
+  }
+  return out;
+}
+
+bool names_failures(const StepFacts& step) {
+  return !failing_tests_of(step).empty() || !failing_others_of(step).empty();
+}
+
+// An agent says something else each time: only how its step ended counts. Rows of older versions know no
+// `others`: without one the bytes are theirs.
 Json step_failure(const StepFacts& step) {
   Json out = {{"step", step.step_name}, {"outcome", step.outcome}};
+  for (const auto& [name, message] : failing_others_of(step))
+    out["others"].push_back(Json{{"name", name}, {"message", message}});
   const auto tests = failing_tests_of(step);
   if (!tests.empty()) {
     out["tests"] = tests;
@@ -182,7 +214,7 @@ std::string normalised_end(std::string_view output) {
 std::string failure_digest(const AttemptFacts& facts) {
   Json steps = Json::array(), signals = Json::array();
   for (const auto& step : facts.steps)
-    if (!step_held(step) || !failing_tests_of(step).empty()) steps.push_back(step_failure(step));
+    if (!step_held(step) || names_failures(step)) steps.push_back(step_failure(step));
   for (const auto& signal : facts.signals)
     if (!signal.passed) signals.push_back(signal_failure(signal));
   const std::string model = planted("models_fail_as_one") ? "" : facts.model;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -62,6 +63,11 @@ struct ReportFacts {
   std::string told;  // of one that is no report: what its text tells of failures, in valid UTF-8
 };
 
+// Where the plan looks for a report.
+struct DeclaredReport {
+  std::string format, pattern;
+};
+
 // How a step ended, as far as a gate cares. Words are those of SandboxRun.
 struct StepFacts {
   std::string step_name;
@@ -79,15 +85,16 @@ struct StepFacts {
   bool may_fail = false;                              // the plan lets it exit with 1 to 125
   bool counts_failures = false;  // its exit code is the number of tests that failed: may_fail lets it be any
   std::string program;           // of a step that ended with 126 or 127: which one
+  bool program_missing = false;  // it ended with another code, for want of that one
   bool program_is_work = false;  // it is a file of the workspace, and is not there yet
-  std::set<std::string, std::less<>> declared;  // families of reports, "trace": what the plan says it gives
-  std::vector<ReportFacts> reports;             // that THIS step made
-  std::vector<std::string>
-      unwritten;                    // files that the plan names as reports of tests, and that it did not make
-  StopOption stop_option;           // of its command
-  SaidStop said_stop;               // of its output, when it failed
-  std::optional<TraceFacts> trace;  // of a step with a trace that could be read
-  std::string trace_problem;        // why it could not
+  bool program_is_left_out = false;  // it would be one that work never has: ignored, a cache, installed
+  std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
+  std::vector<DeclaredReport> patterns;          // where the plan looks for its reports
+  std::vector<ReportFacts> reports;              // that THIS step made
+  StopOption stop_option;                        // of its command
+  SaidStop said_stop;                            // of its output, when it failed
+  std::optional<TraceFacts> trace;               // of a step with a trace that could be read
+  std::string trace_problem;                     // why it could not
   std::string copy_out, trace_log, network_log;  // ids of what was read, by content
   std::string output_tail;                       // valid UTF-8, the end of its output
   std::string output_told;                       // of a longer one: its lines that tell of failures
@@ -128,7 +135,9 @@ struct GateFacts {
   Inventories base;            // absent: none was taken
   bool known_failing = false;  // tests that fail on base may fail on
   UnloadedNames removed;       // of what base could not load: those of which the work took a file away
-  Policy policy;               // what it minds in a trace
+  // Whether the work that is judged has a file, as it was or changed; empty: it has none that matters.
+  std::function<bool(const std::string& path)> has_file;
+  Policy policy;                        // what it minds in a trace
   std::optional<Signal> policy_signal;  // of the attempt, when the plan has a policy
 };
 
@@ -154,7 +163,7 @@ struct AttemptFacts {
   std::string stop;                     // OnBase::stop of a gate: no agent was paid
   std::vector<std::string> open_gates;  // gates of the phase that have not passed: with one, nothing passes
   std::string model;                    // that worked on it
-  std::set<std::string, std::less<>> failing_on_base;  // tests, by name, of the phase's gates
+  std::multiset<std::string, std::less<>> failing_on_base;  // failing_names() of the phase's gates
   // Failures of this revision's attempts (Verdict::failure), newest first; "" where none is known.
   std::vector<std::string> earlier_failures;
   std::optional<std::int64_t>

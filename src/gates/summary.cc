@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/escapes.h"
+#include "gates/common.h"
 #include "gates/reading/words.h"
 
 namespace pawl::gates {
@@ -32,7 +33,7 @@ std::string describe(const Signal& signal, bool tests_follow) {
   return out;
 }
 
-struct Failing {
+struct FailingTest {
   std::string name, message;
   bool on_base = false;  // it fails there, too
 };
@@ -52,20 +53,26 @@ std::string_view what_failed(NoTest::What what) {
 }
 
 // Those that base does not have come first: the agent broke them.
-std::vector<Failing> failing_of(const AttemptFacts& facts) {
-  std::vector<Failing> out;
-  const auto add = [&](const std::string& name, std::string_view what, const std::string& message) {
-    const bool on_base = facts.failing_on_base.contains(name);
+std::vector<FailingTest> failing_of(const AttemptFacts& facts) {
+  std::vector<FailingTest> out;
+  auto left = facts.failing_on_base;  // each is found once: of equal names as many as fail on base
+  const auto add = [&](const std::string& name, std::string_view what, const std::string& message,
+                       const Names& names) {
+    const auto found = left.find(unnumbered(name, names));
+    const bool on_base = found != left.end();
+    if (on_base) left.erase(found);
     out.push_back({name + std::string(what) + (on_base ? " (fails on base, too)" : ""), message, on_base});
   };
   for (const auto& step : facts.steps)
     for (const auto& file : step.reports) {
       if (!file.report) continue;
+      if (gates::failing_of(*file.report).empty()) continue;
+      const Names names = names_of(*file.report);
       // What could not be loaded may be why others failed.
       for (const auto& other : file.report->no_tests)
-        if (other.failed) add(other.name, what_failed(other.what), other.message);
+        if (other.failed) add(other.name, what_failed(other.what), other.message, names);
       for (const auto& test : file.report->tests)
-        if (test.status == TestStatus::kFailed) add(test.name, "", test.message);
+        if (test.status == TestStatus::kFailed) add(test.name, "", test.message, names);
     }
   std::ranges::stable_partition(out, [](const auto& one) { return !one.on_base; });
   return out;
@@ -87,12 +94,12 @@ std::string short_of(const std::string& name) {
   return name.size() <= kNameMost ? name : std::string(whole_words(name, kNameMost)) + "...";
 }
 
-std::string list_of(const std::vector<Failing>& failing) {
+std::string list_of(const std::vector<FailingTest>& failing) {
   constexpr std::size_t kMessageLeast = 60, kMessageMost = 400;
   if (failing.empty()) return "";
   const std::size_t count = std::min(failing.size(), kTestsShown);
   const std::size_t each = std::clamp(kTestBytesMax / count, kMessageLeast, kMessageMost);
-  const auto before = std::ranges::count(failing, true, &Failing::on_base);
+  const auto before = std::ranges::count(failing, true, &FailingTest::on_base);
   std::string out = fmt::format("failing tests, {} in all{}:\n", failing.size(),
                                 before == 0 ? "" : fmt::format(", {} of them on base, too", before));
   std::size_t shown = 0;
@@ -136,7 +143,8 @@ std::string output_of(const StepFacts& step, std::size_t room) {
   room -= told_heading.size() + end_heading.size() - heading.size();
   const std::string_view whole = step.output_told.empty() ? step.output_tail : step.output_told;
   std::string told = telling_lines(whole, room * 2 / 3);
-  if (told.empty()) told = cut(std::string(whole), room / 4) + "\n";
+  if (told.empty() && step.output_told.empty()) told = unusual_lines(whole, room * 2 / 3);
+  if (told.empty()) told = cut(std::string(whole), step.output_told.empty() ? room / 4 : room * 2 / 3) + "\n";
   const auto end = end_of(step.output_tail, room);
   if (end.find(told) != end.npos) return end_heading + std::string(end);
   return told_heading + told + end_heading + std::string(end_of(step.output_tail, room - told.size()));
@@ -184,6 +192,7 @@ void take_output(std::string_view log, StepFacts& to) {
   to.said_stop = said_stop_in(text);
   if (text.size() <= kTailMax) return;
   to.output_told = telling_lines(text, kSummaryBytesMax);
+  if (to.output_told.empty()) to.output_told = unusual_lines(text, kSummaryBytesMax);
   if (to.output_told.empty()) to.output_told = cut(text, kSummaryBytesMax / 4);
 }
 

@@ -63,8 +63,10 @@ Lately& lately() {
 // In a lower tree overlayfs takes user.overlay.opaque of a folder for content: it hides what lies below, and
 // lets attributes of files in it stand for whiteouts. A tree of ours has none.
 bool hides_by_attribute(const std::string& path) {
-  return std::ranges::any_of(user_attributes(path),
-                             [](const auto& name) { return name.starts_with("user.overlay."); });
+  const auto attributes = attributes_of(path);
+  return attributes.is_opaque || std::ranges::any_of(attributes.names, [](const auto& name) {
+           return name.starts_with("user.overlay.");
+         });
 }
 
 class ObjectCheck {

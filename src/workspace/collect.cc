@@ -22,14 +22,19 @@
 namespace pawl::workspace {
 namespace {
 
+struct Taken {
+  bool was_opaque = false;  // a folder of an overlay
+  bool has_none = true;     // else there are more than can be listed, or one that stays
+};
+
 // user.overlay.* is overlayfs's own bookkeeping of one mount, the rest is the command's; neither is content.
-bool take_attributes(const std::string& path) {  // whether the folder was opaque
-  bool opaque = false;
-  for (const auto& name : user_attributes(path)) {
-    opaque = opaque || name == "user.overlay.opaque";
-    lremovexattr(path.c_str(), name.c_str());
-  }
-  return opaque;
+Taken take_attributes(const std::string& path) {
+  auto attributes = attributes_of(path);
+  Taken out{.was_opaque = attributes.is_opaque, .has_none = attributes.is_whole};
+  if (attributes.is_opaque) attributes.names.emplace_back(kOpaqueAttribute);
+  for (const auto& name : attributes.names)
+    out.has_none = lremovexattr(path.c_str(), name.c_str()) == 0 && out.has_none;
+  return out;
 }
 
 // The first hundred. Of more, each folder at the top has one at least, so that none hides another.
@@ -102,6 +107,7 @@ class Collector {
 
   Status run() {
     PAWL_TRY(const auto root, tree_.find(""));
+    // Of more than can be listed the rest stays: no tree is without its top.
     take_attributes(root.path());
     PAWL_OK(folder("", copied_));
     return {};
@@ -179,7 +185,9 @@ class Collector {
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
     // overlayfs marks the top of what is new only: below an opaque folder nothing shows through.
-    const bool hides = take_attributes(here.path()) || parent_hides;
+    const auto taken = take_attributes(here.path());
+    if (checks_ && !taken.has_none) return refuse(path);
+    const bool hides = taken.was_opaque || parent_hides;
     here.folder.reset();  // a tree may be deeper than we have descriptors
     const bool is_entry = !was_folder || (before.st_mode & 0777U) != mode;
     if (is_entry && is_full()) return refuse(path);  // with all that is in it
@@ -214,10 +222,11 @@ class Collector {
       return refuse(path);  // before anybody reads its holes
     const mode_t mode = (status.st_mode & (checks_ ? 0777U : 07777U)) | 0400U;  // no setuid, setgid or sticky
     if ((status.st_mode & 07777U) != mode) PAWL_OK(set_mode(here, mode));
-    take_attributes(here.path());
+    const bool has_attributes = !take_attributes(here.path()).has_none;
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (!is_same(entry, below)) {
-      if (status.st_nlink > 1 && !is_full()) PAWL_OK(give_own_file(here, mode));
+      const bool needs_own = status.st_nlink > 1 || has_attributes;
+      if (needs_own && !is_full()) PAWL_OK(give_own_file(here, mode));
       return add(std::move(entry));
     }
     struct stat before {};
@@ -228,7 +237,8 @@ class Collector {
     return remove(path);
   }
 
-  // A second name of a file would get its time, and a build would take the one for older than the other.
+  // A second name of a file would get its time, and a build would take the one for older than the other. A
+  // file that its owner may not write keeps its attributes.
   Status give_own_file(const os::HeldTree::Place& here, mode_t mode) const {
     PAWL_OK(os::remove_tree(spare_));  // of somebody who did not come to the end
     PAWL_OK(os::copy_file(here.path(), spare_, mode));
@@ -326,7 +336,11 @@ class Matcher {
 
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
                                       bool copied, const Caps& caps) {
-  PAWL_TRY(auto tree, open_upper(upper));
+  // What is taken apart is nowhere where somebody who comes after our crash takes it for what the step left.
+  const std::string taken = upper + ".taken";
+  PAWL_OK(os::remove_tree(taken));
+  if (rename(upper.c_str(), taken.c_str()) != 0) return fail_errno(errno, "rename", upper);
+  PAWL_TRY(auto tree, open_upper(taken));
   Collector collector({.tree = std::move(tree), .spare = upper + ".spare", .copied = copied}, lower, caps);
   PAWL_OK(collector.run());
   auto refused = collector.refused();
@@ -335,13 +349,13 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
                 .rewritten = collector.rewritten()};
   auto entries = collector.entries();
   if (entries.empty()) {
-    PAWL_OK(os::remove_tree(upper));
+    PAWL_OK(os::remove_tree(taken));
     return out;
   }
-  if (chmod(upper.c_str(), 0755) != 0) return fail_errno(errno, "chmod", upper);
+  if (chmod(taken.c_str(), 0755) != 0) return fail_errno(errno, "chmod", taken);
   PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  if (rename(upper.c_str(), os::join(temporary, "tree").c_str()) != 0)
-    return fail_errno(errno, "rename", upper);
+  if (rename(taken.c_str(), os::join(temporary, "tree").c_str()) != 0)
+    return fail_errno(errno, "rename", taken);
   PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(entries), caps.own_times));
   return out;
 }

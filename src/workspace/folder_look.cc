@@ -70,7 +70,9 @@ class Looker {
         unread_.empty() && differs_ == 0 && out_.entries.size() == memory_.entries().size();
     PAWL_OK(os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
       auto& entry = out_.entries[unread_[i]].entry;
-      PAWL_TRY(entry.content, hash_of_file(os::join(root_, entry.path)));
+      auto content = hash_of_file(os::join(root_, entry.path));
+      if (!content) return unread(std::move(content).error(), without_.above + entry.path);
+      entry.content = *std::move(content);
       so_far_.add(entry.size);
       return {};
     }));
@@ -81,8 +83,9 @@ class Looker {
   Status folder(const std::string& path) {
     PAWL_OK(check_limits(static_cast<std::int64_t>(out_.entries.size()), bytes_, root_));
     const std::string full = path.empty() ? root_ : os::join(root_, path);
-    PAWL_TRY(const auto found, names_and_stats(full));
-    for (const auto& [name, status] : found) {
+    auto found = names_and_stats(full);
+    if (!found) return unread(std::move(found).error(), path.empty() ? "" : without_.above + path);
+    for (const auto& [name, status] : *found) {
       if (name == ".git" || name == ".pawl") continue;
       std::string below = child(path, name);
       if (std::ranges::find(without_.folders, os::join(full, name)) != without_.folders.end()) continue;
@@ -108,7 +111,9 @@ class Looker {
     } else if (S_ISLNK(status.st_mode)) {
       entry.type = EntryType::kSymlink;
       entry.mode = 0;
-      PAWL_TRY(entry.content, target_of_link(os::join(root_, entry.path)));
+      auto target = target_of_link(os::join(root_, entry.path));
+      if (!target) return unread(std::move(target).error(), without_.above + entry.path);
+      entry.content = *std::move(target);
       PAWL_OK(check_target("source: ", without_.above + entry.path, entry.content));
     } else {
       entry.mode |= 0400U;
@@ -149,8 +154,8 @@ Status finish_folders(const std::string& from, const std::set<std::string>& fold
     const std::string made = path.empty() ? to : os::join(to, path);
     const std::string source = path.empty() ? from : os::join(from, path);
     struct stat status {};
-    if (lstat(source.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-      return fail_errno(errno, "read", source);
+    if (lstat(source.c_str(), &status) != 0) return unread(fail_errno(errno, "read", source).error(), path);
+    if (!S_ISDIR(status.st_mode)) return unread(fail_errno(ENOTDIR, "read", source).error(), path);
     const mode_t mode = path.empty() ? 0755 : (status.st_mode & 0777U) | 0700U;
     if (chmod(made.c_str(), mode) != 0) return fail_errno(errno, "chmod", made);
     PAWL_OK(os::copy_times(source, made));
@@ -227,14 +232,18 @@ Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vecto
     const std::string source = os::join(from, entry.path), made = os::join(to, entry.path);
     out[i] = entry;
     if (entry.type == EntryType::kFile) {
-      PAWL_OK(os::copy_file(source, made, entry.mode));
+      if (auto copied = os::copy_file(source, made, entry.mode); !copied)
+        return unread(std::move(copied).error(), entry.path);
       PAWL_TRY(out[i], entry_of(made, entry.path));
       so_far.add(out[i].size);
     } else if (entry.type == EntryType::kSymlink) {
-      PAWL_TRY(out[i].content, target_of_link(source));
+      auto target = target_of_link(source);
+      if (!target) return unread(std::move(target).error(), entry.path);
+      out[i].content = *std::move(target);
       PAWL_OK(check_target("source: ", entry.path, out[i].content));
       if (symlink(out[i].content.c_str(), made.c_str()) != 0) return fail_errno(errno, "make link", made);
-      PAWL_OK(os::copy_times(source, made));
+      if (auto copied = os::copy_times(source, made); !copied)
+        return unread(std::move(copied).error(), entry.path);
     } else if (entry.type == EntryType::kDeleted && mknod(made.c_str(), S_IFCHR, 0) != 0) {
       return fail_errno(errno, "make whiteout", made);
     }

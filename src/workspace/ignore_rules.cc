@@ -40,6 +40,10 @@ bool parts_match(std::span<const std::string> pattern, std::span<const std::stri
 
 }  // namespace
 
+bool matches_parts(std::string_view pattern, std::string_view path) {
+  return parts_match(parts_of(pattern), parts_of(path));
+}
+
 void IgnoreRules::add(const std::string& folder, std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<Rule> rules;

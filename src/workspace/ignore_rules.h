@@ -9,6 +9,9 @@
 
 namespace pawl::workspace {
 
+// A pattern with slashes against a whole path: "*" stays inside a name, "**" stands for any folders.
+bool matches_parts(std::string_view pattern, std::string_view path);
+
 // Paths are relative to one root, without "." and "..". Not thread-safe.
 class IgnoreRules {
  public:

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,22 +129,27 @@ std::string manifest_path(const std::string& folder, std::string_view kind, cons
 
 namespace {
 
-// A sandbox can map our own group only, and what is made in a folder with the set-group-ID bit, as teams
-// share them, has another.
-Status take_own_group(const std::string& folder) {
+// As teams share folders, what is made in one has another group than ours, by the set-group-ID bit, or other
+// permissions than were asked for, by a default ACL. A sandbox can map our own group only, and what its
+// command makes would have other permissions on each machine.
+Status take_own_rights(const std::string& folder) {
   struct stat status {};
+  constexpr const char* kForNew = "system.posix_acl_default";
   const auto is_of_ours = [&](const std::string& path) {
     return lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
-           (status.st_gid == getegid() && (status.st_mode & S_ISGID) == 0);
+           (status.st_gid == getegid() && (status.st_mode & S_ISGID) == 0 &&
+            lgetxattr(path.c_str(), kForNew, nullptr, 0) < 0);
   };
   if (is_of_ours(folder)) return {};
   std::vector<std::string> folders{folder, os::join(folder, "objects"), os::join(folder, "work"),
                                    os::join(folder, "spool")};
   for (const std::string_view kind : kKinds) folders.push_back(object_folder(folder, kind));
-  for (const auto& path : folders)
-    if (!is_of_ours(path) &&
-        (lchown(path.c_str(), geteuid(), getegid()) != 0 || chmod(path.c_str(), status.st_mode & 0777U) != 0))
+  for (const auto& path : folders) {
+    if (is_of_ours(path)) continue;
+    lremovexattr(path.c_str(), kForNew);
+    if (lchown(path.c_str(), geteuid(), getegid()) != 0 || chmod(path.c_str(), status.st_mode & 0777U) != 0)
       return fail_errno(errno, "take over the group of", path);
+  }
   return {};
 }
 
@@ -151,7 +157,7 @@ Status take_own_group(const std::string& folder) {
 
 Result<Workspaces> Workspaces::open(std::string folder) {
   PAWL_OK(os::make_private_folder(folder));
-  PAWL_OK(take_own_group(folder));
+  PAWL_OK(take_own_rights(folder));
   const std::string ignore = os::join(folder, ".gitignore");
   if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "folders"))) {
     PAWL_OK(os::make_private_folder(os::join(folder, "objects")));

@@ -29,6 +29,12 @@ std::string tree_of(const std::string& full, const std::string& path) {
   return full.substr(0, full.size() - path.size() - 1);
 }
 
+// Between the steps of a gate: what an earlier one measured is handed on.
+std::string_view cache_in_gate(std::string_view path) {
+  const auto cache = cache_at(path);
+  return is_measured(cache) ? std::string_view() : cache;
+}
+
 // Makes the changes that give what is at some paths back as `before` shows it.
 class Lid {
  public:
@@ -36,7 +42,7 @@ class Lid {
       : before_(before), now_(now), sight_(sight) {}
 
   Status see(const Entry& entry) {
-    if (const auto cache = std::string(cache_at(entry.path)); !cache.empty() && !before_.find(cache))
+    if (const auto cache = std::string(cache_in_gate(entry.path)); !cache.empty() && !before_.find(cache))
       return take_away(cache);
     PAWL_OK(settle(entry.path, entry.type == EntryType::kFolder));
     if (entry.type == EntryType::kFolder || !before_.has_folder(entry.path)) return {};
@@ -62,7 +68,7 @@ class Lid {
  private:
   Status settle(const std::string& path, bool is_folder) {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    const bool is_guarded = any_covers(sight_.paths.protect, path) || !cache_at(path).empty() ||
+    const bool is_guarded = any_covers(sight_.paths.protect, path) || !cache_in_gate(path).empty() ||
                             std::ranges::binary_search(sight_.names, name);
     const bool is_kept = is_guarded || any_covers(sight_.paths.protect_existing, path) ||
                          (!sight_.only.empty() && !any_covers(sight_.only, path));

@@ -56,6 +56,16 @@ bool is_cache(std::string_view name) {
          std::ranges::any_of(kCacheEnds, [&](auto end) { return name.ends_with(end); });
 }
 
+// The shortest part of `path` whose last name is wanted; "" when none is.
+std::string_view up_to(std::string_view path, bool (*is_wanted)(std::string_view name)) {
+  for (std::size_t start = 0; start < path.size();) {
+    const auto end = std::min(path.find('/', start), path.size());
+    if (is_wanted(path.substr(start, end - start))) return path.substr(0, end);
+    start = end + 1;
+  }
+  return {};
+}
+
 bool is_mark(const Entry& entry, const std::string& tree) {
   const auto name = last_name(entry.path);
   if (entry.type != EntryType::kFile || std::ranges::find(kMarks, name) == kMarks.end()) return false;
@@ -68,13 +78,17 @@ bool is_mark(const Entry& entry, const std::string& tree) {
 
 std::string_view cache_at(std::string_view path) {
   static const bool kLooks = os::walls().caches;
-  if (!kLooks) return {};
-  for (std::size_t start = 0; start < path.size();) {
-    const auto end = std::min(path.find('/', start), path.size());
-    if (is_cache(path.substr(start, end - start))) return path.substr(0, end);
-    start = end + 1;
-  }
-  return {};
+  return kLooks ? up_to(path, is_cache) : std::string_view();
+}
+
+std::string_view installed_at(std::string_view path) {
+  return up_to(path, [](std::string_view name) { return name == kInstalled; });
+}
+
+bool is_measured(std::string_view cache) {
+  const auto name = last_name(cache);
+  return name == ".coverage" || name.starts_with(kCoverageData) || name == ".nyc_output" ||
+         name.ends_with(".gcda");
 }
 
 std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,

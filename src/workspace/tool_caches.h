@@ -15,6 +15,12 @@ namespace pawl::workspace {
 // other files. Tools trust it without looking at what it was made of.
 std::string_view cache_at(std::string_view path);
 
+// The folder of installed packages that `path` is or lies in, as cache_at() has it.
+std::string_view installed_at(std::string_view path);
+// Whether such a cache is what a run measured, and a later step of the same gate reads: data of coverage.
+// REQUIRES: from cache_at().
+bool is_measured(std::string_view cache);
+
 // Folders of the layer `entries`, whose files lie in `tree`, that `lower` does not have and that are built or
 // installed: virtual environments, node_modules, build trees.
 std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,

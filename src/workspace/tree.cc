@@ -85,6 +85,21 @@ Status check_target(const std::string& what, const std::string& path, std::strin
                           std::to_string(PATH_MAX - 1) + " bytes; let it lead elsewhere");
 }
 
+std::unexpected<Error> unread(Error error, const std::string& path) {
+  const int number = error.sys_errno;
+  if (number == EACCES || number == EPERM) {
+    const std::string reason = "user " + std::to_string(geteuid()) +
+                               " may not read it; give the right to it (`chmod u+rX` does for its owner)";
+    error.message = path.empty() ? "source: " + error.message + ": " + reason
+                                 : unusable_for("source: ", path, reason).error().message;
+  } else if (number == ENOENT || number == ENOTDIR || number == EISDIR || number == ELOOP ||
+             number == EINVAL) {
+    // Not there any more, or of another type than a moment before.
+    error.message += "; somebody changed the source while it was read: do that again when nobody does";
+  }
+  return std::unexpected(std::move(error));
+}
+
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where) {
   if (entries <= kEntriesMax && bytes <= kTreeBytesMax) return {};
   return fail(ErrorKind::kExhausted, where + " has more than " + std::to_string(kEntriesMax) +
@@ -166,14 +181,19 @@ Result<std::string> hash_of_file(const std::string& path) {
   }
 }
 
-std::vector<std::string> user_attributes(const std::string& path) {
+Attributes attributes_of(const std::string& path) {
   std::array<char, kAttributesBytesMax> names;  // not cleared: it is asked for each entry
   const ssize_t size = llistxattr(path.c_str(), names.data(), names.size());
-  std::vector<std::string> out;
+  Attributes out{.is_whole = size >= 0 || (errno != E2BIG && errno != ERANGE)};
+  if (!out.is_whole) out.is_opaque = lgetxattr(path.c_str(), kOpaqueAttribute, nullptr, 0) >= 0;
   for (ssize_t at = 0; at < size;) {
     const std::string_view name = names.data() + at;
     at += static_cast<ssize_t>(name.size()) + 1;
-    if (name.starts_with("user.")) out.emplace_back(name);
+    if (name == kOpaqueAttribute)
+      out.is_opaque = true;
+    else if (name.starts_with("user.") || name.starts_with("system.posix_acl_") ||
+             name == "security.capability")
+      out.names.emplace_back(name);
   }
   return out;
 }
@@ -219,9 +239,10 @@ Result<std::vector<Found>> names_and_stats(const std::string& folder) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     struct stat status {};
-    if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+      out.emplace_back(name, status);
+    else if (errno != ENOENT)  // else it has gone
       return fail_errno(errno, "read", os::join(folder, name));
-    out.emplace_back(name, status);
   }
   std::ranges::sort(out, {}, &Found::first);
   return out;

@@ -34,6 +34,8 @@ bool is_left_out(const std::vector<std::string>& patterns, std::string_view path
 std::unexpected<Error> unusable(const std::string& what, const std::string& path);
 // kInvalid, as unusable(), for the link `path` when no base can have its `target`.
 Status check_target(const std::string& what, const std::string& path, std::string_view target);
+// `error`, of a system call on `path` of the source ("" is the source), with what to do about it.
+std::unexpected<Error> unread(Error error, const std::string& path);
 // kExhausted: `where` has more than a base may have.
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where);
 
@@ -47,8 +49,15 @@ Result<std::vector<Entry>> parse_manifest(std::string_view text);
 std::string manifest_of(const std::vector<Entry>& sorted);
 
 Result<std::string> hash_of_file(const std::string& path);
-// The names of the extended attributes that any owner can set: user.*.
-std::vector<std::string> user_attributes(const std::string& path);
+// The extended attributes that no tree of ours has: user.*, ACLs, and what a file may do more than its user.
+// Others are labels that the machine gives.
+struct Attributes {
+  std::vector<std::string> names;  // without the next
+  bool is_opaque = false;          // to overlayfs: a folder that hides what lies below
+  bool is_whole = true;            // else there are more than the kernel lists (64 KiB of names)
+};
+constexpr const char* kOpaqueAttribute = "user.overlay.opaque";
+Attributes attributes_of(const std::string& path);
 Result<std::string> target_of_link(const std::string& path);
 // Entry of what is at `full`. kInvalid for other types than file, folder, symlink.
 Result<Entry> entry_of(const std::string& full, std::string path);

@@ -132,6 +132,13 @@ struct PatchTarget {
   // none. git takes the paths of a patch from that root, wherever in the work tree it runs.
   std::string folder;
   bool sha256_ids = false;  // its repository names contents by SHA-256; a binary patch needs their names
+  // Of a folder that was taken as it is, in a repository. `git apply` compares a patch with what git commits
+  // of a file: the patch has that where it is more than other line ends (Git LFS, `ident`).
+  struct Filters {
+    std::string source, git_commit;  // the commit that the repository had; "" when none
+    bool keeps_lfs = false;          // what pointers name is put where Git LFS looks for it
+  };
+  std::optional<Filters> filters = std::nullopt;
   // A smaller patch than `git apply` would read: the rest is left out, by name, and a file that is larger is
   // not read at all.
   std::optional<std::uint64_t> bytes_max = std::nullopt;
@@ -202,8 +209,8 @@ class Workspaces {
   // Turns what a sandbox left in `upper` into a layer, durably: normalises (opaque folders, whiteouts of what
   // was not there), drops what may not be kept, hashes, moves the tree. `lower` is what the sandbox saw,
   // topmost first. `copied`: upper is the whole tree (no overlay); only differences to lower become the
-  // layer. A file with several names becomes several files. `upper` is consumed; `<upper>.spare` is made and
-  // goes.
+  // layer. A file with several names becomes several files. `upper` is consumed, and gone from its place
+  // before anything is taken from it; `<upper>.taken` and `<upper>.spare` are made and go.
   Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
                             const Caps& caps = {});
   // Makes a layer of the files in `upper` that match one of `patterns`; "" when none does. `upper` stays as
@@ -230,7 +237,7 @@ class Workspaces {
     std::vector<std::string> names;  // of files that are protected in every folder; sorted
   };
   // A layer to be laid on top of `above` so that `sight` holds for all of them together: in its paths all is
-  // as base and `below` have it, and there is no cache of a tool that these do not have. "" when it holds.
+  // as base and `below` have it, and no cache of a tool is new but data of coverage. "" when it holds.
   Result<std::string> lid(const std::string& base_id, const std::vector<std::string>& below,
                           const std::vector<std::string>& above, const Sight& sight) const;
   // The layer without what none of `patterns` covers. "" when nothing is left.
@@ -257,6 +264,10 @@ class Workspaces {
   };
   Result<RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t total,
                                    const Source& source, const std::vector<std::string>& below) const;
+  // Whether without_ignored() would leave out a file at `path`, which neither the base nor `below` has:
+  // nobody's work brings one.
+  Result<bool> leaves_out(const std::string& path, const Source& source,
+                          const std::vector<std::string>& below) const;
   // The layer without bytecode and caches of tools alone.
   Result<Work> without_caches(const std::string& layer_id, const std::string& base_id,
                               const std::vector<std::string>& below);

@@ -20,7 +20,7 @@ MEMORY_KIB_MAX = (512 << 10) * int(os.environ.get("PAWL_MEMORY_FACTOR", "1"))
 # How long everything is done to it at once. From a minute on the honest client's p99 is held to the figure.
 CAMPAIGN_S = float(os.environ.get("PAWL_HOSTILE_SECONDS", "5"))
 CAMPAIGN_P99_S = 0.020
-HONEST_S = 2  # a machine that does much else; the figure is the benchmark's
+HONEST_S = 4  # of a machine that does much else: who is silent holds a turn for 5 s. The figure is the benchmark's
 STEP = {"kind": "effect", "args_hash": "h"}
 HEAD = b"PUT /v1/checkpoint?id=a HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
 

@@ -125,6 +125,7 @@ class Front(unittest.TestCase):
         stopped = Group("stopped", "is interrupted", (part(is_interrupted, ("first", "ms")),))
         self.assertEqual(self.bench(groups=(stopped, RATES)), 130)
         self.assertEqual(list(self.figures_in(self.out)), ["first"])
+        self.assertIn("noise: bare commits: before 1000/s, spread 1%\n", self.err)
         self.assertEqual(self.bench("--json", groups=(stopped, RATES)), 130)
         self.assertEqual(list(json.loads(self.out)), ["first"])
 
@@ -135,6 +136,9 @@ class Front(unittest.TestCase):
 
     def test_a_machine_whose_equal_work_differs_gets_a_warning(self):
         self.bench("rates", noises=(QUIET, noise.Noise(1000, 0.6)))
+        self.assertRegex(self.err, "warning: .*60%")
+        stopped = Group("stopped", "is interrupted", (part(is_interrupted, ("first", "ms")),))
+        self.bench(groups=(stopped,), noises=(noise.Noise(1000, 0.6),))
         self.assertRegex(self.err, "warning: .*60%")
 
     def test_a_machine_that_changes_its_pace_gets_a_warning(self):

@@ -34,6 +34,9 @@ class Base(WithRun):
             self.assertIn(word, said)
         self.assertEqual([name for name in self.ran() if name.startswith("agent.")], [], "no agent is paid")
         self.assertIn(words[0], self.pawl("why", "last").stdout)
+        self.assertIn("\n  pawl retry ", self.pawl("status", "last").stdout)
+        self.assertNotIn("approve", self.pawl("status", "last").stdout)
+        self.assertIn("no agent was started in p.1: there is no work to take; `pawl retry`", self.pawl("approve", "last", "p", expect=1).stderr)
 
     def test_a_program_that_is_not_there_stops_the_run_with_the_remedy(self):
         for run in ('"no-such-tox -q"', "[no-such-tox, -q]", '"true\\nno-such-tox"', '"timeout 5 no-such-tox"', '"env no-such-tox"',
@@ -50,12 +53,60 @@ class Base(WithRun):
         for more in ("signals: [build]", "signals: [tests]"):
             self.stops(f'{{name: unit, run: "{good}", reports: {{junit: ["build/*.xml"]}}}}', "wrote no report of tests", more=more)
 
+    def test_what_is_missing_behind_another_code_stops_the_run_too(self):
+        self.write("source/Makefile", "test:\n\tno-such-tox -q\nall:\n\t$(MAKE) test\nmade:\n\t./made\n")
+        for run, missing in (("make test", "no-such-tox"), ("make all", "no-such-tox"), ("python3 -m nose2", "python3 -m nose2"),
+                             ("python3 /plan/typo.py", "/plan/typo.py"), ("sh -c 'cat /plan/typo.txt'", "/plan/typo.txt")):
+            with self.subTest(run):
+                self.stops(f'{{name: unit, run: "{run}"}}', f"`{missing}` is not in the sandbox", "baseline: none")
+        for run in ("make made", "python3 -m made", "echo /plan/typo.py; test -e made"):
+            with self.subTest(run):
+                self.make(f'{{name: unit, run: "{run}"}}', "echo '#!/bin/sh' >made; chmod 755 made; echo >made.py")
+                self.pawl("run", "plan.yaml")
+
+    def test_a_file_of_the_plan_that_is_not_there_is_told_at_check(self):
+        self.write("run.sh", "true\n")
+        for run, told in (("sh /plan/run.sh", ""), ("sh /plan/typo.sh", "/plan/typo.sh"), ("cat /plan/run.sh '/plan/sub/a b'", "/plan/sub/a"),
+                          ("cat /plan/*.txt /plan/$x /plan/", ""), ("cat my/plan/x", "")):
+            with self.subTest(run):
+                self.make(f'{{name: unit, run: "{run}"}}')
+                said = self.pawl("check", "plan.yaml").stderr
+                self.assertEqual(f"step unit names {told}, which is not beside the plan" in said, bool(told), said)
+                self.assertEqual("not beside the plan" in said, bool(told), said)
+
     def test_a_file_that_the_phase_makes_is_no_reason_to_stop(self):
         for run in ('"./made"', "[./made]", '"tools/made"', '"sh -c ./made"', '"cd tools && ./made"', '"/workspace/made"'):
             with self.subTest(run):
                 self.make(f"{{name: unit, run: {run}}}", "mkdir tools; echo true >made; chmod 755 made; cp made tools/")
                 self.pawl("run", "plan.yaml")
                 self.assertEqual(self.ran(), ["check.unit@base.attempt1", "agent.run.attempt1", "check.unit.attempt1"])
+
+    IGNORED = ".venv/\n/out/\n"
+
+    def test_a_program_that_no_work_can_bring_stops_the_run(self):
+        """What the source ignores, what is installed and what tools keep for themselves never reaches a gate."""
+        self.write("source/.gitignore", self.IGNORED)
+        self.write("source/web/file", "x\n")
+        for run in ('"node_modules/.bin/jest --ci"', "[node_modules/.bin/jest, --ci]", '".venv/bin/pytest -q"', '"/workspace/.venv/bin/pytest"',
+                    '"cd web && node_modules/.bin/jest"', '"timeout 5 ./out/check"',
+                    '".tox/py/bin/pytest"', '"export CI=1; sh -c out/check"'):
+            with self.subTest(run):
+                self.stops(f"{{name: unit, run: {run}}}", "is not in the sandbox (127), and no work can bring it", "ignored: keep")
+        self.make('{name: unit, run: "out/check"}', "mkdir out; echo true >out/check; chmod 755 out/check")
+        self.write("plan.yaml", "ignored: keep\n" + (self.root / "plan.yaml").read_text())
+        self.pawl("run", "plan.yaml")
+
+    def test_a_program_that_the_gate_makes_of_the_work_is_no_reason_to_stop(self):
+        self.write("source/.gitignore", self.IGNORED)
+        self.write("source/install.sh", "[ ! -e wanted ] || { mkdir -p out; echo true >out/check; chmod 755 out/check; }\n")
+        for steps in ('{name: unit, run: "sh install.sh && out/check"}', '{name: unit, run: "sh install.sh\nout/check"}',
+                      '{name: install, run: "sh install.sh"}, {name: unit, run: "out/check"}',
+                      '{name: unit, run: "[ -x out/check ] || sh install.sh; out/check"}', '{name: unit, run: "sh made.sh"}'):
+            with self.subTest(steps):
+                self.write("source/made.sh", "sh install.sh\nout/check\n")
+                self.make(steps, "touch wanted")
+                self.pawl("run", "plan.yaml")
+                self.assertIn("agent.run.attempt1", self.ran())
 
     def test_what_an_earlier_step_would_have_made_is_not_missed(self):
         self.make('{name: make, run: "test -e made"}, {name: unit, run: "no-such-program || test -e made"}', "touch made")

@@ -142,7 +142,7 @@ class MainJob(WithRun):
         self.make_simple(agent="echo more >> file", gate="grep -q more file")
         self.pawl("run", "plan.yaml")
         self.assertIn("+more", self.pawl("diff", "last").stdout)
-        self.assertIn("git", self.pawl("apply", "last", expect=1).stderr)
+        self.assertIn("is in no git repository; use `pawl diff", self.pawl("apply", "last", expect=1).stderr)
 
     def test_a_program_that_is_not_in_the_source_is_refused_before_anything_starts(self):
         self.write("source/here.sh", "#!/bin/sh\ntrue\n")

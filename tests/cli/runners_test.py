@@ -177,6 +177,34 @@ tiers:
         self.assertEqual(gone["tests"], others)
         self.assertEqual((good["tests"], good["failures"], good["reports"]), (others + 1, 0, 1))
 
+    def test_a_script_of_node_may_become_a_file_with_tests(self):
+        """Its path is its test's name until it has some. One whose file is gone is missed."""
+        test = "import test from 'node:test';\nimport {f} from './lib.mjs';\nf();\ntest('adds', () => {});\n"
+        script = {"a.test.mjs": "console.log('well');\n", "lib.mjs": "export const f = () => 1;\n"}
+        throws = {"a.test.mjs": test, "lib.mjs": "export const f = 1;\n"}
+        other = "echo \"import test from 'node:test'; test('adds', () => {});\" >b.test.mjs"
+        mend = "echo 'export const f = () => 1;' >lib.mjs"
+        for form in ("tap", "junit"):
+            for files, agent, code in ((script, "cp /plan/test a.test.mjs", 0), (throws, mend, 0),
+                                       (script, f"rm a.test.mjs; {other}", 11), (throws, f"{mend}; rm a.test.mjs; {other}", 11),
+                                       (script, f"mv a.test.mjs c.mjs; {other}", 11)):
+                with self.subTest(form, agent=agent):
+                    shutil.rmtree(self.root / "source", ignore_errors=True)
+                    for name, text in files.items():
+                        self.write(f"source/{name}", text)
+                    self.write("test", test)
+                    self.write("agent.sh", agent + "\n")
+                    self.write("plan.yaml", f"""\
+version: 1
+workflow: scripts
+source: {{path: source}}
+max_attempts: 1
+gates: {{check: {{steps: [{{name: unit, run: node --test --test-reporter={form} >out, reports: {{{form}: [out]}}}}]}}}}
+tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [check]}}]}}]
+""")
+                    said = self.pawl("run", "plan.yaml", expect=code).stdout
+                    self.assertEqual(code == 0, "check.tests" not in said, said)
+
     def stops(self, name):
         """Base ends at the test that fails: what it has is a lower bound, and the signal says so."""
         self.make(name)

@@ -97,6 +97,32 @@ class Ignored(WithRun):
         self.assertRegex(self.pawl("apply", "last", expect=1).stderr, "k.enc has filter=rot .*pawl diff")
         self.assertIn("+secret", self.pawl("diff", "last").stdout)
 
+    def test_a_folder_without_a_commit_is_told_why_it_has_none(self):
+        """The run takes what lies there; a commit needs another to build upon."""
+        git = self.root / "source/.git"
+
+        def no_commit():
+            self.git("init", "-q", cwd="source")
+
+        def bad_settings():
+            self.commit_all("source")
+            (git / "config").write_text("[broken\n")
+
+        def lost_commit():
+            self.commit_all("source")
+            shutil.rmtree(git / "objects")
+            (git / "objects").mkdir()
+
+        for prepare, told in ((no_commit, "source has no commit yet: commit it, and run the plan again; use `pawl diff"),
+                              (bad_settings, "its git repository can't be read: .*config.*; use `pawl diff"),
+                              (lost_commit, "its last commit can't be read: .*; use `pawl diff")):
+            with self.subTest(told):
+                shutil.rmtree(git, ignore_errors=True)
+                self.make_simple(agent="echo more >> file", gate="grep -q more file")
+                prepare()
+                self.pawl("run", "plan.yaml")
+                self.assertRegex(self.pawl("apply", "last", expect=1).stderr, told)
+
     def test_what_an_operator_approves_is_without_it(self):
         self.make(max_attempts=1)
         self.write("gate.sh", "exit 1")
@@ -264,6 +290,54 @@ class Sources(WithRun):
         self.make('path: source, exclude: ["*.txt"]')
         self.pawl("check", "plan.yaml")
 
+    # git-lfs-clean(1) and git-lfs-smudge(1), which find contents in .git/lfs.
+    LFS = {"clean": """\
+f=$(mktemp); cat >$f; h=$(sha256sum <$f | cut -c1-64); d=$(git rev-parse --git-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)
+if grep -q '^oid sha256:' $f; then cat $f; else
+  mkdir -p $d && cp $f $d/$h && printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize %s\\n' $h $(stat -c %s $f)
+fi; rm $f
+""", "smudge": """\
+h=$(sed -n 's/^oid sha256://p'); cat $(git rev-parse --git-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)/$h
+"""}
+
+    def test_the_patch_of_a_folder_with_git_lfs_applies_and_gives_what_apply_commits(self):
+        self.make(agent="echo 2 >file; seq 9 >>a.png; cp tool.png new.png; rm gone.png; mv kept.png to.png; chmod +x tool.png; echo 3 >>id")
+        self.write("source/.gitattributes", "*.png filter=lfs -text\nid ident\n")
+        for name in ("a", "gone", "kept", "tool"):
+            self.write(f"source/{name}.png", name * 3000)
+        self.write("source/id", "1\n$Id$\n2\n")
+        self.git("init", "-q", cwd="source")
+        for kind, script in self.LFS.items():
+            self.git("config", "filter.lfs." + kind, "sh " + str(self.write(f"{kind}.sh", script)), cwd="source")
+        self.git("config", "filter.lfs.required", "true", cwd="source")
+        self.commit()
+        (self.root / "source/id").unlink()
+        self.git("checkout", "-q", "id", cwd="source")
+        self.pawl("run", "plan.yaml")
+        patch = self.pawl("diff", "last").stdout
+        self.write("patch", patch)
+        self.assertEqual(patch, self.pawl("diff", "last").stdout)
+        shutil.copytree(self.root / "source", self.root / "kept", symlinks=True, ignore=shutil.ignore_patterns(".pawl"))
+        self.pawl("apply", "last")
+        branch = self.git("for-each-ref", "--format=%(refname)", "refs/heads/pawl", cwd="source").split()[-1]
+        wanted = self.git("rev-parse", branch + "^{tree}", cwd="source")
+        for how in ([], ["--index"]):
+            shutil.rmtree(self.root / "clone", ignore_errors=True)
+            shutil.copytree(self.root / "kept", self.root / "clone", symlinks=True)
+            self.git("status", cwd="clone")
+            self.git("apply", *how, "../patch", cwd="clone")
+            self.assertEqual((self.root / "clone/to.png").read_text(), "kept" * 3000)
+            self.assertTrue((self.root / "clone/a.png").read_text().endswith("8\n9\n"))
+            self.git("add", "-A", cwd="clone")
+            self.assertEqual(self.git("write-tree", cwd="clone"), wanted, how)
+        # Where no content can be put, what is left out is named, and the rest comes out.
+        shutil.rmtree(self.root / "source/.git/lfs")
+        self.write("source/.git/lfs", "")
+        refused = self.pawl("diff", "last", expect=1)
+        self.assertIn("not in the patch: a.png: its content can't be put where Git LFS looks for it", refused.stderr)
+        self.assertIn("+++ b/file", refused.stdout)
+        self.assertNotIn("a.png", refused.stdout)
+
     def test_a_terminal_sees_how_far_a_snapshot_is(self):
         self.make()
         with open(self.root / "source/large", "wb") as file:
@@ -319,75 +393,6 @@ class Sizes(WithRun):
         self.make_simple()
         self.replace("agent: {run: ", json.dumps(["echo", *(["x" * 120_000] * 9)]) + "}")
         self.refused(r"run: 1080004 bytes; a command has at most 1048576")
-
-
-if os.geteuid() == 0:
-    class Groups(WithRun):
-        """A folder that a team shares gives its group to what is made in it (the set-group-ID bit)."""
-
-        def shared(self, path):
-            os.chown(path, 0, 50)
-            path.chmod(0o2775)
-
-        def test_the_workspace_of_a_shared_folder_can_be_written(self):
-            self.make_simple(agent="echo 2 >file && echo 1 >new && mkdir folder")
-            self.shared(self.root)
-            self.shared(self.root / "source")
-            self.pawl("run", "plan.yaml")
-
-        def test_one_that_was_made_before_can_be_too(self):
-            self.make_simple(agent="echo 2 >file && mkdir folder")
-            self.pawl("run", "plan.yaml")
-            for path in (".pawl", ".pawl/objects", ".pawl/objects/bases", ".pawl/objects/tmp", ".pawl/objects/layers", ".pawl/work", ".pawl/spool"):
-                if (self.root / "source" / path).exists():
-                    self.shared(self.root / "source" / path)
-                    (self.root / "source" / path).chmod(0o2755)  # one that others may write to is no state folder
-            self.write("source/file", "another\n")
-            self.pawl("run", "plan.yaml")
-
-    class Owners(WithRun):
-        """Root takes a state folder that a user made, which is what `sudo pawl` does."""
-
-        USER = 1234
-
-        def setUp(self):
-            super().setUp()
-            folder = self.root / "bin"
-            folder.mkdir()
-            for name in ("pawl", "pawl-engine", "pawl-supervisor", "pawl-reader"):
-                shutil.copy(os.path.join(os.path.dirname(PAWL), name), folder)
-            self.root.chmod(0o755)
-            self.make_simple(agent="echo 2 >file")
-            for path in (self.root / "source", *self.root.glob("source/**/*"), self.root / "plan.yaml", self.root):
-                os.chown(path, self.USER, self.USER)
-
-        def pawl_of_user(self, *args):
-            done = subprocess.run([self.root / "bin/pawl", *args], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[], timeout=TIMEOUT_S,
-                                  capture_output=True, text=True, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            return done.stdout
-
-        def test_a_step_that_takes_the_rights_from_its_folder_is_kept(self):
-            for mode in ("000", "555", "111"):
-                self.write("plan.yaml", plan(agent=f"touch file; echo {mode} >new; chmod {mode} ."))
-                self.pawl_of_user("run", "plan.yaml")
-                self.assertIn(f"+{mode}", self.pawl_of_user("diff", "last"))
-
-        def test_it_is_told_whose_it_is_and_how_to_take_it_over(self):
-            self.pawl_of_user("run", "plan.yaml")
-            said = self.pawl("run", "plan.yaml", expect=1).stderr
-            self.assertIn("belongs to uid 1234", said)
-            command = said[said.index("`") + 1:said.rindex("`")]
-            subprocess.run(command, shell=True, check=True)
-            self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "no run was begun")
-            self.pawl("run", "plan.yaml")
-
-        def test_a_run_of_theirs_is_not_resumed_as_somebody_else(self):
-            self.write("plan.yaml", plan(agent="exit 1", budget="{sandbox_seconds: 1}").replace("exit 1", "sleep 1.2"))
-            os.chown(self.root / "plan.yaml", self.USER, self.USER)
-            subprocess.run([self.root / "bin/pawl", "run", "plan.yaml"], cwd=self.root, user=self.USER, group=self.USER, extra_groups=[],
-                           capture_output=True, timeout=TIMEOUT_S, check=False, env={"PATH": os.environ["PATH"], "HOME": "/tmp"})
-            self.assertIn("belongs to uid 1234", self.pawl("resume", "last", expect=1).stderr)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,13 @@ LATER = {
     "skips the test of an earlier phase": "echo '# SKIP' >tests/added.t",
     "moves the test of an earlier phase": "mkdir later; mv tests/added.t later/",
 }
+# A test of base, and what looks like it and tests something else.
+EXCHANGED = {
+    "another number behind a hash": ("fixes bug #12", "fixes bug #99"),
+    "another word behind a hash": ("counts # of items", "counts # of nothing"),
+    "what begins like a skip": ("sorts #skiplist", "sorts #skipnot"),
+    "another language": ("reads C# files", "reads C"),
+}
 
 
 # The same with names that move: of a test that says so, the time is in its name.
@@ -137,6 +144,47 @@ tiers:
         done = {phase["phase_id"]: phase for phase in self.pawl_json("inspect", run)["phases"]}
         self.assertEqual(done["two"]["outcome"], "passed", "the removal is not missed again")
         self.assertEqual(done["three"]["state"], "FAILED", "and others are")
+
+    def report_plan(self, work, run, keys, signals="[tests]"):
+        self.write("plan.yaml", f"""\
+version: 1
+workflow: forgery
+source: {{path: source}}
+max_attempts: 1
+gates: {{check: {{steps: [{{name: unit, run: "{run}", {keys}, signals: {signals}}}}}
+tiers: [{{phases: [{{id: p, goal: g, agent: {{run: {json.dumps(work)}}}, gates: [check]}}]}}]
+""")
+        self.pawl("run", "plan.yaml", expect=None)
+        phase = self.pawl_json("inspect", "last")["phases"][0]
+        return phase["outcome"], str(phase["attempts"][-1]["signals"])
+
+    def test_a_test_is_not_exchanged_for_one_that_looks_like_it(self):
+        for name, (test, other) in EXCHANGED.items():
+            with self.subTest(name):
+                self.make({"all.tap": f"1..2\nok 1 - adds\nok 2 - {test}\n"})
+                work = f"printf '1..2\\nok 1 - adds\\nok 2 - {other}\\n' >all.tap"
+                declared = "reports: {tap: [out.tap]}}]"
+                outcome, signals = self.report_plan(work, "cp all.tap out.tap", declared)
+                self.assertEqual(outcome, "escalate")
+                self.assertIn(f"'gone_names': '{test}'", signals)
+                self.assertEqual(self.report_plan(work, "cp all.tap out.tap", declared + ", baseline: none")[0], "passed", "the defence is off")
+
+    def test_one_report_does_not_speak_for_another(self):
+        """The work makes the second runner write nothing. Without the defence: a plan that does not ask for its report."""
+        files = {"u.xml": "<testsuite><testcase name='a'/></testsuite>\n", "v.xml": "<testsuite><testcase name='b'/></testsuite>\n",
+                 "e.tap": "ok 1 c\n1..1\n", "a.sarif": '{"runs":[{"results":[]}]}\n', "b.sarif": '{"runs":[{"results":[]}]}\n'}
+        for one, other, both in (("u.xml", "e.tap", "junit: [u.xml], tap: [e.tap]"), ("u.xml", "e.tap", "junit: ['*.xml'], tap: ['**/*.tap']"),
+                                 ("u.xml", "v.xml", "junit: [u.xml, v.xml]"), ("a.sarif", "b.sarif", "sarif: [a.sarif, b.sarif]")):
+            with self.subTest(both):
+                self.make({f"in/{name}": text for name, text in files.items()})
+                run = f"cp in/{one} .; [ ! -e in/{other} ] || cp in/{other} ."
+                signals = "[sarif_delta]" if one.endswith("sarif") else "[tests]"
+                for baseline in (", baseline: none", ""):
+                    outcome, found = self.report_plan(f"rm in/{other}", run, f"reports: {{{both}}}}}]{baseline}", signals)
+                    self.assertEqual(outcome, "escalate", both + baseline)
+                    self.assertIn("no report ", found)
+                only = both.split(",")[0] + ("]" if both.count("[") == 1 else "")
+                self.assertEqual(self.report_plan(f"rm in/{other}", run, f"reports: {{{only}}}}}], baseline: none", signals)[0], "passed")
 
     def refused(self, cheats, files, agent="{}", run=None, word=""):
         """Each cheat is refused, and passes with `baseline: none`."""

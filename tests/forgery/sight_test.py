@@ -89,6 +89,20 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             plan = {"agent": agent, "gate": gate, "top": top}
             self.expect(name, plan, plan | {"walls": "caches"})
 
+    def test_what_a_step_measured_is_handed_on_and_no_cache_is(self):
+        data = (".coverage", ".coverage.host.1", ".nyc_output/x.json", "sub/a.gcda")
+        caches = (".eslintcache", "__pycache__/a.pyc", ".mypy_cache/x")
+        make = "mkdir -p .nyc_output sub __pycache__ .mypy_cache; touch " + " ".join(data + caches)
+        there, gone = ("; ".join(f"[ {test} {path} ]" for path in paths) for test, paths in (("-e", data), ("! -e", caches)))
+        gate = '{steps: [{name: unit, run: "' + make + '"}, {name: report, run: "%s"}]}'
+        for name, files in {"new": CALC, "tracked": CALC | {".coverage": "old"}}.items():
+            with self.subTest(name):
+                self.assertEqual(self.run_plan("true >made", gate % f"{there}; {gone}", files=files)[0], "passed")
+        with self.subTest("an agent's are no work"):
+            none = "{steps: [{name: unit, run: \"" + "; ".join(f"[ ! -e {path} ]" for path in data + caches) + "\"}]}"
+            for top in ("", "ignored: keep"):
+                self.assertEqual(self.run_plan(f"{make}; true >made", none, top=top)[0], "passed")
+
     def test_what_an_agent_compiled_is_no_product_of_protected_sources(self):
         make = {"Makefile": "check: t/test\n\tt/test\nt/test: t/test.c a.c\n\tcc -o t/test t/test.c a.c\n",
                 "t/test.c": "int a(void); int main(void) { return a() != 1; }\n", "a.c": "int a(void) { return 0; }\n"}

@@ -443,6 +443,24 @@ struct Said {
   bool is_path;
 };
 
+TEST(MissingProgram, IsRunFirstWhereNothingBeforeItCouldMakeIt) {
+  const MissingProgram jest{.name = "node_modules/.bin/jest", .is_path = true};
+  const auto first = [&](const std::string& script) {
+    return is_run_first(jest, {"sh", "-e", "-c", script});
+  };
+  for (const std::string before :
+       {"", "CI=1 ", "set -x; ", "cd web && ", "cd web\n", "export CI=1\nA=b\n", "timeout 5 ./", "exec ",
+        "shopt -s inherit_errexit 2>/dev/null || :; ", "echo tests | true; "})
+    EXPECT_TRUE(first(before + jest.name + " --ci || exit 3")) << before;
+  for (const std::string before :
+       {"npm ci && ", "cd web; npm ci\n", "[ -x node_modules/.bin/jest ] || npm ci; ", "A=$(npm ci) ",
+        "make -s &\n", "(npm ci); "})
+    EXPECT_FALSE(first(before + jest.name)) << before;
+  EXPECT_TRUE(is_run_first(jest, {"timeout", "5", jest.name}));
+  EXPECT_FALSE(is_run_first(jest, {"make", "test"})) << "nobody says what make ran";
+  EXPECT_FALSE(is_run_first({}, {"sh", "-c", "x"}));
+}
+
 TEST(MissingProgram, IsReadFromWhatWhoCouldNotStartItSays) {
   const Said all[] = {{"sh: 1: no-such-tox: not found\n", "no-such-tox", false},
                       {"bash: line 1: tox: command not found\n", "tox", false},

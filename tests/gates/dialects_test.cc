@@ -178,6 +178,37 @@ TEST(Dialects, OfTapANameKeepsWhatIsNoDuration) {
         << comment;
 }
 
+// testanything.org/tap-version-14-specification.html, "Directives": SKIP and TODO, whatever their case.
+TEST(Dialects, OfTapAHashBeginsADirectiveByItsWord) {
+  const auto told = [](const std::string& line) { return told_by("tap", line + "\n1..1\n"); };
+  for (const std::string name :
+       {"fixes bug #12", "fixes bug # 12", "reads C# files", "sorts #skiplist", "sorts # skiplist", "has a #",
+        "# is first", "#7", "lists # todos", "a#SKIP", "draws #00ff00", "# of items", "keeps #todo_later",
+        "counts # timeouts", "x # y #", "waits # a 5 ms timer"})
+    EXPECT_EQ(told("ok 1 - " + name), "+" + name);
+  EXPECT_EQ(told("ok 1 - fixes bug \\#12 \\# SKIP"), "+fixes bug #12 # SKIP");
+  for (const std::string skip : {"# SKIP", "# skip why", "# Skip: why", "#SKIP", "# SKIP-why", "# skip\twhy"})
+    EXPECT_EQ(told("ok 1 - fixes bug #12 " + skip), "~fixes bug #12") << skip;
+  EXPECT_EQ(told("not ok 1 - fixes bug #12 # TODO why"), "~fixes bug #12");
+  EXPECT_EQ(told("ok 1 - fixes bug #12 # TODO"), "~fixes bug #12") << "node says so of one without a body";
+  EXPECT_EQ(told("not ok 1 - fixes bug #12 # todos"), "-fixes bug #12 # todos");
+  EXPECT_EQ(told("ok 1 # skip why"), "~test 1");
+  for (const std::string took : {"# time=12.3ms", "# time=12", "# 12 ms", "# took 1m 3s", "# in 0.5 s",
+                                 "# exit=1", "# XFAIL known", "# TIMEOUT 45 seconds", "# time=1ms {"})
+    EXPECT_EQ(told("ok 1 - fixes bug #12 " + took), "+fixes bug #12") << took;
+}
+
+TEST(Dialects, OfTapAPlanStandsAlone) {
+  for (const std::string plan : {"1..1", "1..1 ", "1..1 # why", "1..1\t# SKIP", "1..1 todo 1;", "1..1\r"})
+    EXPECT_EQ(told_by("tap", "ok 1 - a\n" + plan + "\n"), "+a") << plan;
+  for (const std::string printed :
+       {"1..3 of 10 done", "1..3, and so on", "1..3#", "1..2.5", "1..9x", "1..", "1..-1", "    1..3 of 10"})
+    EXPECT_EQ(told_by("tap", printed + "\nok 1 - a\n" + printed + "\n1..1\n"), "+a") << printed;
+  EXPECT_NE(told_by("tap", "ok 1 - a\n1..1 of 1\n").find("there is no plan"), std::string::npos)
+      << "it is none";
+  EXPECT_NE(told_by("tap", "ok 1 - a\n1..1\n1..1\n").find("a second plan"), std::string::npos);
+}
+
 // Section 3.4.5: `index` alone is a whole reference. Lists may come behind the results, and each run has its
 // own.
 TEST(Dialects, OfSarifAPlaceInAListIsAName) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
+#include "base/json.h"
 #include "support/plain_redactor.h"
 
 namespace pawl::gates {
@@ -15,16 +17,18 @@ StepFacts ended(std::int64_t exit_code, std::string output, std::string outcome 
           .output_tail = std::move(output)};
 }
 
-StepFacts with_tests(const std::string& tap) {
+StepFacts with_report(const std::string& format, const std::string& text) {
   StepFacts out = ended(1, "");
-  MemorySource bytes(tap);
+  MemorySource bytes(text);
   out.declared.insert("tests");
   out.reports.push_back({.path = "r",
-                         .format = "tap",
+                         .format = format,
                          .family = "tests",
-                         .report = read_report("tap", bytes, testing::plain_redactor())});
+                         .report = read_report(format, bytes, testing::plain_redactor())});
   return out;
 }
+
+StepFacts with_tests(const std::string& tap) { return with_report("tap", tap); }
 
 AttemptFacts attempt(StepFacts step, std::string model = "") {
   AttemptFacts out;
@@ -58,6 +62,77 @@ TEST(Failure, OfAStepWithoutTestsByCodeAndEnd) {
   EXPECT_NE(failure, failure_of(ended(-1, "compiling\nmain.c:12: error: no x\n", "timed_out")));
 }
 
+using Broken =
+    std::vector<std::pair<std::string, std::string>>;  // what could not be loaded, and what it says
+
+std::string of_junit(const Broken& broken) {
+  std::string out = "<testsuite>";
+  for (const auto& [name, words] : broken)
+    out += "<testcase classname='' name='" + name + "'><error message='collection failure'>" + words +
+           "</error></testcase>";
+  return out + "</testsuite>";
+}
+
+std::string of_gotest(const Broken& broken) {
+  std::string out;
+  for (const auto& [name, words] : broken)
+    out += R"({"Action":"start","Package":")" + name + "\"}\n" + R"({"Action":"output","Package":")" + name +
+           R"(","Output":")" + words + R"(\n"})" + "\n" + R"({"Action":"fail","Package":")" + name + "\"}\n";
+  return out;
+}
+
+std::string of_jest(const Broken& broken) {
+  std::string out;
+  for (const auto& [name, words] : broken)
+    out +=
+        (out.empty() ? "" : ",") + (R"({"name":"/workspace/)" + name + R"(","status":"failed","message":")" +
+                                    words + R"(","assertionResults":[]})");
+  return R"({"testResults":[)" + out + "]}";
+}
+
+// The report goes to a file, and the step prints nothing: only the report tells one attempt from the next.
+TEST(Failure, WhatCouldNotBeLoadedIsComparedByNameAndWords) {
+  const std::pair<std::string, std::string (*)(const Broken&)> formats[] = {
+      {"junit", of_junit}, {"gotest", of_gotest}, {"jest", of_jest}};
+  for (const auto& [format, written] : formats) {
+    const auto failure = [&](const Broken& broken) {
+      return failure_of(with_report(format, written(broken)));
+    };
+    const auto two = failure({{"a", "Error: no x in line 3"}, {"b", "Error: no y"}});
+    EXPECT_EQ(two, failure({{"b", "Error: no y"}, {"a", "Error: no x in line 12"}}))
+        << format << ": neither order nor lines";
+    EXPECT_NE(two, failure({{"a", "Error: no x in line 3"}})) << format << ": one less";
+    EXPECT_NE(two, failure({{"a", "Error: no x in line 3"}, {"c", "Error: no y"}})) << format << ": another";
+    EXPECT_NE(two, failure({{"a", "Error: no x in line 3"}, {"b", "Error: no z"}}))
+        << format << ": it got further";
+  }
+}
+
+TEST(Failure, WhatFailedBesideTestsCounts) {
+  const std::string hook = "not ok 2 - \"before all\" hook for \"c\"\n",
+                    tests = "1..3\nnot ok 1 - a\nok 3 - b\n";
+  const auto with_hook = failure_of(with_tests(tests + hook));
+  EXPECT_EQ(with_hook, failure_of(with_tests(hook + tests)));
+  EXPECT_NE(with_hook, failure_of(with_tests(tests + "ok 2 - c\n")));
+  const auto held = [](const std::string& name) {
+    auto out = with_tests("1..2\nok 1 - a\nnot ok 2 - \"before all\" hook for \"" + name + "\"\n");
+    out.exit_code = 0;
+    return failure_of(out);
+  };
+  EXPECT_NE(held("c"), held("d")) << "also where the step ended with 0";
+}
+
+// Rows of older versions are compared with: where nothing but tests failed the bytes are the same for ever.
+TEST(Failure, OfTestsAloneItIsWhatItWas) {
+  const auto facts = attempt(with_tests("1..2\nok 1 - a\nnot ok 2 - b\n"));
+  Json signals = Json::array();
+  for (const char* kind : {"build", "tests"})
+    signals.push_back({{"signal", std::string("g.") + kind}, {"details", Json::object()}});
+  const Json step = {{"step", "unit"}, {"outcome", "exited"}, {"tests", Json::array({"b"})}};
+  EXPECT_EQ(failure_digest(facts),
+            blake3_hex(canonical({{"model", ""}, {"signals", signals}, {"steps", Json::array({step})}})));
+}
+
 TEST(Failure, AnotherModelsIsAnother) {
   EXPECT_NE(failure_of(ended(1, ""), "small"), failure_of(ended(1, ""), "large"));
 }
@@ -88,6 +163,13 @@ TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
   other("no /workspace/src/a.c", "no /workspace/src/b.c");
   other("src/a.c:1: error", "src/b.c:1: error");
   other("expected yes", "expected no");
+  other("FAIL case1", "FAIL case2");
+  other("FAIL test_1", "FAIL test_20");
+  other("FAIL Sum/case12b", "FAIL Sum/case13b");
+  other("utf8: bad", "utf16: bad");
+  same("took 1m3s", "took 2m14s");
+  same("took 1h2m3s", "took 7h20m30s");
+  same("case1 took 3 s", "case1 took 4 s");
   other("a template is bad", "a tempest is bad");
 }
 

@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 
+#include "gates/gate_kinds.h"
 #include "support/places.h"
 #include "support/plain_redactor.h"
 
@@ -93,10 +94,9 @@ std::vector<Signal> signals_of(const std::vector<std::string>& required,
 TEST(Evaluate, AStepThatFailsFailsItsGateWhateverSignalsAreRequired) {
   constexpr const char* kNoFindings =
       R"({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "t"}}, "results": []}]})";
-  for (const auto& kind : signal_kinds()) {
-    if (evidence_of(kind).empty() && kind != "build" && kind != "install") continue;  // of the whole attempt
+  for (const auto& kind : testing::gate_kinds()) {
     for (const bool fails_first : {true, false}) {
-      StepFacts good = step(std::string(kind)), bad = step("unit", 1);
+      StepFacts good = step(kind), bad = step("unit", 1);
       add_report(good, "junit", kTwo);
       add_report(good, "sarif", kNoFindings);
       add_report(good, "osv", R"({"results": []})");
@@ -104,7 +104,7 @@ TEST(Evaluate, AStepThatFailsFailsItsGateWhateverSignalsAreRequired) {
       good.trace.emplace();
       const std::vector<StepFacts> steps =
           fails_first ? std::vector{bad} : std::vector{good, bad};  // the first that fails ends the gate
-      const auto signals = signals_of({std::string(kind)}, steps);
+      const auto signals = signals_of({kind}, steps);
       const bool named = std::ranges::any_of(signals, [](const Signal& signal) {
         return !signal.passed && signal.details.value("step", "") == "unit" &&
                signal.details.value("exit_code", 0) == 1;
@@ -197,8 +197,7 @@ TEST(Evaluate, AStepThatLeftWhatItMayNotFailsItsGateWhateverTheGateRequires) {
   unit.refused_entries_total = 1;
   unit.refused_entries_fail = true;
   for (const bool may_fail : {false, true})
-    for (const std::string kind :
-         {"build", "install", "tests", "trace", "policy", "cve_delta", "sarif_delta"}) {
+    for (const auto& kind : testing::gate_kinds()) {
       unit.may_fail = may_fail;
       EXPECT_TRUE(std::ranges::any_of(signals_of({kind}, {unit}), [](const Signal& signal) {
         return !signal.passed && signal.details.value("refused_names", "") == "pipe";

@@ -241,6 +241,20 @@ TEST(Go, AnEndInTheOutputCountsWhereThePackageAgrees) {
   EXPECT_EQ(report(said("50%--- FAIL: TestA (0.00s)\\n"), "pass"), "-x::TestA");
   EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n"), "fail"), "-x::TestA")
       << "a package that failed proves nothing";
+  const std::string other =
+      "{\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestB\"}\n{\"Action\":\"fail\",\"Package\":\"x\","
+      "\"Test\":"
+      "\"TestB\"}\n";
+  const std::string told = "{\"Action\":\"output\",\"Package\":\"x\",\"Output\":\"FAIL\\n\"}\n";
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n") + other + told, "fail"), "-x::TestB | +x::TestA")
+      << "it says that all of it ran, and which one failed";
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n") + other, "fail"), "-x::TestB | -x::TestA");
+  EXPECT_EQ(report(said("50%--- PASS: TestA (0.00s)\\n") + told, "fail"), "-x::TestA")
+      << "nothing else failed";
+  EXPECT_EQ(report("{\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestB\"}\n" +
+                       said("50%--- PASS: TestA (0.00s)\\n") + said("7--- FAIL: TestB (0.00s)\\n") + told,
+                   "fail"),
+            "+x::TestA | -x::TestB");
   EXPECT_EQ(report(said("--- PASS: TestB (0.00s)\\n"), "pass"), "-x::TestA") << "the end of another test";
   EXPECT_EQ(report("", "pass"), "-x::TestA") << "it left in the middle";
 }
@@ -349,6 +363,29 @@ TEST(Sarif, WhatIsAbsentIsNoFindingAndWhatMovedIsTheSame) {
   EXPECT_EQ(result(in("a.c") + whole), result(in("b/c.c") + whole));
   EXPECT_NE(result(in("a.c") + partial), result(in("b/c.c") + partial))
       << "a part of what tells it, beside its place";
+}
+
+// A line that is written above moves them.
+TEST(Sarif, AFindingIsTheSameWhereItsMessageNamesOtherLines) {
+  const auto says = [](const std::string& message) {
+    return found("sarif",
+                 R"({"runs": [{"results": [{"ruleId": "r", "message": {"text": ")" + message + R"("}}]}]})");
+  };
+  for (const auto& [before, after] :
+       {std::pair{"'x' is already declared in the upper scope on line 3 column 7.",
+                  "'x' is already declared in the upper scope on line 14 column 9."},
+        {"method already defined line 7", "method already defined line 8"},
+        {"Redefining 'x' from outer scope (line 3)", "Redefining 'x' from outer scope (line 4)"},
+        {"`end` at 5, 2 is not aligned with `def` at 3, 4.",
+         "`end` at 6, 2 is not aligned with `def` at 4, 4."},
+        {"duplicate of lines 3-9 (a.js:3:1)", "duplicate of lines 4-10 (a.js:4:1)"},
+        {"unexpected token (3:7)", "unexpected token (4:7)"}})
+    EXPECT_EQ(says(before), says(after));
+  for (const auto& [one, another] : {std::pair{"has 3 arguments", "has 4 arguments"},
+                                     {"expected at most 3, found 5", "expected at most 4, found 5"},
+                                     {"line is too long (120)", "line is too long (121)"},
+                                     {"'line3' is unused", "'line4' is unused"}})
+    EXPECT_NE(says(one), says(another));
 }
 
 TEST(Sarif, RunsAreOne) {

@@ -107,6 +107,18 @@ TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
   for (int i = 0; i < 2000; ++i) silent += "and another one " + std::to_string(i) + "\n";
   take_output(silent, unit);
   EXPECT_TRUE(says(said_of(unit), "the first line\n") && says(said_of(unit), "one 1999")) << said_of(unit);
+  // Also where it stands in the middle, in whatever words.
+  for (const std::string line :
+       {"[FAIL] sum: got 6, want 5", "sum: FAIL", "test sum failed", "sum \xe2\x9c\x97", "sum WRONG"}) {
+    std::string middle;
+    for (int i = 0; i < 4000; ++i)
+      middle += i == 2000 ? line + "\n" : "test case " + std::to_string(i) + " passed\n";
+    take_output(middle, unit);
+    EXPECT_TRUE(says(said_of(unit), line) && says(said_of(unit), "case 3999")) << said_of(unit);
+    unit.output_told = "";
+    take_output(middle.substr(middle.find(line) - 4000, 8000), unit);
+    EXPECT_TRUE(says(said_of(unit), line)) << said_of(unit);
+  }
   // What fits is there once.
   take_output("error: no\n", unit);
   unit.output_told = "";

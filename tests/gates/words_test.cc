@@ -47,6 +47,83 @@ TEST(Words, TheLinesThatTellAreFoundAmongThoseThatPassed) {
     EXPECT_NE(telling_lines(line, 200), "") << line;
 }
 
+TEST(Words, AFailureIsFoundInAnyCaseAndSpelling) {
+  std::string passing;
+  for (int i = 0; i < 100; ++i)
+    passing += "case " + std::to_string(i) + " ... ok\n[ PASS ] case " + std::to_string(i) + "\n";
+  for (const std::string line :
+       {"[FAIL] sum: got 6, want 5", "[fail] sum", "sum: FAIL", "sum ... FAILED", "test sum failed",
+        "Sum Fails", "1 failing", "sum \xe2\x9c\x97", "\xc3\x97 sum", "\xe2\x9d\x8c sum",
+        "  \xe2\x9c\x96 sum", "Tests run: 3, Failures: 1, Errors: 0", "1 failed, 3 passed", "FAILURES!",
+        "Failures:", "tests/a.py::test_fails FAILED [ 50%]", "10 failed", "failed: 10", "FAIL 0 - the first"})
+    EXPECT_EQ(telling_lines(passing + line + "\n" + passing, 1000), line + "\n") << line;
+  for (const std::string line : {"0 failed",
+                                 "200 passed, 0 failed",
+                                 "no failures",
+                                 "no test failed",
+                                 "Failures: 0, Errors: 0",
+                                 "failed=0",
+                                 "# fail  0",
+                                 "Failed: none",
+                                 "did not fail",
+                                 "cc -c src/fail.c",
+                                 "cargo test --no-fail-fast",
+                                 "tests/a.py::test_fails PASSED [ 50%]",
+                                 "test fails_when_empty ... ok",
+                                 "a login that failed ... ok",
+                                 "ok 3 - what failed is told",
+                                 "[ RUN      ] Sum.Fails",
+                                 "[       OK ] Sum.Fails (0 ms)",
+                                 "=== RUN   TestSum/fails",
+                                 "1/3 Test #1: it failed ....   Passed    0.01 sec",
+                                 "failover is on"})
+    EXPECT_EQ(telling_lines(line, 1000), "") << line;
+}
+
+TEST(Words, WhereNoWordTellsTheUnusualLinesDo) {
+  std::string first, last;
+  for (int i = 0; i < 200; ++i) {
+    first += (i == 100 ? "bad " : "good ") + std::to_string(i) + "\n";
+    last += "case" + std::to_string(i) + (i == 100 ? ": KO\n" : ": OK\n");
+  }
+  EXPECT_EQ(unusual_lines(first, 1000), "bad 100\n");
+  EXPECT_EQ(unusual_lines(last, 1000), "case100: KO\n");
+  EXPECT_EQ(unusual_lines("a\nb\nc\nd\ne\n", 1000), "") << "no line is usual";
+  EXPECT_EQ(unusual_lines("a\na\n", 1000), "");
+}
+
+TEST(Words, AMessageThatIsCutKeepsWhatWasExpectedAndWhatWasThere) {
+  std::string stack, frames;
+  for (int i = 0; i < 40; ++i) {
+    stack += "    at Object.<anonymous> (/workspace/node_modules/x/" + std::to_string(i) + ".js:3:20)\n";
+    frames += "TestContext.<anonymous> (file:///workspace/" + std::to_string(i) + ".mjs:6:10)\n";
+  }
+  const std::string jest =
+      "Error: expect(received).toBe(expected) // Object.is equality\n\nExpected: 5\nReceived: 6\n";
+  EXPECT_EQ(excerpt(jest + stack, 512),
+            jest + "    at Object.<anonymous> (/workspace/node_modules/x/0.js:3:20)");
+  const std::string node =
+      "error: |-\nExpected values to be strictly equal:\n6 !== 5\ncode: 'ERR_ASSERTION'\nexpected: "
+      "5\nactual: 6\n";
+  EXPECT_EQ(excerpt(node + "stack: |-\n" + frames, 512), node.substr(0, node.size() - 1));
+  EXPECT_EQ(excerpt(node + "stack: |-\n" + frames + "diff: |\n+6\n", 512), node + "diff: |\n+6");
+  // Where much else is said, too.
+  std::string noise;
+  for (int i = 0; i < 40; ++i) noise += "connecting to the database " + std::to_string(i) + "\n";
+  for (const std::string values :
+       {"Expected: 5\nReceived: 6", "expected: 5\nactual: 6\nat: a.js:3", "expected: 5\n     got: 6",
+        "\texpected: 5\n\tactual  : 6", "- Expected\n+ Received\n-   5,\n+   6,",
+        "+ actual - expected\n+ 6\n- 5", "Expected: 5\n  Actual: 6"}) {
+    const auto cut = excerpt(noise + values + "\n" + noise + stack, 512);
+    EXPECT_LE(cut.size(), 512U);
+    EXPECT_NE(cut.find(values), std::string::npos) << cut;
+  }
+  // A line with a place is no stack.
+  std::string asserts;
+  for (int i = 0; i < 40; ++i) asserts += "check " + std::to_string(i) + " (a.c:" + std::to_string(i) + ")\n";
+  EXPECT_EQ(excerpt(asserts, 200).substr(0, 30), asserts.substr(0, 30));
+}
+
 TEST(Words, AnExcerptHasTheBeginningAndTheEndWhereNothingTells) {
   EXPECT_EQ(excerpt("short\n", 100), "short");
   std::string text;
@@ -67,6 +144,48 @@ TEST(Words, ACutBreaksNoWordThatMayBeASecret) {
                       .find(secret.substr(0, 12)) != std::string::npos,
               before + secret.size() <= 512)
         << before;
+}
+
+TEST(Words, NamesDoNotMoveWithLinesFoldersAndAddresses) {
+  const std::pair<const char*, const char*> kNames[] = {
+      {"a.c:12: adds", "a.c: adds"},
+      {"src/a.cpp:12:5 adds", "src/a.cpp adds"},
+      {"adds (line 12)", "adds"},
+      {"README.md [line 3] x", "README.md x"},
+      {"f, line 7: adds", "f: adds"},
+      {"reads /tmp/tmpx1b2/out", "reads /tmp/*/out"},
+      {"reads /var/tmp/build.123", "reads /var/tmp/*"},
+      {"<f at 0x7f3a5c0d10>", "<f at 0x*>"},
+      {"[1] com.Foo@5e91993f", "[1] com.Foo@*"},
+      {"[2] [Ljava.lang.String;@1b2c3d", "[2] [Ljava.lang.String;@*"},
+      {"[3] A$B@9f70c54, [I@12bb4df8", "[3] A$B@*, [I@*"},
+      {"equals #<Foo:0x00007f9b8c0a1b28 @a=1>", "equals #<Foo:0x* @a=1>"},
+      {"#<Foo:0x000055d0aa11> is empty", "#<Foo:0x*> is empty"},
+      {"mails me@decade.org and you@facade", "mails me@decade.org and you@facade"},
+      {"asks a@12345678.example.org", "asks a@*.example.org"},
+      {"@1234567 is no object", "@1234567 is no object"},
+      {"reads port:0xff", "reads port:0xff"},
+      {"connects to example.com:443", "connects to example.com:443"},
+      {"parses line 3", "parses line 3"},
+      {"reads /tmp/out", "reads /tmp/out"},
+      {"0xff is 255", "0xff is 255"}};
+  for (const auto& [name, stable] : kNames) {
+    EXPECT_EQ(stable_name(name), stable);
+    EXPECT_EQ(stable_name(stable), stable) << "twice is once";
+  }
+  const auto groups = [](const std::string& folder) {
+    return told_by("junit", "<testsuite><testcase classname='" + folder + ".A' name='a'/></testsuite>") +
+           " " +
+           told_by("jest",
+                   R"({"testResults":[{"name":")" + folder +
+                       R"(/a.js","status":"passed","assertionResults":[{"title":"t","status":"passed"}]}]})");
+  };
+  EXPECT_EQ(groups("/tmp/tmpq81x"), groups("/tmp/tmpz02k"));
+  EXPECT_EQ(groups("/tmp/run-1234"), groups("/tmp/run-98"));
+  EXPECT_NE(groups("/srv/one"), groups("/srv/two"));
+  EXPECT_EQ(told_by("tap", "ok 1 adds (27 ms)\nok 2 a.t:5 x\nok 3 a.t:6 x\n1..3\n"),
+            "+adds | +a.t x | +a.t x#2");
+  EXPECT_EQ(told_by("tap", "ok 1 waits (a 5 ms timer)\n1..1\n"), "+waits (a 5 ms timer)");
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ RULES = {
 # How a test says that it was not run. The brackets are so that this line is none.
 SKIPS = {
     (".cc", ".h", ".py", ".txt"): r"GTEST[_]SKIP|\bDISABLED[_]|unittest[.](skip|expected)|skip[T]est|Skip[T]est|SKIP[_]RE",
+    (".txt",): r"\bDISABLED +(TRUE|ON|1)\b",
+    # The last one is there for some users only. Marks of pytest are in texts: of projects that tests judge.
+    (".py",): r"pytest[.](skip|xfail)\(|^ *if .*geteuid.*:\n+ +(class|def) ",
     (".ts", ".mjs"): r"\b(it|test|describe)[.](skip|todo)\b",
 }
 
@@ -83,9 +86,9 @@ def rule_problems(root, rules):
 
 
 def skip_problems(files):
-    return [f"{path}:{number}: a test that is not run: {line.strip()}" for path in files
+    return [f"{path}:{text.count(chr(10), 0, found.start()) + 1}: a test that is not run: {found[0].strip()}" for path in files
             for endings, pattern in SKIPS.items() if path.suffix in endings
-            for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(pattern, line)]
+            for text in [path.read_text()] for found in re.finditer(pattern, text, re.M)]
 
 
 def is_first_of_its_source(header):
@@ -150,9 +153,11 @@ class House(unittest.TestCase):
             (root / "src/base/bad.cc").write_text('#include "store/store.h"\nint f() { return fork(); }\nint g() { return unshare(0); }\n')
             self.assertEqual(len(layer_problems(root, layers())), 1)
             self.assertEqual(len(rule_problems(root, RULES)), 2)
-            for name, line in (("a.cc", "GTEST" + "_SKIP();"), ("a.py", "@unittest" + ".skipIf(True)"), ("a.ts", 'test.skip("a", f);')):
+            for name, line in (("a.cc", "GTEST" + "_SKIP();"), ("a.py", "@unittest" + ".skipIf(True)"), ("a.ts", 'test.skip("a", f);'),
+                               ("b.py", "pytest" + ".skip('no')"), ("b.txt", "set_tests_properties(a PROPERTIES DISABLED" + " TRUE)"),
+                               ("c.py", "x = 1\nif os.geteuid() == 0:\n" + "    class Case:")):
                 (root / name).write_text(line + "\n")
-            self.assertEqual(len(skip_problems(root.glob("a.*"))), 3)
+                self.assertEqual(len(skip_problems([root / name])), 1, line)
 
 
 if __name__ == "__main__":

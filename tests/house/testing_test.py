@@ -40,14 +40,53 @@ def problems(rows, tests, preset):
     return out
 
 
-def tests_of(build):
+def listed(build):
+    """All tests of a build, as CTest describes them."""
     shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
-    out = {}
-    for test in json.loads(shown.stdout)["tests"]:
-        labels = [value for item in test.get("properties", []) if item["name"] == "LABELS" for value in item["value"]]
-        words = labels[0].split("/") if labels else []
-        out[test["name"]] = words[:1] + (["tsan"] if "tsan" in words[1:] else [])
-    return out
+    return json.loads(shown.stdout)["tests"]
+
+
+def words_of(test):
+    """The words of its label: PRESET, room, and more."""
+    labels = [value for item in test.get("properties", []) if item["name"] == "LABELS" for value in item["value"]]
+    return labels[0].split("/") if labels else []
+
+
+def tests_of(build):
+    words = {test["name"]: words_of(test) for test in listed(build)}
+    return {name: each[:1] + (["tsan"] if "tsan" in each[1:] else []) for name, each in words.items()}
+
+
+def fits(patterns, name):
+    return any(re.fullmatch(pattern, name) for pattern in patterns)
+
+
+def left_out_problems(page, rooms, lines):
+    """`rooms`: names of tests to what they are about. The table of what --changed leaves out has what it leaves out."""
+    table = page.split("## What --changed leaves out")[1].split("\n## ")[0]
+    told = {left.strip("` "): re.findall("`([^`]+)`", right) for _, left, right, _ in
+            (line.split("|") for line in table.splitlines() if line.startswith("| `") or line.startswith("| every"))}
+    runs = {path.name: changed.tests_for(f"src/{path.name}/x", lines) for path in (ROOT / "src").iterdir()}
+    left = {room: {name for name, about in rooms.items() if about == room and not fits(patterns, name)} for room, patterns in runs.items()}
+    left["every room"] = {name for name, about in rooms.items() if about not in runs and not fits({"house.rules"}.union(*runs.values()), name)}
+    return ([f"{room} leaves out {name}, and docs/testing.md does not say so" for room, names in left.items() for name in names
+             if not fits(told.get(room, []), name)] +
+            [f"{room} leaves out nothing that is called {pattern}" for room, patterns in told.items() for pattern in patterns
+             if not any(re.fullmatch(pattern, name) for name in left.get(room, ()))])
+
+
+def cases_in(tests):
+    """Every case of GoogleTest in the sources below `tests`: room.Suite.Name."""
+    return {f"{path.relative_to(tests).parts[0]}.{suite}.{name}" for path in tests.rglob("*.cc")
+            for suite, name in re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", path.read_text(), re.M)}
+
+
+def unseen(cases, tests):
+    """Those that no test of a build runs. A program that ordinary_user.py runs has the suite OfOrdinaryUser in it."""
+    seen = {re.sub(r"^(\w+\.)(?:\w+/)?(\w+\.\w+).*", r"\1\2", test["name"], flags=re.S) for test in tests}
+    whole = {pathlib.Path(word).name.removesuffix("_test") for test in tests if any(word.endswith("/ordinary_user.py") for word in test.get("command", []))
+             for word in test["command"]}
+    return {case for case in cases - seen if not (case.split(".")[0] in whole and case.split(".")[1] == "OfOrdinaryUser")}
 
 
 def fuzzed():
@@ -90,11 +129,29 @@ class Testing(unittest.TestCase):
     def test_each_script_of_tests_is_run(self):
         if os.environ["PRESET"] != "dev":
             return
-        shown = subprocess.run(["ctest", "--test-dir", os.environ["BUILD"], "--show-only=json-v1"], capture_output=True, text=True, check=True)
-        words = {word for test in json.loads(shown.stdout)["tests"] for word in test.get("command", [])}
+        words = {word for test in listed(os.environ["BUILD"]) for word in test.get("command", [])}
         scripts = {str(path) for path in (ROOT / "tests").rglob("*_test.py")}
         self.assertGreater(len(scripts), 40)
         self.assertEqual(scripts - words, set())
+
+    def test_the_page_has_what_changed_leaves_out(self):
+        if os.environ["PRESET"] != "dev":
+            return
+        rooms = {test["name"]: words_of(test)[1] for test in listed(os.environ["BUILD"])}
+        lines = changed.lines_of((ROOT / "tests/changed.txt").read_text())
+        page = PAGE.read_text()
+        self.assertEqual(left_out_problems(page, rooms, lines), [])
+        self.assertEqual(len(left_out_problems(page.replace("| `golden` |", "| |"), rooms, lines)), 1)
+        self.assertEqual(len(left_out_problems(page.replace("| `golden` |", "| `golden`, `ledger.*` |"), rooms, lines)), 1)
+
+    def test_each_case_of_a_test_program_is_a_test(self):
+        if os.environ["PRESET"] != "dev":
+            return
+        tests, cases = listed(os.environ["BUILD"]), cases_in(ROOT / "tests")
+        self.assertGreater(len(cases), 500)
+        self.assertEqual(unseen(cases, tests), set())
+        some = {"store.Never.Seen", "supervisor.OfOrdinaryUser.Seen", "store.OfOrdinaryUser.Seen"}
+        self.assertEqual(unseen(cases | some, tests), {"store.Never.Seen", "store.OfOrdinaryUser.Seen"})
 
     def test_what_does_not_fit_is_found(self):
         rows = [("a.*", ["asan", "tsan"]), ("b", ["dev"]), ("c", ["dev"])]

@@ -1,6 +1,7 @@
 // docs/plan.schema.json has every key of the parser, and no other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/json.h"
@@ -36,6 +37,15 @@ TEST(Schema, HasEveryKeyOfTheParserAndNoOther) {
     for (const auto& [name, value] : place["properties"].items()) in_schema.insert(name);
     EXPECT_EQ(in_schema, std::set<std::string>(keys.begin(), keys.end())) << mapping;
   }
+}
+
+TEST(Schema, HasEveryKindOfSignalThatAGateCanRequire) {
+  const Json defs = schema_of("plan")["$defs"];
+  auto kinds = signal_words();
+  std::ranges::sort(kinds);
+  for (const auto& place :
+       {defs["gate"]["properties"]["signals"], defs["retry"]["properties"]["non_retryable"]})
+    EXPECT_EQ(place["items"]["enum"].get<std::vector<std::string>>(), kinds);
 }
 
 TEST(Schema, HasEveryProgramWhoseUsageIsRead) {

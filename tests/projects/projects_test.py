@@ -39,7 +39,7 @@ CJSON = Project(
     archive="cjson_1.7.15.orig.tar.gz", tests=19, protect=["CMakeLists.txt", "tests/*.c", "tests/inputs/**", "tests/unity/**"],
     # Without a list of flags that takes longer to try than the library to build.
     steps=['{name: build, run: "cmake -G Ninja -S . -B build -DENABLE_CUSTOM_COMPILER_FLAGS=Off && ninja -C build"}',
-           '{name: tests, run: "cd build && ctest -T Test", reports: {ctest: ["build/Testing/*/Test.xml"]}}'],
+           '{name: tests, run: "cd build && ctest -T Test --no-compress-output", reports: {ctest: ["build/Testing/*/Test.xml"]}}'],
     gone=("tests/CMakeLists.txt", r"\n *minify_tests\b", ""),
     skipped=("tests/CMakeLists.txt", r"(?=add_dependencies\(check \$\{unity_tests\}\))",
              "set_tests_properties(minify_tests PROPERTIES DISABLED TRUE)\n"),

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <map>
 
+#include "support/killed.h"
 #include "support/temp_folder.h"
 #include "workspace/own_mounts.h"
 
@@ -60,26 +60,9 @@ UpperProgress& shared_progress() {
   return *static_cast<UpperProgress*>(memory);
 }
 
-// Whether it was killed before it had ended: at the end or the beginning of its `stops`-th system call.
 bool kill_at(int parent, int stops) {
   const volatile std::sig_atomic_t never = 0;
-  const pid_t child = fork();
-  PAWL_CHECK(child >= 0);
-  if (child == 0) {
-    PAWL_CHECK(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 && raise(SIGSTOP) == 0);
-    _exit(make_upper_alone(parent, "a", never, shared_progress()));
-  }
-  int status = 0;
-  PAWL_CHECK(waitpid(child, &status, 0) == child);
-  for (int i = 0; i < stops; ++i) {
-    PAWL_CHECK(ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) == 0 && waitpid(child, &status, 0) == child);
-    if (!WIFSTOPPED(status)) {
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-      return false;
-    }
-  }
-  PAWL_CHECK(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
-  return true;
+  return testing::kill_at(stops, [&] { return make_upper_alone(parent, "a", never, shared_progress()); });
 }
 
 void kill_at_every_point() {

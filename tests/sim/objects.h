@@ -53,6 +53,10 @@ class SimObjects final : public workspace::ObjectStore {
                                                           const std::vector<std::string>&) const override {
     return workspace::Workspaces::RefusedWork{.paths = named};
   }
+  Result<bool> leaves_out(const std::string&, const workspace::Workspaces::Source&,
+                          const std::vector<std::string>&) const override {
+    return false;
+  }
   Result<workspace::Workspaces::Work> without_caches(const std::string& layer_id, const std::string&,
                                                      const std::vector<std::string>&) override {
     return workspace::Workspaces::Work{.layer_id = layer_id};

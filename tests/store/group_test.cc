@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -19,18 +20,30 @@ class GroupTest : public StoreTest {
   }
   std::unique_ptr<Store> member() { return *group_->open(); }
 
-  // Asks `store` for a claim that keeps its group open until `others` have had time to join it.
-  Result<ClaimResult> slow_claim(Store& store, const std::string& owner) {
+  // Asks `store` for a claim that keeps its group open until as many threads as `others` join it.
+  Result<ClaimResult> slow_claim(Store& store, const std::string& owner, int others) {
     auto slow = request(owner);
-    slow.model_of_attempt = [](const auto&, auto) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    slow.model_of_attempt = [this, others](const auto&, auto) {
+      leads_ = true;
+      wait_until([&] { return joining_ >= others; });
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // they ask next, and ask nothing else
       return std::string("m");
     };
     return store.claim(slow);
   }
-  static void give_time_to_join() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+  // Each of the others calls it before it asks.
+  void join() {
+    wait_until([&] { return leads_.load(); });
+    ++joining_;
+  }
+  static void wait_until(const auto& holds) {
+    for (int i = 0; i < 30'000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(holds());
+  }
 
   std::unique_ptr<StoreGroup> group_;
+  std::atomic<bool> leads_ = false;
+  std::atomic<int> joining_ = 0;
 };
 
 TEST_F(GroupTest, ANewDatabaseIsOpenedByManyAtOnce) {
@@ -81,15 +94,16 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   ASSERT_TRUE(store_->begin_step(b.lease, marker("taken", 0), std::nullopt, std::nullopt, now_));
   const Claim other = claim("other");
   Result<ClaimResult> slow = fail(ErrorKind::kUnavailable, "not asked yet");
-  std::thread leader([&] { slow = slow_claim(*member(), "leader"); });
-  give_time_to_join();
+  std::thread leader([&] { slow = slow_claim(*member(), "leader", 2); });
   std::thread wrong([&] {
+    join();
     // The marker of no step fails after its reservation is written.
     const auto begun =
         member()->begin_step(other.lease, marker("wrong", -1, 1000), std::nullopt, std::nullopt, now_);
     EXPECT_FALSE(begun);
   });
   std::thread stale([&] {
+    join();
     Lease old = b.lease;
     old.fence -= 1;
     EXPECT_TRUE(member()->release(old)) << "a lost lease is no error";
@@ -162,8 +176,8 @@ TEST_F(GroupTest, WhatTheDiskRefusesHappenedForNobody) {
   const rlimit small{.rlim_cur = 1, .rlim_max = before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   Result<ClaimResult> first = fail(ErrorKind::kNotFound, "not asked yet"), second = first;
-  std::thread leader([&] { first = slow_claim(*one, "one"); });
-  give_time_to_join();
+  std::thread leader([&] { first = slow_claim(*one, "one", 1); });
+  join();
   second = two->claim(request("two"));
   leader.join();
   setrlimit(RLIMIT_FSIZE, &before);

@@ -1,56 +1,10 @@
 // What is committed is what was accepted, of a base that was committed: dirty folders, filters, submodules.
-#include <cstdlib>
+#include "workspace/commits.h"
 
 #include "base/json.h"
-#include "workspace/repository.h"
 
 namespace pawl::workspace {
 namespace {
-
-class CommitsTest : public WorkspaceTest {
- protected:
-  void SetUp() override {
-    setenv("GIT_CONFIG_GLOBAL", (temp_ / "gitconfig").c_str(), 1);
-    sh("touch " + (temp_ / "gitconfig"));
-    WorkspaceTest::SetUp();
-  }
-  void TearDown() override { unsetenv("GIT_CONFIG_GLOBAL"); }
-
-  std::string git(const std::string& command) {
-    auto out = sh("cd " + source_ + " && " + command);
-    while (out.ends_with('\n')) out.pop_back();
-    return out;
-  }
-  void take_folder() { base_ = *workspaces_->snapshot_directory(source_); }
-  Commits commits(const std::string& id, bool of_work_tree = true) {
-    return {.source = source_,
-            .base = base_,
-            .phases = {{.phase_id = "p", .layer_id = id}},
-            .message = [](const auto&) { return "m"; },
-            .of_work_tree = of_work_tree};
-  }
-  // The commit of the layer's work on the folder; "" when it is refused, and then refusal_ says why.
-  std::string applied(const std::string& id) {
-    const auto foretold = workspaces_->commit_id(commits(id));
-    const auto made = workspaces_->apply("pawl/" + id.substr(0, 8), commits(id));
-    EXPECT_EQ(foretold.has_value(), made.has_value());
-    refusal_ = made ? "" : made.error().message;
-    EXPECT_EQ(made.value_or(""), foretold.value_or(""));
-    return made.value_or("");
-  }
-  std::string refusal(const std::string& id) {
-    EXPECT_EQ(applied(id), "");
-    return refusal_;
-  }
-  // The folder after `script`, as `git add` has it.
-  std::string tree_by_git(const std::string& script) {
-    return git("rm -rf ../by-git && cp -a . ../by-git && cd ../by-git && " + script +
-               " && git add -A && git write-tree");
-  }
-  std::string tree_of(const std::string& commit) { return git("git rev-parse " + commit + "^{tree}"); }
-
-  std::string refusal_;
-};
 
 // Names that no base can have, and whatever else a plan leaves out: the commit has them as the source has.
 TEST_F(CommitsTest, WhatIsLeftOutStaysAsItIsCommitted) {
@@ -189,6 +143,54 @@ TEST_F(CommitsTest, LineEndsAreAsGitAddMakesThem) {
     EXPECT_EQ(tree_of(made), tree_by_git(script));
     git("git reset -q --hard HEAD~1 && git branch -D -q $(git branch --list 'pawl/*')");
   }
+}
+
+TEST_F(CommitsTest, IdsAreThoseThatGitTakesForSome) {
+  for (const std::string rule : {"ident", "ident text eol=crlf", "ident text=auto"}) {
+    SCOPED_TRACE(rule);
+    git("printf '*.php " + rule +
+        "\\n' > .gitattributes && printf '$Id$ $Id$ $Identity = $x;\\n' > old.php && git add -A "
+        "2>/dev/null && git commit -q -m ids && rm old.php && git checkout -q old.php && git status");
+    take_folder();
+    const std::string script =
+        "printf '%s\\n' '$Identity = $foo . $Id;' '$Id: a$ $Id: b $ $Id$ $Id: c' 'd$ $Id' '$$Id: e$f$Id:$' > "
+        "new.php && "
+        "printf 'x\\r\\n$Id: y$\\r\\r\\n$Idx\\r\\n' > ends.php && echo '$Id: mine$' >> old.php && cp old.php "
+        "third.php && "
+        "printf '$Id: open' > open.php";
+    const auto made = applied(layer(script));
+    ASSERT_NE(made, "") << refusal_;
+    EXPECT_EQ(tree_of(made), tree_by_git(script));
+    git("git branch -D -q $(git branch --list 'pawl/*')");
+  }
+}
+
+// Where git only guesses that a file is text, it leaves what was committed with other line ends.
+TEST_F(CommitsTest, LineEndsThatWereCommittedStay) {
+  git("printf 'a\\r\\nb\\r\\n' > crlf.txt && printf 'a\\r\\nb\\n' > mixed.txt && printf 'a\\rb\\r\\n' > "
+      "lone.txt && printf "
+      "'a\\0\\r\\n' > null.txt && cp crlf.txt gone.txt && git add -A && git commit -q -m crlf");
+  const std::string script =
+      "for f in *.txt text; do printf 'more\\r\\n' >> $f; done && printf 'x\\r\\n' > new.txt && mv gone.txt "
+      "moved.txt && rm doomed && "
+      "cp crlf.txt doomed";
+  for (const std::string rule : {"", "* text=auto", "* text=auto eol=crlf", "*.txt text", "* -text"})
+    for (const std::string configured : {"true", "input", "false"}) {
+      SCOPED_TRACE(rule + " " + configured);
+      git("git config core.autocrlf false && git reset -q --hard && echo '" + rule +
+          "' > .gitattributes && git add .gitattributes && git "
+          "commit -q --allow-empty -m rule && git config core.autocrlf " +
+          configured);
+      take_folder();
+      const auto made = applied(layer(script));
+      if (made.empty() && rule == "*.txt text") {  // git status says so, too
+        EXPECT_NE(git("git status --porcelain"), "");
+        continue;
+      }
+      ASSERT_NE(made, "") << refusal_;
+      EXPECT_EQ(tree_of(made), tree_by_git(script));
+      git("git branch -D -q $(git branch --list 'pawl/*')");
+    }
 }
 
 TEST_F(CommitsTest, ANewRuleForLineEndsCounts) {

@@ -207,6 +207,26 @@ TEST_F(IgnoredTest, IsNoMatterWhenItCanNotBeKept) {
   EXPECT_EQ(work(many, 1), Paths{"?"}) << "no room for the name of another";
 }
 
+TEST_F(IgnoredTest, IsKnownOfAFileBeforeItIsThere) {
+  commit(
+      "printf '.venv/\\n*.o\\n/out/\\n!out/kept\\n' > .gitignore && mkdir -p dir/node_modules/a && echo 1 > "
+      "dir/node_modules/a/f");
+  const auto leaves_out = [&](const std::string& path, const std::vector<std::string>& below = {}) {
+    const auto found = workspaces_->leaves_out(path, {.path = source_, .base = base_}, below);
+    EXPECT_TRUE(found) << found.error().message;
+    return *found;
+  };
+  for (const char* path :
+       {".venv/bin/pytest", "a/.venv/bin/x", "out/run", "a.o", "node_modules/.bin/jest",
+        "web/node_modules/.bin/jest", "a/__pycache__/x", ".tox/py/bin/pytest", "node_modules"})
+    EXPECT_TRUE(leaves_out(path)) << path;
+  for (const char* path : {"run", "bin/tool", "dir/out/run", "dir/node_modules/b", "a.oo", "venv"})
+    EXPECT_FALSE(leaves_out(path)) << path;
+  EXPECT_FALSE(
+      leaves_out("node_modules/.bin/jest", {layer("mkdir -p node_modules/a && echo 1 > node_modules/a/f")}))
+      << "what was accepted has the folder";
+}
+
 // As on another machine.
 TEST_F(IgnoredTest, IsNothingThatTheBaseHasWhenTheRepositoryIsGone) {
   commit("printf '*.o\\n' > .gitignore && echo 1 > kept.o && git add -f kept.o");

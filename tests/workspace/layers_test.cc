@@ -75,7 +75,7 @@ Seen work_on_overlay(const Ids& lower, const std::string& rw, const std::string&
   for (const auto& tree : lower) options += (&tree == &lower.front() ? ",lowerdir=" : ":") + tree;
   PAWL_CHECK(mount("overlay", merged.c_str(), "overlay", 0, options.c_str()) == 0);
   Seen seen{.before = listing_of(merged), .after = {}, .times = times_of(merged)};
-  if (seed) RandomWork(merged, *seed).work();
+  if (seed) RandomWork(merged, *seed, testing::kMarkNames).work();
   if (seed) seen.after = listing_of(merged);
   PAWL_CHECK(umount(merged.c_str()) == 0);
   return seen;
@@ -195,7 +195,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     const std::string copy = path("own/rw/upper");
     PAWL_CHECK(sandbox::copy_merged(lower_, copy).has_value());
     EXPECT_EQ(times_of(copy), seen.times);
-    RandomWork(copy, *seed).work();
+    RandomWork(copy, *seed, testing::kMarkNames).work();
     seen.after = listing_of(copy);
     return seen;
   }
@@ -214,7 +214,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
   void history(unsigned seed) {
     const std::string source = path("own/source");
     ASSERT_TRUE(os::make_folders(source));
-    for (unsigned i = 0; i < 2; ++i) RandomWork(source, seed * 1000 + i).work();
+    for (unsigned i = 0; i < 2; ++i) RandomWork(source, seed * 1000 + i, testing::kMarkNames).work();
     const auto base = workspaces_->snapshot_directory(source);
     ASSERT_TRUE(base) << base.error().message;
     base_ = base->base_id;

@@ -45,9 +45,15 @@ inline std::map<std::string, std::string> times_of(const std::string& tree) {
   return out;
 }
 
+using Names = std::vector<std::string>;
+inline const Names kPlainNames = {"top", "a", "b", "c", "one", "two", "four", "d"};
+// Some are marks of other overlays, or look like temporaries of ours: all are names as any other.
+inline const Names kMarkNames = {"top", "a", "b", ".wh.a", "one", ".wh..wh..opq", ".pawl-rename-0", "d"};
+
 class RandomWork {
  public:
-  RandomWork(std::string tree, unsigned seed) : tree_(std::move(tree)), random_(seed) {}
+  RandomWork(std::string tree, unsigned seed, const Names& names = kPlainNames)
+      : tree_(std::move(tree)), random_(seed), names_(names) {}
 
   // A few changes, one after the other.
   void work() {
@@ -58,9 +64,8 @@ class RandomWork {
   unsigned below(unsigned bound) { return static_cast<unsigned>(random_() % bound); }
 
   std::string path() {
-    static const std::vector<std::string> kNames = {"top", "a", "b", "c", "one", "two", "four", "d"};
     std::string out = tree_;
-    for (auto left = below(3) + 1; left > 0; --left) out += "/" + kNames[below(kNames.size())];
+    for (auto left = below(3) + 1; left > 0; --left) out += "/" + names_[below(names_.size())];
     return out;
   }
 
@@ -160,6 +165,7 @@ class RandomWork {
 
   const std::string tree_;
   std::mt19937 random_;
+  const Names& names_;
   unsigned random_text_ = 0;
 };
 

@@ -46,9 +46,9 @@ class WorkspaceTest : public ::testing::Test {
     sh("mkdir " + tree);
     for (auto each = lower.rbegin(); each != lower.rend(); ++each)
       sh("cd " + *each + " && find . -mindepth 1 -type d -printf '%P\\n' | (cd " + tree +
-         " && while read -r p; do [ ! -L $p ] && [ ! -f $p ] || rm $p; done) && find . ! -type d -printf "
-         "'%P\\n' | (cd " +
-         tree + " && xargs -r rm -rf) && cp -aT . " + tree + " && find " + tree + " -type c -delete");
+         " && while read -r p; do [ ! -L \"$p\" ] && [ ! -f \"$p\" ] || rm \"$p\"; done) && find . ! -type d "
+         "-printf '%P\\0' | (cd " +
+         tree + " && xargs -0 -r rm -rf --) && cp -aT . " + tree + " && find " + tree + " -type c -delete");
     return tree;
   }
   // A layer as a sandbox without overlayfs leaves it: the whole tree, after `script` ran in it.

@@ -58,10 +58,15 @@ TEST_F(SightTest, CachesAreNotThereUnlessTheyWere) {
   for (const char* path :
        {"__pycache__/a.cpython-311.pyc", "dir/__pycache__/b.pyc", "dir/b.pyo", ".pytest_cache/v/x",
         ".mypy_cache/x", "dir/.ruff_cache/x", "x.egg-info/entry_points.txt", "a.tsbuildinfo", ".eslintcache",
-        ".gradle/x", "_Inline/lib/x.so", ".coverage.host.1"}) {
+        ".gradle/x", "_Inline/lib/x.so", "__pycache__/.coverage"}) {
     const auto one = layer("mkdir -p $(dirname " + std::string(path) + ") && echo 1 > " + path);
     EXPECT_EQ(seen({one}), before) << path;
     EXPECT_FALSE(cache_at(path).empty());
+  }
+  for (const char* path : {".coverage", ".coverage.host.1", "dir/a.gcda", ".nyc_output/x.json"}) {
+    const auto one = layer("mkdir -p $(dirname " + std::string(path) + ") && echo 1 > " + path);
+    EXPECT_EQ(seen({one}).size(), before.size() + 1) << "a later step reads " << path;
+    EXPECT_FALSE(cache_at(path).empty()) << path;
   }
   for (const char* path : {"cache/a", "dir/pyc", "a.py", "coverage", ".coveragerc", ".cached", "src/tox"})
     EXPECT_TRUE(cache_at(path).empty()) << path;

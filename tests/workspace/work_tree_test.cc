@@ -42,17 +42,18 @@ TEST_F(WorkTreeTest, IsTheOneThatGitFinds) {
       "git init -q own && git -C own config extensions.worktreeConfig true && git -C own config "
       "core.repositoryformatversion 1 && "
       "git -C own config --worktree core.bare true && mkdir own/pkg");
-  for (const std::string path : {"plain",       "plain/pkg/a",     "plain/some pkg/ünï",
-                                 "plain/empty", "plain/part",      "plain/no/repo",
-                                 "plain/.git",  "plain/.git/refs", "linked",
-                                 "linked/pkg",  "plain/nested",    "plain/nested/in",
-                                 "sha256",      "sha256/pkg/a",    "link",
-                                 "link/a",      "sha/a",           "apart",
-                                 "apart/pkg",   "separate.git",    "outside",
-                                 "outside/pkg", "bare.git",        "bare.git/pkg",
-                                 "set",         "set/pkg",         "outer",
-                                 "outer/other", "outer/inner",     "outer/inner/x",
-                                 "own",         "own/pkg"})
+  // Who says where a work tree is, includes nothing.
+  line(
+      "git init -q inc && printf '[include]\\n\\tpath = more\\n' >>inc/.git/config && "
+      "printf '[core]\\n\\tworktree = ../..\\n' >inc/.git/more && mkdir inc/pkg");
+  for (const std::string path :
+       {"inc",          "inc/pkg",       "plain",         "plain/pkg/a",     "plain/some pkg/ünï",
+        "plain/empty",  "plain/part",    "plain/no/repo", "plain/.git",      "plain/.git/refs",
+        "linked",       "linked/pkg",    "plain/nested",  "plain/nested/in", "sha256",
+        "sha256/pkg/a", "link",          "link/a",        "sha/a",           "apart",
+        "apart/pkg",    "separate.git",  "outside",       "outside/pkg",     "bare.git",
+        "bare.git/pkg", "set",           "set/pkg",       "outer",           "outer/other",
+        "outer/inner",  "outer/inner/x", "own",           "own/pkg"})
     EXPECT_EQ(folder_of(path),
               line("cd '" + path + "' && { git rev-parse --show-prefix 2>/dev/null || true; }"))
         << path;

@@ -428,6 +428,21 @@ TEST_F(WorkspaceTest, AFileThatEndsAsItWasIsNoChange) {
   EXPECT_TRUE(merged.empty() || changes(merged).empty());
 }
 
+// A mode has more bits than git knows, and a file that is put in place of itself is what it was.
+TEST_F(WorkspaceTest, WhatGitDoesNotSeeIsNoChangeWhoeverReadsContents) {
+  const auto large = layer("truncate -s 17M large && chmod 644 large");
+  for (const bool contents : {true, false}) {
+    for (const std::string script :
+         {"chmod 600 text", "chmod 666 text dir/inner", "cp text a && chmod 604 a && mv a text",
+          "chmod 711 tool", "chmod 700 dir", "mkdir empty", "chmod 600 large"})
+      EXPECT_TRUE(changes(layer(script, {large}), {large}, contents).empty()) << script << " " << contents;
+    for (const std::string script :
+         {"printf 'one\\nTWO\\nthree\\n' >text", "chmod 744 text", "chmod 611 tool", "ln -sfn tool link",
+          "printf x | dd of=large conv=notrunc status=none"})
+      EXPECT_EQ(changes(layer(script, {large}), {large}, contents).size(), 1U) << script << " " << contents;
+  }
+}
+
 TEST_F(WorkspaceTest, AChangedFileThatIsTooLargeIsNotRead) {
   const auto id = layer("truncate -s 17M big");
   EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792 unread"}));

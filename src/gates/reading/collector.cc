@@ -29,7 +29,7 @@ std::string Collector<Item>::told(std::string_view text) const {
 template <class Item>
 std::string Collector<Item>::bounded_name(std::string_view group, std::string_view name) const {
   std::string out =
-      valid_utf8(group.empty() ? std::string(name) : redacted(group) + "::" + std::string(name));
+      valid_utf8(group.empty() ? std::string(name) : std::string(group) + "::" + std::string(name));
   if (out.size() > kNameBytesMax)
     out = std::string(utf8_prefix(out, kNameBytesMax - kHashHexSize - 1)) + "#" + blake3_hex(out);
   return out;
@@ -71,7 +71,7 @@ template class Collector<Finding>;
 
 Status TestCollector::add(std::string_view group, std::string_view name, TestStatus status,
                           std::string_view message) {
-  PAWL_OK(add_item(group, stable_name(redacted(name))));
+  PAWL_OK(add_item(stable_name(redacted(group)), stable_name(redacted(name))));
   last().status = status;
   if (status == TestStatus::kFailed) fail_last(message);
   return {};
@@ -141,7 +141,7 @@ Report TestCollector::take() {
 }
 
 Status FindingCollector::add(std::string_view group, std::string_view name, Severity severity) {
-  PAWL_OK(add_item(group, redacted(name)));
+  PAWL_OK(add_item(redacted(group), stable_message(redacted(name))));
   last().severity = severity;
   return {};
 }

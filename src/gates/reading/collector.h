@@ -34,7 +34,7 @@ class Collector {
 
  protected:
   std::deque<Item> items_;
-  // kExhausted: one too many. `group` may be "", `name` has no secrets. Neither needs to be valid UTF-8.
+  // kExhausted: one too many. `group` may be "". Neither has secrets, or needs to be valid UTF-8.
   Status add_item(std::string_view group, std::string_view name);
   std::string redacted(std::string_view text) const;
   std::string bounded_name(std::string_view group, std::string_view name) const;
@@ -56,7 +56,7 @@ class TestCollector : public Collector<TestCase> {
  public:
   using Collector::Collector;
 
-  // The name is made stable (words.h). kExhausted: one too many.
+  // Group and name are made stable (words.h). kExhausted: one too many.
   Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
   void fail_last(std::string_view message);
   // What a test that failed says, when that comes later. REQUIRES: place < size().
@@ -85,6 +85,7 @@ class FindingCollector : public Collector<Finding> {
  public:
   using Collector::Collector;
 
+  // The name is made stable as a message (words.h). kExhausted: one too many.
   Status add(std::string_view group, std::string_view name, Severity severity);
 };
 

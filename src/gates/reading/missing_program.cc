@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+
+#include "gates/policy/python_names.h"
 
 namespace pawl::gates {
 namespace {
@@ -37,6 +38,17 @@ std::string_view unquoted(std::string_view name) {
   return name;
 }
 
+// A command that only says where and how others run.
+bool makes_nothing(std::string_view command) {
+  constexpr std::array<std::string_view, 8> kWords = {":",      "cd",  "echo",  "export",
+                                                      "printf", "set", "shopt", "true"};
+  const auto start = std::min(command.find_first_not_of(" \t\r"), command.size());
+  command.remove_prefix(start);
+  const auto word = command.substr(0, command.find_first_of(" \t\r"));
+  const bool assigns = word.size() == command.size() && word.find('=') != word.npos;
+  return word.empty() || assigns || std::ranges::find(kWords, word) != kWords.end();
+}
+
 std::optional<MissingProgram> in_line(std::string_view line) {
   while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
   for (const auto& ending : kEndings) {
@@ -55,19 +67,94 @@ std::optional<MissingProgram> in_line(std::string_view line) {
   return std::nullopt;
 }
 
-}  // namespace
+constexpr std::size_t kLinesMost = 50;  // what comes after it are the words of what called it
 
-MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output) {
-  constexpr std::size_t kLinesMost = 50;  // what comes after it are the words of what called it
-  for (std::size_t lines = 0; lines < kLinesMost && !output.empty(); ++lines) {
+// The first thing that `find` finds in the last lines, from the end.
+template <class Find>
+std::optional<MissingProgram> in_last_lines(std::string_view output, std::size_t most, const Find& find) {
+  for (std::size_t lines = 0; lines < most && !output.empty(); ++lines) {
     const auto at = output.find_last_of('\n', output.size() - 1);
     const auto line = at == output.npos ? output : output.substr(at + 1);
-    if (const auto found = in_line(line)) return *found;
+    if (auto found = find(line)) return found;
     output = at == output.npos ? std::string_view() : output.substr(0, at);
   }
+  return std::nullopt;
+}
+
+// "make: *** [Makefile:2: test] Error 127", and what `just` and Go programs say. One that make was told to
+// ignore has "(ignored)" behind it.
+bool says_not_found(std::string_view line) {
+  constexpr std::array<std::string_view, 3> kWords = {"] Error 127", "exit code 127", "exit status 127"};
+  while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+  return std::ranges::any_of(kWords, [&](const auto words) { return line.ends_with(words); });
+}
+
+// "-m tox" for "python3: No module named tox", where the step runs it. A module of another name may be the
+// work's; one of these the policy would not take from it.
+std::optional<MissingProgram> module_in(std::string_view line, const std::string& command) {
+  constexpr std::string_view kWords = ": No module named ";
+  const auto at = line.find(kWords);
+  if (at == line.npos) return std::nullopt;
+  auto name = line.substr(at + kWords.size());
+  while (name.ends_with('\r') || name.ends_with(' ')) name.remove_suffix(1);
+  const std::string asked = "-m " + std::string(unquoted(name));
+  const auto found = command.find(asked);
+  if (found == command.npos || !is_python_name(asked.substr(3))) return std::nullopt;
+  const auto end = found + asked.size();
+  if (end < command.size() && std::string_view(" \t\n;&|)'\"").find(command[end]) == std::string_view::npos)
+    return std::nullopt;
+  return MissingProgram{.name = "python3 " + asked};
+}
+
+// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory". No work brings such a
+// file.
+std::optional<MissingProgram> plan_file_in(std::string_view line) {
+  const auto at = line.find("/plan/");
+  const bool begins =
+      at != line.npos && (at == 0 || std::string_view(" '\"`").find(line[at - 1]) != line.npos);
+  if (!begins || line.find("No such file or directory", at) == line.npos) return std::nullopt;
+  const auto path = line.substr(at, line.find_first_of(" '\"`:", at) - at);
+  return MissingProgram{.name = std::string(path), .is_path = true};
+}
+
+}  // namespace
+
+bool is_run_first(const MissingProgram& program, const std::vector<std::string>& argv) {
+  const auto names_it = [&](const auto& word) { return word.find(program.name) != word.npos; };
+  const auto words = std::find_if(argv.rbegin(), argv.rend(), names_it);
+  if (program.name.empty() || words == argv.rend()) return false;
+  std::string_view before(words->data(), words->rfind(program.name));
+  for (;;) {
+    const auto end = before.find_first_of("\n;&|(){}`");
+    if (end == before.npos) return true;  // of its own command
+    if (!makes_nothing(before.substr(0, end))) return false;
+    before.remove_prefix(end + 1);
+  }
+}
+
+MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output) {
+  if (auto found = in_last_lines(output, kLinesMost, in_line)) return *std::move(found);
   const bool by_shell = argv.empty() || std::ranges::find(kShells, argv.front()) != kShells.end();
   if (by_shell) return {};
   return {.name = argv.front(), .is_path = argv.front().find('/') != std::string::npos};
+}
+
+std::optional<MissingProgram> missing_behind(const std::vector<std::string>& argv, std::string_view output) {
+  constexpr std::size_t kLastLines = 5;  // what was said before may be no reason of the end
+  std::string command;
+  for (const auto& word : argv) command += (command.empty() ? "" : " ") + word;
+  if (auto found = in_last_lines(output, kLastLines, plan_file_in)) return found;
+  if (auto found =
+          in_last_lines(output, kLinesMost, [&](std::string_view line) { return module_in(line, command); }))
+    return found;
+  const auto by_make = in_last_lines(output, kLinesMost, [](std::string_view line) {
+    return says_not_found(line) ? std::optional(MissingProgram()) : std::nullopt;
+  });
+  if (!by_make) return std::nullopt;
+  // make says 127 of a file that is there and no program, too: the work may build it.
+  return in_last_lines(output, kLinesMost, [](std::string_view line) {
+    return line.find(": Permission denied") == line.npos ? in_line(line) : std::nullopt;
+  });
 }
 
 }  // namespace pawl::gates

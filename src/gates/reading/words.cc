@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include "base/json.h"
 
@@ -77,13 +79,34 @@ std::string without_temporary_folders(std::string name) {
   return name;
 }
 
-// "<f at 0x7f3a5c0>" -> "<f at 0x*>": only an address is that long.
+bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+
+// "<f at 0x7f3a5c0>" -> "<f at 0x*>", "#<F:0x00007f3a5c0>" -> "#<F:0x*>": only an address is that long.
 std::string without_addresses(std::string name) {
-  constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
   constexpr std::size_t kAddressDigits = 7;
-  for (std::size_t at = name.find(" at 0x"); at != name.npos; at = name.find(" at 0x", at + 1)) {
-    const std::size_t start = at + 6, end = std::min(name.find_first_not_of(kDigits, start), name.size());
-    if (end - start >= kAddressDigits) name.replace(start, end - start, "*");
+  for (const std::string_view before : {" at 0x", ":0x"})
+    for (std::size_t at = name.find(before); at != name.npos; at = name.find(before, at + 1)) {
+      const std::size_t start = at + before.size();
+      const std::size_t end = std::min(name.find_first_not_of(kHexDigits, start), name.size());
+      if (end - start >= kAddressDigits) name.replace(start, end - start, "*");
+    }
+  return name;
+}
+
+// "com.Foo@5e91993f" -> "com.Foo@*": what Java says of an object that has no text. A user is no number.
+std::string without_identities(std::string name) {
+  constexpr std::size_t kDigitsMin = 6, kDigitsMost = 8;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (std::size_t at = name.find('@', 1); at != name.npos; at = name.find('@', at + 1)) {
+    const std::size_t end = std::min(name.find_first_not_of(kDigits, at + 1), name.size());
+    const auto digits = std::string_view(name).substr(at + 1, end - at - 1);
+    const bool is_long = digits.size() >= kDigitsMin && digits.size() <= kDigitsMost;
+    const bool ends_word = end == name.size() || !is_word(name[end]);
+    const bool of_object = is_word(name[at - 1]) || name[at - 1] == ';';
+    if (is_long && ends_word && of_object && std::ranges::any_of(digits, is_digit))
+      name.replace(at + 1, digits.size(), "*");
   }
   return name;
 }
@@ -98,45 +121,214 @@ bool contains_one_of(std::string_view line, const auto& words) {
 }
 
 // How a line begins that says that something failed, behind its indentation.
-constexpr std::array<std::string_view, 33> kBegins = {
-    "not ok",    "FAILED",   "FAIL",         "--- FAIL",     "E  ",         "error:",       "error[",
-    "Error:",    "error ",   "ERROR",        "ERR!",         "npm ERR!",    "npm error",    "fatal:",
-    "FATAL",     "panic:",   "panicked",     "Traceback",    "Bail out!",   "Segmentation", "SUMMARY: ",
-    "Exception", "Failed ",  "Failure",      "Undefined ",   "undefined ",  "assert",       "Assertion",
-    "assertion", "Expected", "\xe2\x9c\x97", "\xe2\x9c\x96", "\xe2\x97\x8f"};
-// What such a line has in it.
-constexpr std::array<std::string_view, 18> kHolds = {": error",
-                                                     ": fatal",
-                                                     "Error:",
-                                                     "ERROR:",
-                                                     " FAILED",
-                                                     " panicked at",
-                                                     "undefined reference",
-                                                     ": not found",
-                                                     "command not found",
-                                                     "No such file or directory",
-                                                     "cannot find",
-                                                     "Cannot find",
-                                                     "*** ",
-                                                     "Exception",
-                                                     "AssertionError",
-                                                     "Segmentation fault",
-                                                     "core dumped",
-                                                     "Permission denied"};
+constexpr std::array<std::string_view, 27> kBegins = {
+    "not ok",    "E  ",        "error:",       "error[",       "Error:",    "error ",     "ERROR",
+    "ERR!",      "npm ERR!",   "npm error",    "fatal:",       "FATAL",     "panic:",     "panicked",
+    "Traceback", "Bail out!",  "SUMMARY: ",    "Segmentation", "Exception", "Undefined ", "assert",
+    "Assertion", "undefined ", "\xe2\x97\x8f", "\xc3\x97",     "Expect",    "Received"};
+// Words within such a line; the last four are crosses.
+constexpr std::array<std::string_view, 21> kHolds = {
+    ": error",      ": fatal",           "Error:",
+    "ERROR:",       " panicked at",      "undefined reference",
+    ": not found",  "command not found", "No such file or directory",
+    "cannot find",  "Cannot find",       "*** ",
+    "Exception",    "AssertionError",    "Segmentation fault",
+    "core dumped",  "Permission denied", "\xe2\x9c\x97",
+    "\xe2\x9c\x96", "\xe2\x9d\x8c",      "\xe2\x9c\x98"};
 // How lines begin that are no failure, whatever they have in them.
-constexpr std::array<std::string_view, 6> kPasses = {"ok ",      "PASS",      "--- PASS",
-                                                     "# fail 0", "# fail  0", "\xe2\x9c\x93"};
+constexpr std::array<std::string_view, 9> kPasses = {
+    "ok ", "PASS", "--- PASS", "\xe2\x9c\x93", "=== RUN", "=== PAUSE", "=== CONT", "[ RUN  ", "[       OK"};
+// "Received: 6": the value that was looked for, the one that was there, and where.
+constexpr std::array<std::string_view, 10> kValues = {"expected", "received", "actual", "got",   "want",
+                                                      "wanted",   "found",    "left",   "right", "at"};
+constexpr std::array<std::string_view, 6> kFailures = {"fail",    "fails",   "failed",
+                                                       "failing", "failure", "failures"};
+constexpr std::array<std::string_view, 6> kNone = {"0", "no", "not", "never", "without", "zero"};
+
+// ASCII letters in any case; `lower` has none that are large.
+bool is_in_any_case(std::string_view word, std::string_view lower) {
+  return std::ranges::equal(
+      word, lower, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+}
+
+bool is_one_of(std::string_view word, const auto& words) {
+  return std::ranges::any_of(words, [&](const auto lower) { return is_in_any_case(word, lower); });
+}
+
+// Takes the last word off `text`, with the blanks around it; "" when another character ends it.
+std::string_view take_last_word(std::string_view& text) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  std::size_t start = text.size();
+  while (start > 0 && is_word(text[start - 1])) --start;
+  const auto word = text.substr(start);
+  text.remove_suffix(word.size());
+  return word;
+}
+
+constexpr std::array<std::string_view, 6> kPlaces = {"line", "lines", "column", "columns", "col", "row"};
+// Marks between two numbers of one place: "3:7", "3-9", "at 5, 2".
+constexpr std::array<std::string_view, 6> kBetweenPlaces = {":", "-", ",", ", ", " - ", " to "};
+
+// Whether a number is a line or a column, by the word before, what stands between, and what comes: "line 3",
+// "line: 3", "at 5, 2", "(3:7)".
+bool starts_place(std::string_view word, std::string_view between, std::string_view behind) {
+  if (is_one_of(word, kPlaces)) return between == " " || between == ": " || between == " #" || between == ":";
+  const bool is_pair = behind.size() > 1 && behind.front() == ':' && is_digit(behind[1]);
+  if (is_pair) return between.ends_with('(') || between.ends_with('[');
+  return word == "at" && between == " " && behind.starts_with(", ") && digits_at(behind, 2) > 0;
+}
+
+// "0 failed", "no test failed", "did not fail"; "failures: 0", "fail 0", "Failed: none".
+bool counts_none(std::string_view before, std::string_view behind) {
+  const auto first = take_last_word(before), second = take_last_word(before);
+  if (is_one_of(first, kNone) || (first.starts_with("test") && is_one_of(second, kNone))) return true;
+  const auto value = std::min(behind.find_first_not_of(" \t:="), behind.size());
+  const auto count = behind.substr(value);
+  const bool is_told = behind.substr(0, value).find_first_of(":=") != behind.npos;
+  if (is_told && count.starts_with("none")) return true;
+  if (value == 0 || !count.starts_with('0')) return false;
+  const auto next = count.size() == 1 ? '\r' : count[1];
+  return std::string_view("\r,;)").find(next) != std::string_view::npos || (is_told && is_space(next));
+}
+
+// A word of a failure in any case, unless it is a part of a name ("a/fail.c", "--no-fail-fast") or none is
+// counted.
+bool says_failed(std::string_view line) {
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (!is_word(line[at])) continue;
+    std::size_t end = at;
+    while (end < line.size() && is_word(line[end])) ++end;
+    const auto word = line.substr(at, end - at), before = line.substr(0, at), behind = line.substr(end);
+    const bool in_name = before.ends_with('/') || before.ends_with('.') || before.ends_with('-') ||
+                         before.ends_with("::") || behind.starts_with('-') ||
+                         (behind.size() > 1 && behind.front() == '.' && is_word(behind[1]));
+    if (!in_name && is_one_of(word, kFailures) && !counts_none(before, behind)) return true;
+    at = end - 1;
+  }
+  return false;
+}
+
+// "test_fails PASSED [ 10%]", "Failed login ... ok (0.01s)"; but for a count: "1 failed, 3 passed".
+bool ends_well(std::string_view line) {
+  constexpr std::array<std::string_view, 4> kWell = {"ok", "passed", "pass", "success"};
+  while (!line.empty() && (is_space(line.back()) || line.back() == '\r')) line.remove_suffix(1);
+  if (line.ends_with(')') || line.ends_with(']'))
+    line = line.substr(0, std::min(line.find_last_of("(["), line.size()));
+  if (line.ends_with(" sec") && line.find("Passed ") != line.npos) return true;  // ctest's
+  if (!is_one_of(take_last_word(line), kWell)) return false;
+  return digits_at(take_last_word(line), 0) == 0;
+}
+
+bool says_value(std::string_view line) {
+  std::size_t letters = 0;
+  while (letters < line.size() && is_word(line[letters])) ++letters;
+  return is_one_of(line.substr(0, letters), kValues) && lead_trimmed(line.substr(letters)).starts_with(':');
+}
 
 bool tells(std::string_view line) {
   line = lead_trimmed(line);
   if (line.empty() || starts_with_one_of(line, kPasses)) return false;
-  return starts_with_one_of(line, kBegins) || contains_one_of(line, kHolds);
+  if (starts_with_one_of(line, kBegins) || contains_one_of(line, kHolds) || says_value(line)) return true;
+  return says_failed(line) && !ends_well(line);
+}
+
+// In a message the lines of a difference do, too.
+bool tells_in_message(std::string_view line) {
+  return line.starts_with('+') || line.starts_with('-') || tells(line);
+}
+
+// A line of a stack of JavaScript or Java: "at f (/a.js:3:5)", "at /a.js:3:5", "at a.B.c(B.java:3)".
+bool is_frame(std::string_view line) {
+  line = lead_trimmed(line);
+  const auto before = line.find_last_not_of("0123456789");
+  const bool has_line = before != line.npos && line[before] == ':' && before + 1 < line.size();
+  return line.starts_with("at ") && (has_line || line.ends_with(')'));
+}
+
+// "diff: |", "source:", of a report in YAML; "Error: no" is none of its keys.
+bool is_key(std::string_view line) {
+  line = lead_trimmed(line);
+  std::size_t letters = 0;
+  while (letters < line.size() && is_word(line[letters])) ++letters;
+  const bool is_small = letters > 0 && line.front() >= 'a' && line.front() <= 'z';
+  return is_small && line.substr(letters).starts_with(':') &&
+         (line.size() == letters + 1 || line[letters + 1] == ' ');
+}
+
+// Without stacks: of each the first line stays, which says where; what stands below "stack:" says it again.
+std::string without_stacks(std::string_view text) {
+  std::string out;
+  bool in_stack = false, frame_before = false;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool frame = is_frame(line);
+    in_stack = lead_trimmed(line).starts_with("stack:") || (in_stack && !is_key(line));
+    if (!in_stack && !(frame && frame_before)) out += std::string(line) + "\n";
+    frame_before = frame;
+  }
+  if (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+template <class Belongs>
+std::string lines_that(const Belongs& belongs, std::string_view text, std::size_t bytes_max) {
+  constexpr std::size_t kLineMax = 300, kBelowMax = 3;
+  std::string out;
+  std::size_t below = 0;  // how many indented lines may still come with the last one
+  bool left_out = false;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool told = belongs(line);
+    const bool goes_with = below > 0 && !line.empty() && is_space(line.front());
+    below = told ? kBelowMax : (goes_with ? below - 1 : 0);
+    if (!told && !goes_with) {
+      left_out = true;
+      continue;
+    }
+    std::string add = left_out && !out.empty() ? "...\n" : "";
+    left_out = false;
+    add += std::string(whole_words(line, kLineMax)) + "\n";
+    if (out.size() + add.size() > bytes_max)
+      return out.empty() ? std::string(whole_words(add, bytes_max)) : out;
+    out += add;
+  }
+  return out;
 }
 
 }  // namespace
 
 std::string stable_name(std::string_view name) {
-  return without_addresses(without_temporary_folders(without_told_lines(without_lines_of_files(name))));
+  return without_identities(
+      without_addresses(without_temporary_folders(without_told_lines(without_lines_of_files(name)))));
+}
+
+std::string stable_message(std::string_view message) {
+  const std::string text = stable_name(message);
+  std::string out, word, between;  // the word before, and what stands behind it
+  bool was_place = false;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      between += text[at];
+      out += text[at++];
+      continue;
+    }
+    const auto end = static_cast<std::size_t>(
+        std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_word) - text.begin());
+    const std::string now = text.substr(at, end - at);
+    const bool is_number = std::ranges::all_of(now, is_digit);
+    const bool is_place = is_number && (was_place ? is_one_of(between, kBetweenPlaces)
+                                                  : starts_place(word, between, text.substr(end, 24)));
+    out += is_place ? "*" : now;
+    was_place = is_place;
+    word = now;
+    between.clear();
+    at = end;
+  }
+  return out;
 }
 
 bool is_hook_of_mocha(std::string_view name) {
@@ -160,36 +352,44 @@ std::string_view whole_words(std::string_view text, std::size_t bytes_max) {
 }
 
 std::string telling_lines(std::string_view text, std::size_t bytes_max) {
-  constexpr std::size_t kLineMax = 300, kBelowMax = 3;
-  std::string out;
-  std::size_t below = 0;  // how many indented lines may still come with the last one
-  bool left_out = false;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const bool told = tells(line);
-    const bool goes_with = below > 0 && !line.empty() && is_space(line.front());
-    below = told ? kBelowMax : (goes_with ? below - 1 : 0);
-    if (!told && !goes_with) {
-      left_out = true;
-      continue;
-    }
-    std::string add = left_out && !out.empty() ? "...\n" : "";
-    left_out = false;
-    add += std::string(whole_words(line, kLineMax)) + "\n";
-    if (out.size() + add.size() > bytes_max)
-      return out.empty() ? std::string(whole_words(add, bytes_max)) : out;
-    out += add;
+  return lines_that(tells, text, bytes_max);
+}
+
+std::string unusual_lines(std::string_view text, std::size_t bytes_max) {
+  constexpr std::size_t kLinesMin = 4, kMarksMost = 10'000;
+  // The first word, or the last.
+  const auto mark_of = [](std::string_view line, bool first) {
+    line = lead_trimmed(line);
+    return first ? line.substr(0, line.find_first_of(" \t:")) : take_last_word(line);
+  };
+  std::map<std::pair<std::string_view, bool>, std::size_t> counts;
+  std::size_t lines = 0;
+  for (auto rest = text; !rest.empty();) {
+    const auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.empty()) continue;
+    ++lines;
+    for (const bool first : {true, false})
+      if (const auto mark = mark_of(line, first); !mark.empty() && counts.size() < kMarksMost)
+        ++counts[{mark, first}];
   }
-  return out;
+  const auto usual = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  if (lines < kLinesMin || usual == counts.end() || usual->second * 2 <= lines) return "";
+  const auto word = usual->first.first;
+  const bool first = usual->first.second;
+  return lines_that([&](std::string_view line) { return !line.empty() && mark_of(line, first) != word; },
+                    text, bytes_max);
 }
 
 std::string excerpt(std::string_view text, std::size_t bytes_max) {
   while (text.ends_with('\n') || text.ends_with(' ')) text.remove_suffix(1);
   while (text.starts_with('\n')) text.remove_prefix(1);
   if (text.size() <= bytes_max) return std::string(text);
-  if (auto lines = telling_lines(text, bytes_max); !lines.empty()) return lines.substr(0, lines.size() - 1);
+  std::string without = without_stacks(text);
+  if (without.size() <= bytes_max && !without.empty()) return without;
+  if (!without.empty()) text = without;
+  if (auto lines = lines_that(tells_in_message, text, bytes_max); !lines.empty())
+    return lines.substr(0, lines.size() - 1);
   constexpr std::string_view kBetween = "\n...\n";
   const std::size_t half = bytes_max > kBetween.size() ? (bytes_max - kBetween.size()) / 2 : 0;
   auto end = text.substr(text.size() - half);

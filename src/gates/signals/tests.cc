@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "gates/common.h"
 #include "gates/failure.h"
 #include "gates/moving.h"
+#include "gates/reading/collector.h"
 #include "gates/signals/kind.h"
 #include "gates/unloaded.h"
 
@@ -19,19 +21,42 @@ struct Losses {
   std::vector<std::string> gone, newly_skipped, unloaded_gone;
 };
 
-Losses compare(const Inventory& base, const UnloadedNames& removed, const Report& report) {
+// The file of a test that node --test names by its path ("test::PATH" in its JUnit report): a script that
+// passes or throws, and has no tests of node's own. "" of other names.
+std::string script_of(std::string_view name) {
+  constexpr std::string_view kGroup = "test::";
+  if (name.starts_with(kGroup)) name.remove_prefix(kGroup.size());
+  return name.starts_with('/') ? std::string(inside_workspace(name)) : "";
+}
+
+// As many scripts as there are new tests may have got some, and are no test themselves any more.
+std::size_t new_tests(const Inventory& base, const std::set<std::string_view>& ran) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      ran, [&](const auto name) { return !std::ranges::binary_search(base.names, name, std::less<>()); }));
+}
+
+Losses compare(const GateFacts& facts, const Inventory& base, const Report& report) {
   std::set<std::string_view> ran, skipped;
   for (const auto& test : report.tests)
     (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
   Losses out;
+  std::optional<std::size_t> fresh;  // asked for by few
   for (const auto& name : base.names) {
     if (ran.contains(name)) continue;
+    if (const auto script = script_of(name);
+        !script.empty() && !skipped.contains(name) && facts.has_file && facts.has_file(script)) {
+      if (!fresh) fresh = new_tests(base, ran);
+      if (*fresh > 0) {
+        --*fresh;
+        continue;
+      }
+    }
     (skipped.contains(name) ? out.newly_skipped : out.gone).push_back(name);
   }
   for (const auto& name : base.unloaded)
-    if (removed.contains(name) || !is_there(name, report)) out.unloaded_gone.push_back(name);
+    if (facts.removed.contains(name) || !is_there(name, report)) out.unloaded_gone.push_back(name);
   std::ranges::copy_if(base.files, std::back_inserter(out.unloaded_gone),
-                       [&](const auto& name) { return removed.contains(name); });
+                       [&](const auto& name) { return facts.removed.contains(name); });
   return out;
 }
 
@@ -81,17 +106,13 @@ void tell(const char* key, const std::vector<std::string>& names, Signal& signal
   signal.details[std::string(key) + "_names"] = shown(names);
 }
 
-// Says which of `failing` failed on base, too; returns the others.
-std::vector<std::string> tell_broken(const std::vector<std::string>& failing, const Inventory* base,
-                                     Signal& signal) {
-  if (base == nullptr || base->state == Inventory::State::kUnknown) return failing;
-  auto broken = beyond(failing, base->failing);
-  std::vector<std::string> before;
-  std::ranges::copy_if(failing, std::back_inserter(before),
-                       [&](const auto& name) { return std::ranges::binary_search(base->failing, name); });
-  tell("failing_on_base", before, signal);
-  tell("newly_failing", broken, signal);
-  return broken;
+// Says what of the report failed on base, too; returns the others.
+std::vector<std::string> tell_broken(const Report& report, const Inventory* base, Signal& signal) {
+  if (base == nullptr || base->state == Inventory::State::kUnknown) return failing_of(report);
+  auto failing = compare_failing(report, *base);
+  tell("failing_on_base", failing.on_base, signal);
+  tell("newly_failing", failing.fresh, signal);
+  return std::move(failing.fresh);
 }
 
 // Where base's runner stopped, the names behind that are not known; often their number is.
@@ -107,7 +128,7 @@ void compare_count(const Report& report, const Inventory& base, Signal& signal) 
 }
 
 void compare_with_base(const GateFacts& facts, const Report& report, const Inventory& base, Signal& signal) {
-  const Losses losses = compare(base, facts.removed, report);
+  const Losses losses = compare(facts, base, report);
   tell("gone", losses.gone, signal);
   tell("newly_skipped", losses.newly_skipped, signal);
   tell("unloaded_gone", losses.unloaded_gone, signal);
@@ -136,20 +157,6 @@ void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal
                           "--stop-on-failure), or mend the test that ends it");
 }
 
-// A file of reports that base did not come to write may have any tests: the work has to write it.
-void refuse_unwritten(const std::vector<StepFacts>& steps, const Inventory& base, Signal& signal) {
-  for (const auto& step : steps)
-    for (const auto& path : step.unwritten) {
-      if (!std::ranges::binary_search(base.unwritten, path)) continue;
-      signal.passed = false;
-      signal.missing = true;
-      add_problem(signal,
-                  fmt::format("{} wrote no {}; on base it ended before it could. Let its tests run, or "
-                              "correct `reports`",
-                              step.step_name, path));
-    }
-}
-
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "tests");
   Reports reports = all_reports(facts.steps, kTestsFamily);
@@ -159,13 +166,13 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   signal.details["failures"] = failing.size();
   signal.details["reports"] = reports.parsed;
   if (!failing.empty()) signal.details["failing"] = shown(failing);
-  const auto broken = tell_broken(failing, base, signal);
+  const auto broken = tell_broken(reports.all, base, signal);
   if (!signal.passed) {
     // The step says itself that it failed. What its reports lack, or what is gone, is told beside it.
     if (!reports.problem.empty())
       signal.details["problem"] = reports.problem;
     else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
-             reports.all.lower_bound.empty())
+             reports.all.lower_bound.empty() && reports.unwritten.empty())
       compare_with_base(facts, reports.all, *base, signal);
     if (!reports.all.stopped.empty())
       add_problem(signal, "tests behind the failure did not run: " + printable(reports.all.stopped));
@@ -187,7 +194,6 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   const bool passed_so_far = signal.passed;
   if (tell_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
   refuse_stopped(facts, reports.all, signal);
-  refuse_unwritten(facts.steps, *base, signal);
   if (!passed_so_far) signal.missing = false;  // it fails whatever base has
   return signal;
 }
@@ -211,21 +217,14 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
       out.files.push_back(other.name);
   if (reports.all.not_run > 0)
     out.count = static_cast<std::int64_t>(reports.all.tests.size()) + reports.all.not_run;
-  for (const auto& step : steps)
-    if (step.exit_code != 0) std::ranges::copy(step.unwritten, std::back_inserter(out.unwritten));
-  std::ranges::sort(out.unwritten);
   std::ranges::sort(out.names);
   std::ranges::sort(out.files);
   std::ranges::sort(out.unloaded);
   std::ranges::sort(out.failing);
-  if (!reports.all.lower_bound.empty()) {
+  out.reason = reports.all.lower_bound.empty() ? bound_on_base(steps, kTestsFamily)
+                                               : printable(reports.all.lower_bound);
+  if (!out.reason.empty()) {
     out.state = Inventory::State::kLowerBound;
-    out.reason = printable(reports.all.lower_bound);
-    return out;
-  }
-  if (!out.unwritten.empty()) {
-    out.state = Inventory::State::kLowerBound;
-    out.reason = "it ended before it wrote " + shown(out.unwritten);
     return out;
   }
   for (const auto& step : steps) {

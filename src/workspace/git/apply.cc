@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
 #include "base/json.h"
 #include "os/file.h"
 #include "workspace/git/committed.h"
+#include "workspace/git/lfs.h"
 #include "workspace/objects.h"
 #include "workspace/workspace.h"
 
@@ -34,20 +34,6 @@ std::string_view way_out(const std::vector<Uncommitted>& found) {
     return "run `git sparse-checkout disable` and the plan again, or set `source.ref`, which takes what is "
            "committed, or name what the checkout leaves out in `source.exclude`";
   return "commit or remove that and run the plan again (`source.ref` takes what is committed)";
-}
-
-// git-lfs-config(5): `lfs.storage`, in the git folder when it is relative.
-std::string lfs_objects(git_repository& repository) {
-  git_config* raw = nullptr;
-  git_buf value{};
-  std::string storage = "lfs";
-  if (git_repository_config_snapshot(&raw, &repository) == 0) {
-    const GitConfig config(raw);
-    if (git_config_get_string_buf(&value, raw, "lfs.storage") == 0) storage = value.ptr;
-    git_buf_dispose(&value);
-  }
-  if (!storage.starts_with('/')) storage = os::join(git_repository_commondir(&repository), storage);
-  return os::join(storage, "objects");
 }
 
 class Applier {
@@ -79,12 +65,11 @@ class Applier {
     if (git_repository_odb(&database, &repository_) != 0)
       return git_failure(ErrorKind::kUnavailable, "objects");
     database_.reset(database);
-    // Where the filters of Git LFS put what they take out of a commit; before the work tree is another one.
-    lfs_ = lfs_objects(repository_);
     PAWL_TRY(committed_, listing_at(*root_));
     PAWL_TRY(rules_, Rules::open(found_, scratch_));
+    lfs_ = lfs_storage(repository_);
     files_ = files_of_base(base_);
-    PAWL_OK(rules_->learn(*root_, files_));
+    PAWL_OK(rules_->learn(root_.get(), files_));
     return check_base();
   }
 
@@ -101,7 +86,7 @@ class Applier {
     if (commits_.of_work_tree) {
       GitFiles now = files_;
       for (const auto& [path, file] : files) now[path] = file;
-      PAWL_OK(rules_->learn(*root_, now));
+      PAWL_OK(rules_->learn(root_.get(), now));
     }
     GitChanges whole;
     auto expected = committed_;
@@ -155,8 +140,9 @@ class Applier {
     GitEntry entry{.mode = mode_of(file)};
     std::optional<Cleaned> cleaned;
     if (commits_.of_work_tree) {
-      PAWL_TRY(cleaned, rules_->cleaned(path, file));
       const auto before = committed_.find(path);
+      PAWL_TRY(cleaned,
+               rules_->cleaned(path, file, before == committed_.end() ? nullptr : &before->second.id));
       if (!rules_->has_modes() && !file.is_link && before != committed_.end() &&
           before->second.mode != GIT_FILEMODE_LINK)
         entry.mode = before->second.mode;
@@ -166,7 +152,8 @@ class Applier {
       if (keeps_) PAWL_OK(keep(file, entry.id));
       return entry;
     }
-    if (keeps_ && cleaned->is_lfs_pointer && !cleaned->bytes.empty()) PAWL_OK(keep_lfs(file, cleaned->bytes));
+    if (keeps_ && cleaned->is_lfs_pointer && !cleaned->bytes.empty())
+      PAWL_OK(keep_lfs(lfs_, file, cleaned->bytes));
     const auto& bytes = cleaned->bytes;
     const int made =
         keeps_ ? git_odb_write(&entry.id, database_.get(), bytes.data(), bytes.size(), GIT_OBJECT_BLOB)
@@ -205,18 +192,6 @@ class Applier {
     if (git_oid_equal(&made, &id) == 0)
       return fail(ErrorKind::kCorrupt, file.full + " changes while it is read");
     return {};
-  }
-
-  // As git-lfs-clean(1) does: `git lfs push` finds it there.
-  Status keep_lfs(const GitFile& file, const std::string& pointer) const {
-    const std::string hash = pointer.substr(pointer.find(':', pointer.find("sha256")) + 1, kHashHexSize);
-    const std::string folder = os::join(lfs_, hash.substr(0, 2) + "/" + hash.substr(2, 2));
-    const std::string path = os::join(folder, hash);
-    if (os::exists(path)) return {};
-    PAWL_OK(os::make_folders(folder));
-    PAWL_OK(os::copy_file(file.full, path + ".pawl", 0644));
-    PAWL_OK(os::fsync_file("lfs", path + ".pawl"));
-    return os::rename_durably("lfs", path + ".pawl", path);
   }
 
   Status write(const std::string& message, const GitChanges& changes, const GitListing& expected) {
@@ -265,7 +240,7 @@ class Applier {
   GitListing committed_;
   GitFiles files_;  // of base
   std::optional<Rules> rules_;
-  std::string lfs_;
+  std::string lfs_;  // where Git LFS keeps contents
 };
 
 Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits,

@@ -76,7 +76,7 @@ class Comparison {
   Result<bool> has_content(const std::string& path, const GitFile& file, const git_oid& id) const {
     PAWL_TRY(const git_oid raw, blob_id(file));
     if (git_oid_equal(&raw, &id) != 0) return true;
-    PAWL_TRY(const auto cleaned, rules_.cleaned(path, file));
+    PAWL_TRY(const auto cleaned, rules_.cleaned(path, file, &id));
     git_oid clean{};
     return cleaned &&
            git_odb_hash(&clean, cleaned->bytes.data(), cleaned->bytes.size(), GIT_OBJECT_BLOB) == 0 &&
@@ -110,7 +110,7 @@ Result<Submodule> open_submodule(const std::string& path, const git_oid& id, con
   PAWL_TRY(out.committed, listing_of(*out.found.repository, *tree));
   PAWL_OK(os::make_folders(scratch));
   PAWL_TRY(out.rules, Rules::open(out.found, scratch));
-  PAWL_OK(out.rules->learn(*tree, files));
+  PAWL_OK(out.rules->learn(tree, files));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "os/file.h"
 #include "workspace/git/patch.h"
+#include "workspace/tree.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -64,12 +65,18 @@ Status compare_lines(const Side& before, const Side& after, FileChange& change) 
   return {};
 }
 
-bool same(const Side& before, const Side& after, bool contents) {
-  if (!before.version || !after.version) return before.version.has_value() == after.version.has_value();
-  return before.version->is_link == after.version->is_link &&
-         before.version->is_executable == after.version->is_executable &&
-         (contents || after.version->is_link) && !before.unread && !after.unread &&
-         before.content == after.content;
+// Contents that nobody read are compared all the same: another mode or time is no change to git.
+Result<bool> same(const GitFile& from, const Side& before, const GitFile& to, const Side& after,
+                  bool contents) {
+  if (before.version->is_link != after.version->is_link ||
+      before.version->is_executable != after.version->is_executable)
+    return false;
+  const bool known = after.version->is_link || (contents && !before.unread && !after.unread);
+  if (known) return before.content == after.content;
+  if (before.version->size != after.version->size) return false;
+  PAWL_TRY(const auto one, hash_of_file(from.full));
+  PAWL_TRY(const auto other, hash_of_file(to.full));
+  return one == other;
 }
 
 Status visit_one(const std::string& path, const std::optional<GitFile>& from,
@@ -77,7 +84,11 @@ Status visit_one(const std::string& path, const std::optional<GitFile>& from,
                  const std::function<Status(const FileChange&)>& visit) {
   PAWL_TRY(auto before, side_of(from, contents));
   PAWL_TRY(auto after, side_of(to, contents));
-  if (same(before, after, contents)) return {};
+  if (!from && !to) return {};
+  if (from && to) {
+    PAWL_TRY(const bool is_same, same(*from, before, *to, after, contents));
+    if (is_same) return {};
+  }
   for (auto* side : {&before, &after})
     if (side->version) side->version->content = side->content;
   FileChange change{.path = path, .before = before.version, .after = after.version, .unread = after.unread};

@@ -19,9 +19,11 @@ void git_start() {
     // What a commit refers to is on disk before the branch is.
     git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
     // Nobody's configuration: it could name filters, and it need not be readable (another HOME).
-    for (const auto level : {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG,
-                             GIT_CONFIG_LEVEL_GLOBAL})
+    for (const auto level : {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG})
       git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, level, "");
+    // A home there has to be: without one libgit2 forgets a whole file that includes something from it. This
+    // one has folders with numbers alone; settings_of() reads what the real one has.
+    git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, GIT_CONFIG_LEVEL_GLOBAL, "/proc/self/task");
     // Whose repository it is does not matter: nothing of it is ever run (git's safe.directory is about
     // hooks).
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);

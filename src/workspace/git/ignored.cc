@@ -329,4 +329,16 @@ Result<Workspaces::RefusedWork> Workspaces::refused_work(const std::vector<std::
   return out;
 }
 
+Result<bool> Workspaces::leaves_out(const std::string& path, const Source& source,
+                                    const std::vector<std::string>& below) const {
+  const View base(trees_of(source.base.base_id, {}));
+  const View now(trees_of(source.base.base_id, below));
+  const std::string installed(installed_at(path));
+  if (!cache_at(path).empty() || (!installed.empty() && !now.find(installed))) return true;
+  auto committed = Committed::of(source.path, source.base.git_commit, base);
+  SourceRules rules(base, now, committed);
+  PAWL_OK(rules.read({{.path = path}}, manifest_of_base(*this, source)));
+  return rules.ignore(path, false);
+}
+
 }  // namespace pawl::workspace

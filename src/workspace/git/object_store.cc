@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/glob.h"
@@ -27,7 +28,11 @@ class DiskObjects final : public ObjectStore {
   std::future<Status> check_beside(std::vector<Used> used) const override {
     return std::async(std::launch::async, [this, used = std::move(used)]() -> Status {
       const std::lock_guard one_at_a_time(looks_);
-      for (const auto& [base_id, layers] : used) PAWL_OK(kept_.check_before_use(base_id, layers));
+      try {
+        for (const auto& [base_id, layers] : used) PAWL_OK(kept_.check_before_use(base_id, layers));
+      } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::kUnavailable, "no memory is left to look at the objects of the run");
+      }
       return {};
     });
   }
@@ -90,6 +95,11 @@ class DiskObjects final : public ObjectStore {
                                                const Workspaces::Source& source,
                                                const std::vector<std::string>& below) const override {
     return kept_.refused_work(named, total, source, below);
+  }
+
+  Result<bool> leaves_out(const std::string& path, const Workspaces::Source& source,
+                          const std::vector<std::string>& below) const override {
+    return kept_.leaves_out(path, source, below);
   }
 
   Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string& base_id,

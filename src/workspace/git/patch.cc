@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "os/file.h"
+#include "os/temporary_folder.h"
 #include "workspace/git/git_tree.h"
+#include "workspace/git/patch_files.h"
 #include "workspace/git/patch_text.h"
 #include "workspace/workspace.h"
 
@@ -204,14 +207,21 @@ Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std
   const View base(trees_of(base_id, {}));
   PAWL_TRY(const auto changes_before, changes_of(*this, base, before));
   PAWL_TRY(const auto changes_after, changes_of(*this, base, after));
-  PAWL_TRY(auto old_files, git_files(base, changes_before));
-  PAWL_TRY(auto new_files, git_files(base, changes_after));
+  PatchFiles files;
+  PAWL_TRY(files.before, git_files(base, changes_before));
+  PAWL_TRY(files.after, git_files(base, changes_after));
   // Both sides name every path that either changes; the other one shows base.
-  for (const auto& [path, file] : new_files)
-    if (!old_files.contains(path)) old_files[path] = git_file_of(base, path);
-  for (const auto& [path, file] : old_files)
-    if (!new_files.contains(path)) new_files[path] = git_file_of(base, path);
-  return PatchWriter(target, old_files, new_files).write();
+  for (const auto& [path, file] : files.after)
+    if (!files.before.contains(path)) files.before[path] = git_file_of(base, path);
+  for (const auto& [path, file] : files.before)
+    if (!files.after.contains(path)) files.after[path] = git_file_of(base, path);
+  if (!target.filters) return PatchWriter(target, files.before, files.after).write();
+  PAWL_TRY(const auto scratch, os::TemporaryFolder::make(os::temporary_stem()));
+  PAWL_TRY(auto left_out,
+           put_committed(*target.filters, View(trees_of(base_id, before)), scratch.path(), files));
+  PAWL_TRY(auto patch, PatchWriter(target, files.before, files.after).write());
+  std::ranges::move(left_out, std::back_inserter(patch.left_out));
+  return patch;
 }
 
 }  // namespace pawl::workspace

@@ -1,14 +1,13 @@
 #include "workspace/git/rules.h"
 
 #include <git2/sys/repository.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <map>
 
 #include "base/json.h"
 #include "os/file.h"
+#include "workspace/git/config.h"
 #include "workspace/git/git_tree.h"
 #include "workspace/git/patch_text.h"
 #include "workspace/git/sha256.h"
@@ -16,7 +15,6 @@
 namespace pawl::workspace {
 namespace {
 
-using GitConfigIterator = GitOwner<git_config_iterator, git_config_iterator_free>;
 using GitFilters = GitOwner<git_filter_list, git_filter_list_free>;
 
 constexpr std::uint64_t kRulesBytesMax = 1 << 20;  // of one .gitattributes or .gitignore
@@ -28,81 +26,26 @@ bool is_rules_name(std::string_view path) {
   return name == ".gitattributes" || name == ".gitignore";
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-bool is_readable_file(const std::string& path) {
-  struct stat status {};
-  return !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         access(path.c_str(), R_OK) == 0;
-}
-
-std::string xdg_folder() {
-  if (const auto folder = variable("XDG_CONFIG_HOME"); !folder.empty()) return os::join(folder, "git");
-  const auto home = variable("HOME");
-  return home.empty() ? "" : os::join(home, ".config/git");
-}
-
-// git-config(1), FILES: those that are not the repository's. What can't be read says nothing.
-GitConfig config_of_person() {
-  git_config* raw = nullptr;
-  if (git_config_new(&raw) != 0) return nullptr;
-  GitConfig config(raw);
-  const auto add = [&](const std::string& path, git_config_level_t level) {
-    if (is_readable_file(path)) git_config_add_file_ondisk(raw, path.c_str(), level, nullptr, 0);
-  };
-  if (variable("GIT_CONFIG_NOSYSTEM").empty()) {
-    const auto system = variable("GIT_CONFIG_SYSTEM");
-    add(system.empty() ? "/etc/gitconfig" : system, GIT_CONFIG_LEVEL_SYSTEM);
-  }
-  if (const auto global = variable("GIT_CONFIG_GLOBAL"); !global.empty()) {
-    add(global, GIT_CONFIG_LEVEL_GLOBAL);
-  } else {
-    if (const auto xdg = xdg_folder(); !xdg.empty()) add(os::join(xdg, "config"), GIT_CONFIG_LEVEL_XDG);
-    if (const auto home = variable("HOME"); !home.empty())
-      add(os::join(home, ".gitconfig"), GIT_CONFIG_LEVEL_GLOBAL);
-  }
-  return config;
-}
-
-std::string expanded(const std::string& path) {
-  return path.starts_with("~/") ? os::join(variable("HOME"), path.substr(2)) : path;
-}
-
 bool matters(const std::string& name) {
   return name == "core.autocrlf" || name == "core.eol" || name == "core.filemode" ||
-         name.starts_with("filter.");
+         name == "core.attributesfile" || name == "lfs.storage" || name.starts_with("filter.");
 }
 
-// Where no file names them, git takes those of the person's folder.
-Status set_path(git_config& from, git_config& to, const char* name, const std::string& standard) {
-  git_buf value{};
-  const bool there = git_config_get_string_buf(&value, &from, name) == 0;
-  const std::string path = there ? expanded(value.ptr) : standard;
-  git_buf_dispose(&value);
-  if (path.empty() || git_config_set_string(&to, name, path.c_str()) == 0) return {};
-  return git_failure(ErrorKind::kUnavailable, name);
-}
-
-// What of the person's configuration is about the content of files, in a file of our own: libgit2 reads
-// neither GIT_CONFIG_GLOBAL nor ~ without being told, for the whole process, where a home is.
-Status write_config(const std::string& path) {
-  const auto from = config_of_person();
+// What of git's configuration is about the content of files, in a file of our own: libgit2 reads no file of
+// a person without being told, for the whole process, where a home is.
+Status write_config(const Settings& settings, const std::string& path) {
   git_config* raw = nullptr;
-  if (!from || git_config_open_ondisk(&raw, path.c_str()) != 0)
-    return git_failure(ErrorKind::kUnavailable, path);
+  if (git_config_open_ondisk(&raw, path.c_str()) != 0) return git_failure(ErrorKind::kUnavailable, path);
   const GitConfig to(raw);
-  git_config_iterator* each = nullptr;
-  if (git_config_iterator_new(&each, from.get()) != 0) return git_failure(ErrorKind::kUnavailable, path);
-  const GitConfigIterator owner(each);
-  for (git_config_entry* entry = nullptr; git_config_next(&entry, each) == 0;)
-    if (matters(entry->name) && entry->value != nullptr &&
-        git_config_set_string(raw, entry->name, entry->value) != 0)
-      return git_failure(ErrorKind::kUnavailable, entry->name);
-  const auto xdg = xdg_folder();
-  return set_path(*from, *raw, "core.attributesfile", xdg.empty() ? "" : os::join(xdg, "attributes"));
+  std::map<std::string, std::string> last;
+  // Where no file names them, git takes those of the person's folder.
+  if (const auto xdg = xdg_folder(); !xdg.empty()) last["core.attributesfile"] = os::join(xdg, "attributes");
+  for (const auto& [name, value] : settings)
+    if (matters(name)) last[name] = name == "core.attributesfile" ? in_home(value) : value;
+  for (const auto& [name, value] : last)
+    if (git_config_set_string(raw, name.c_str(), value.c_str()) != 0)
+      return git_failure(ErrorKind::kUnavailable, name);
+  return {};
 }
 
 Result<std::string> pointer_to(const GitFile& file) {
@@ -119,6 +62,46 @@ Result<std::string> pointer_to(const GitFile& file) {
   return std::string(kPointerStart) + "oid sha256:" + hash.hex() + "\nsize " + std::to_string(size) + "\n";
 }
 
+// What git commits of a file with `ident`: "$Id: anything$" in a line becomes "$Id$".
+std::string collapsed(std::string_view bytes) {
+  constexpr std::string_view kStart = "$Id:";
+  std::string out;
+  for (auto at = bytes.find(kStart); at != bytes.npos; at = bytes.find(kStart)) {
+    const auto end = bytes.find_first_of("$\n", at + kStart.size());
+    if (end == bytes.npos) break;
+    const bool is_one = bytes[end] == '$';
+    out += bytes.substr(0, is_one ? at : end);
+    if (is_one) out += "$Id$";
+    bytes.remove_prefix(is_one ? end + 1 : end);
+  }
+  return out += bytes;
+}
+
+// libgit2 takes any "$Id", as in a variable $Identity, and all up to the next "$" for an id (1.5): it is
+// shown none. What it does to line ends takes out some "\r" and leaves all other bytes.
+constexpr std::string_view kHidden = "$Id", kShown = "XId";
+
+std::string without_ids(std::string bytes) {
+  for (auto at = bytes.find(kHidden); at != bytes.npos; at = bytes.find(kHidden, at))
+    bytes.replace(at, kShown.size(), kShown);
+  return bytes;
+}
+
+std::string with_ids(std::string filtered, const std::string& shown, const std::string& bytes) {
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < shown.size() && to < filtered.size(); ++from)
+    if (shown[from] == filtered[to]) filtered[to++] = bytes[from];
+  return filtered;
+}
+
+// Whether git takes it for a text with such line ends (convert.c, has_crlf_in_index).
+bool has_crlf(std::string_view bytes) {
+  if (bytes.find("\r\n") == bytes.npos || bytes.find('\0') != bytes.npos) return false;
+  for (auto at = bytes.find('\r'); at != bytes.npos; at = bytes.find('\r', at + 1))
+    if (at + 1 == bytes.size() || bytes[at + 1] != '\n') return false;
+  return true;
+}
+
 // libgit2 takes the attributes of paths without a file from the index: what somebody stages today would
 // change the commit of a run of yesterday.
 bool forget_index(git_repository& repository) {
@@ -129,10 +112,11 @@ bool forget_index(git_repository& repository) {
 }
 
 // Whether the tree has the folder `prefix`, "" or "a/b/".
-bool is_in(const git_tree& root, const std::string& prefix) {
+bool is_in(const git_tree* root, const std::string& prefix) {
   if (prefix.empty()) return true;
+  if (root == nullptr) return false;
   git_tree_entry* entry = nullptr;
-  if (git_tree_entry_bypath(&entry, &root, prefix.substr(0, prefix.size() - 1).c_str()) != 0) return false;
+  if (git_tree_entry_bypath(&entry, root, prefix.substr(0, prefix.size() - 1).c_str()) != 0) return false;
   const GitTreeEntry owner(entry);
   return git_tree_entry_type(entry) == GIT_OBJECT_TREE;
 }
@@ -152,30 +136,26 @@ Result<Rules> Rules::open(const FoundRepository& found, const std::string& scrat
 }
 
 Status Rules::read_config() {
+  const auto settings = settings_of(*repository_);
   const std::string ours = os::join(scratch_, "config");
-  PAWL_OK(write_config(ours));
+  PAWL_OK(write_config(settings, ours));
   git_config* raw = nullptr;
   if (git_repository_config(&raw, repository_) != 0) return git_failure(ErrorKind::kInvalid, "config");
   const GitConfig config(raw);
-  if (git_config_add_file_ondisk(raw, ours.c_str(), GIT_CONFIG_LEVEL_GLOBAL, repository_, 1) != 0)
+  // The highest level: ours has all that libgit2 read of the repository's own, and what that includes.
+  if (git_config_add_file_ondisk(raw, ours.c_str(), GIT_CONFIG_LEVEL_APP, repository_, 1) != 0)
     return git_failure(ErrorKind::kUnavailable, ours);
-  int modes = 1;
-  if (git_config_get_bool(&modes, raw, "core.filemode") == 0) has_modes_ = modes != 0;
-  git_config_iterator* each = nullptr;
-  // Not its iterator over a regular expression, which leaks (libgit2 1.5 with PCRE2).
-  if (git_config_iterator_new(&each, raw) != 0) return git_failure(ErrorKind::kInvalid, "config");
-  const GitConfigIterator owner(each);
-  for (git_config_entry* entry = nullptr; git_config_next(&entry, each) == 0;) {
-    const std::string name = entry->name;
+  has_modes_ = setting(settings, "core.filemode").empty() || is_true(settings, "core.filemode");
+  for (const auto& one : settings) {
+    const auto& name = one.name;
     const auto start = name.find('.') + 1;
     if (!name.starts_with("filter.") || !(name.ends_with(".clean") || name.ends_with(".process"))) continue;
-    if (entry->value != nullptr && *entry->value != '\0')
-      filters_.insert(name.substr(start, name.rfind('.') - start));
+    if (!setting(settings, name).empty()) filters_.insert(name.substr(start, name.rfind('.') - start));
   }
   return {};
 }
 
-Status Rules::learn(const git_tree& root, const GitFiles& files) {
+Status Rules::learn(const git_tree* root, const GitFiles& files) {
   const std::string tree = os::join(scratch_, "tree");
   PAWL_OK(os::remove_tree(tree));
   PAWL_OK(os::make_folders(os::join(tree, prefix_)));
@@ -192,7 +172,7 @@ Status Rules::learn(const git_tree& root, const GitFiles& files) {
     for (const char* name : {".gitattributes", ".gitignore"}) {
       const std::string path = prefix_.substr(0, above) + name;
       git_tree_entry* entry = nullptr;
-      if (git_tree_entry_bypath(&entry, &root, path.c_str()) != 0) continue;
+      if (git_tree_entry_bypath(&entry, root, path.c_str()) != 0) continue;
       const GitTreeEntry owner(entry);
       git_blob* blob = nullptr;
       if (git_blob_lookup(&blob, repository_, git_tree_entry_id(entry)) != 0) continue;
@@ -220,6 +200,21 @@ Result<std::string> Rules::attribute(const std::string& path, const char* name) 
   if (git_attr_get(&value, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), name) != 0)
     return git_failure(ErrorKind::kUnavailable, "attributes of " + printable(path));
   return std::string(git_attr_value(value) == GIT_ATTR_VALUE_STRING ? value : "");
+}
+
+Result<bool> Rules::has_ident(const std::string& path) const {
+  const char* value = nullptr;
+  if (git_attr_get(&value, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), "ident") !=
+      0)
+    return git_failure(ErrorKind::kUnavailable, "attributes of " + printable(path));
+  return git_attr_value(value) == GIT_ATTR_VALUE_TRUE;
+}
+
+Result<bool> Rules::rewrites(const std::string& path) const {
+  PAWL_TRY(const bool has, has_ident(path));
+  if (has) return true;
+  PAWL_TRY(const auto filter, attribute(path, "filter"));
+  return filter == "lfs" && filters_.contains(filter);
 }
 
 Result<std::string> Rules::command_of(const std::string& path) const {
@@ -274,7 +269,27 @@ bool Rules::may_have_command(const std::set<std::string>& folders) const {
          });
 }
 
-Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file) const {
+// libgit2 looks at the index, which is ours and empty but for this.
+Status Rules::show_committed(const std::string& path, const git_oid* committed) const {
+  const auto index = index_of(*repository_);
+  if (!index || git_index_clear(index.get()) != 0) return git_failure(ErrorKind::kUnavailable, "index");
+  git_blob* blob = nullptr;
+  if (committed == nullptr || git_blob_lookup(&blob, repository_, committed) != 0) return {};
+  const GitBlob owner(blob);
+  if (!has_crlf({static_cast<const char*>(git_blob_rawcontent(blob)),
+                 static_cast<std::size_t>(git_blob_rawsize(blob))}))
+    return {};
+  const std::string name = prefix_ + path;
+  git_index_entry entry{};
+  entry.mode = GIT_FILEMODE_BLOB;
+  entry.id = *committed;
+  entry.path = name.c_str();
+  if (git_index_add(index.get(), &entry) == 0) return {};
+  return git_failure(ErrorKind::kUnavailable, "index");
+}
+
+Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file,
+                                              const git_oid* committed) const {
   if (file.is_link) return std::optional<Cleaned>();
   PAWL_TRY(const auto command, command_of(path));
   if (!command.empty())
@@ -294,12 +309,17 @@ Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const Git
     return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
   const GitFilters filters(raw);
   if (raw == nullptr) return std::optional<Cleaned>();
-  PAWL_TRY(const auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
+  if (has_learnt_) PAWL_OK(show_committed(path, committed));
+  PAWL_TRY(auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
+  PAWL_TRY(const bool has, has_ident(path));
+  if (has) bytes = collapsed(bytes);
+  const std::string shown = has ? without_ids(bytes) : bytes;
   git_buf out{};
-  if (git_filter_list_apply_to_buffer(&out, raw, bytes.data(), bytes.size()) != 0)
+  if (git_filter_list_apply_to_buffer(&out, raw, shown.data(), shown.size()) != 0)
     return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
   Cleaned cleaned{.bytes = std::string(out.ptr == nullptr ? "" : out.ptr, out.size)};
   git_buf_dispose(&out);
+  if (has) cleaned.bytes = with_ids(std::move(cleaned.bytes), shown, bytes);
   return std::optional(std::move(cleaned));
 }
 

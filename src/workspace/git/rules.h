@@ -30,9 +30,9 @@ class Rules {  // for one thread
   static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
 
   // From now on the rules are those in `files`, below the folder that was found, and those of `root` above
-  // it: of a tree that is kept, whatever lies in the folder today. The repository takes a part of `scratch`
-  // for its work tree.
-  Status learn(const git_tree& root, const GitFiles& files);
+  // it (null: none): of a tree that is kept, whatever lies in the folder today. The repository takes a part
+  // of `scratch` for its work tree.
+  Status learn(const git_tree* root, const GitFiles& files);
 
   // Of a path below the folder that was found.
   // Whether git would not see it: what is staged, it sees.
@@ -53,8 +53,14 @@ class Rules {  // for one thread
   // False: no path has a command_of(), for no attributes file speaks of one that counts for a file in
   // `folders`, which are those of the found folder. As the work tree has them.
   bool may_have_command(const std::set<std::string>& folders) const;
+  // Whether more than line ends of it are others in a commit than in a work tree: `git apply` compares a
+  // patch with what git commits.
+  Result<bool> rewrites(const std::string& path) const;
   // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
-  Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file) const;
+  // `committed` is what the commit has there, if any: git keeps its line ends where it only guesses that a
+  // file is text. REQUIRES, with it: the rules were learnt.
+  Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file,
+                                         const git_oid* committed = nullptr) const;
   // The filter of `path` that only a command could apply; "" when there is none.
   Result<std::string> command_of(const std::string& path) const;
 
@@ -66,6 +72,8 @@ class Rules {  // for one thread
       : repository_(&repository), prefix_(std::move(prefix)), scratch_(std::move(scratch)) {}
   Status read_config();
   Result<std::string> attribute(const std::string& path, const char* name) const;
+  Result<bool> has_ident(const std::string& path) const;
+  Status show_committed(const std::string& path, const git_oid* committed) const;
 
   git_repository* repository_;
   std::string prefix_, scratch_;

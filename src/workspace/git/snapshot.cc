@@ -137,9 +137,13 @@ class FolderBase {
 
   Result<std::string> copy_to(std::string_view kind, const std::vector<Looked>& entries) const {
     PAWL_TRY(const std::string temporary, make_temporary(workspaces_.folder()));
-    PAWL_TRY(auto copied, copy_looked(path_, entries, os::join(temporary, "tree"), so_far_));
-    for (auto& entry : copied) mark_submodules(submodules_, entry);
-    return keep_object(workspaces_.folder(), kind, temporary, std::move(copied));
+    auto copied = copy_looked(path_, entries, os::join(temporary, "tree"), so_far_);
+    if (!copied) {
+      static_cast<void>(os::remove_tree(temporary));  // which may be large
+      return std::unexpected(std::move(copied).error());
+    }
+    for (auto& entry : *copied) mark_submodules(submodules_, entry);
+    return keep_object(workspaces_.folder(), kind, temporary, *std::move(copied));
   }
 
   // What tells the folder from the last base, also in its times: a build would take an old program for a

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "os/file.h"
-#include "workspace/git/git.h"
+#include "workspace/git/config.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -60,38 +60,14 @@ std::optional<WorkTree> work_tree_above(const std::string& inside) {
   }
 }
 
-// The repository's own configuration, whatever format it has. A file that can't be read says nothing.
-class OwnConfiguration {
- public:
-  explicit OwnConfiguration(const GitFolder& git) {
-    git_start();
-    git_config* raw = nullptr;
-    if (git_config_new(&raw) != 0) return;
-    all_.reset(raw);
-    add(os::join(git.common, "config"), GIT_CONFIG_LEVEL_LOCAL);
-    if (is_true("extensions.worktreeconfig"))
-      add(os::join(git.own, "config.worktree"), GIT_CONFIG_LEVEL_APP);  // it wins over LOCAL
-  }
-
-  std::string text(const char* name) const {
-    git_buf value{};
-    std::string out;
-    if (all_ && git_config_get_string_buf(&value, all_.get(), name) == 0) out = value.ptr;
-    git_buf_dispose(&value);
-    return out;
-  }
-  bool is_true(const char* name) const {
-    int value = 0;
-    return all_ && git_config_get_bool(&value, all_.get(), name) == 0 && value != 0;
-  }
-
- private:
-  void add(const std::string& path, git_config_level_t level) {
-    static_cast<void>(git_config_add_file_ondisk(all_.get(), path.c_str(), level, nullptr, 0));
-  }
-
-  GitConfig all_;
-};
+// The repository's own configuration, whatever format it has. git includes nothing there that says where a
+// work tree is.
+Settings own_settings_of(const GitFolder& git) {
+  Settings out = own_settings(os::join(git.common, "config"));
+  if (is_true(out, "extensions.worktreeconfig"))
+    for (auto& one : own_settings(os::join(git.own, "config.worktree"))) out.push_back(std::move(one));
+  return out;
+}
 
 }  // namespace
 
@@ -100,13 +76,13 @@ PatchTarget Workspaces::patch_target(const std::string& source) {
   const auto inside = os::absolute_path(source);
   const auto found = inside ? work_tree_above(*inside) : std::nullopt;
   if (!found) return out;
-  const OwnConfiguration configuration(found->git);
-  out.sha256_ids = configuration.text("extensions.objectformat") == "sha256";
+  const auto settings = own_settings_of(found->git);
+  out.sha256_ids = setting(settings, "extensions.objectformat") == "sha256";
   std::string root = found->root;
   // In a linked work tree these speak of the main one.
   if (found->git.own == found->git.common) {
-    const std::string elsewhere = configuration.text("core.worktree");
-    if (elsewhere.empty() && configuration.is_true("core.bare")) return out;
+    const std::string elsewhere = setting(settings, "core.worktree");
+    if (elsewhere.empty() && is_true(settings, "core.bare")) return out;
     if (!elsewhere.empty()) {
       const auto path = elsewhere.starts_with('/') ? elsewhere : os::join(found->git.own, elsewhere);
       root = os::absolute_path(path).value_or("");

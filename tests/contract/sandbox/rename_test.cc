@@ -81,6 +81,16 @@ class Rename : public ::testing::TestWithParam<std::string> {
     ASSERT_FALSE(box.copied);
   }
 
+  void expect_the_next_step_sees_what_was_printed() {
+    const std::string seen = box.out;
+    box.folders.lower.insert(box.folders.lower.begin(), box.folders.upper);
+    box.folders.upper = box.temp / "next/upper";
+    box.folders.work = box.temp / "next/work";
+    for (const auto& folder : {box.folders.upper, box.folders.work}) ASSERT_TRUE(os::make_folders(folder));
+    python("print(tree('/workspace'))");
+    EXPECT_EQ(box.out, seen);
+  }
+
   SandboxBox box;
   std::string lower;
 };
@@ -402,13 +412,36 @@ no_leftovers()
 print(tree("/workspace"))
 )py");
   // What the next step sees, with that as a layer.
-  const std::string seen = box.out;
-  box.folders.lower.insert(box.folders.lower.begin(), box.folders.upper);
-  box.folders.upper = box.temp / "next/upper";
-  box.folders.work = box.temp / "next/work";
-  for (const auto& folder : {box.folders.upper, box.folders.work}) ASSERT_TRUE(os::make_folders(folder));
-  python("print(tree('/workspace'))");
-  EXPECT_EQ(box.out, seen);
+  expect_the_next_step_sees_what_was_printed();
+}
+
+// They are names as any other, whoever made them: ours for a while, and marks of other overlays.
+TEST_P(Rename, LosesNothingThatIsNamedAsItsOwn) {
+  for (const char* folder : {"/.pawl-rename-1/in", "/dir/.pawl-rename-0", "/dir/sub/.wh.deep"})
+    ASSERT_TRUE(os::make_folders(lower + folder));
+  for (const char* name : {"/.pawl-rename-0", "/.pawl-rename-1/in/f", "/dir/.pawl-rename-0/x", "/dir/x",
+                           "/.wh.dir", "/.wh..wh..opq", "/dir/.wh..wh..opq", "/dir/.wh.a"})
+    ASSERT_TRUE(os::write_atomically(lower + name, name));
+  python(R"py(
+os.mkdir(".pawl-rename-2")
+open(".pawl-rename-2/mine", "w").write("m")
+open("dir/.pawl-rename-1", "w").write("m")
+before, beside, dir = tree("."), tree(".pawl-rename-1"), tree("dir")
+for old, new in (("dir", "moved"), ("moved", "dir"), (".pawl-rename-1", ".pawl-rename-3"), (".pawl-rename-3", "away"), ("away", ".pawl-rename-1")):
+    os.rename(old, new)
+same(before, tree("."))
+same((beside, dir), (tree(".pawl-rename-1"), tree("dir")))
+# Where all names are taken it is another disk to rename, which mv copies to; nothing is lost.
+for i in range(1000):
+    if not os.path.lexists(f".pawl-rename-{i}"): os.mkdir(f".pawl-rename-{i}")
+before = tree(".")
+same(error(os.rename, "full", "filled"), "EXDEV")
+same(before, tree("."))
+for i in range(3, 1000): os.rmdir(f".pawl-rename-{i}")
+os.rename("full", "filled")
+print(tree("/workspace"))
+)py");
+  expect_the_next_step_sees_what_was_printed();
 }
 
 // A mount namespace of this process's own, in which it may mount, whoever it is.

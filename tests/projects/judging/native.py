@@ -27,7 +27,7 @@ CTEST = Project(
     seed=(Edit("cJSON.c", SWITCH + TABS, SWITCH),),
     steps=f'[{{name: build, run: "{CONFIGURE} && ninja -C build"}}, {{name: tests, run: "ctest --test-dir build --output-on-failure"}}]',
     reported=f'[{{name: build, run: "{CONFIGURE} && ninja -C build"}}, '
-             '{name: tests, run: "cd build && ctest -T Test --output-on-failure", reports: {ctest: ["build/Testing/*/Test.xml"]}}]',
+             '{name: tests, run: "cd build && ctest -T Test --no-compress-output --output-on-failure", reports: {ctest: ["build/Testing/*/Test.xml"]}}]',
     protect=("tests/**", "CMakeLists.txt"), code=("*.c", "*.h", "CMakeLists.txt"),
     suite=f"rm -rf build && {CONFIGURE} >/dev/null && ninja -C build >/dev/null && ctest --test-dir build",
     names=r"Test +#\d+: (\S+) \.+ +Passed",

@@ -1,4 +1,5 @@
 // `go test -json`: an event a line (pkg.go.dev/cmd/test2json). Tests are named "package::Test/sub".
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -207,12 +208,17 @@ class GotestReader {
   // Adds the tests that no event ended: after a panic, a time limit or a failed build, or where only the
   // output tells the end. Then the package: as one that is there, or as one that failed by itself.
   Status close(const std::string& name, Package& package) {
-    bool failed_by_a_test = package.failed_by_a_test;
+    bool failed_by_a_test =
+        package.failed_by_a_test || std::ranges::any_of(package.open, [](const auto& open) {
+          return open.second.said == TestStatus::kFailed;
+        });
     const bool passed = package.over && !package.failed;
+    // The output holds, too, of a package that ran to its end and that another test failed.
+    const bool holds = passed || (package.over && package.told && failed_by_a_test);
     for (auto& [test, open] : package.open) {
       const bool by_output = is_benchmark(test);
       if (by_output && !open.said && (passed || package.told)) open.said = TestStatus::kPassed;
-      const bool ended = open.said && (passed || by_output || *open.said == TestStatus::kFailed);
+      const bool ended = open.said && (holds || by_output || *open.said == TestStatus::kFailed);
       const auto status = ended ? *open.said : TestStatus::kFailed;
       failed_by_a_test = failed_by_a_test || status == TestStatus::kFailed;
       const std::string output = open.output.all();

@@ -54,6 +54,18 @@ bool is_setup_of_testng(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
+enum class Hook { kNone, kBefore, kAfter };
+
+// A node of Ginkgo around its specs ("[It] ..."): one that passed has a case as well. Behind its word may
+// stand a text of its own.
+Hook ginkgos_hook(std::string_view name) {
+  if (starts_with_one_of(name, {"[BeforeSuite]", "[SynchronizedBeforeSuite]", "[ReportBeforeSuite]"}))
+    return Hook::kBefore;
+  const bool after = starts_with_one_of(
+      name, {"[AfterSuite]", "[SynchronizedAfterSuite]", "[ReportAfterSuite]", "[DeferCleanup (Suite)]"});
+  return after ? Hook::kAfter : Hook::kNone;
+}
+
 // "3", also "3.0"; -1 when it is none.
 std::int64_t count_in(std::string_view text) {
   std::int64_t count = -1;
@@ -232,8 +244,9 @@ class JunitHandler final : public XmlHandler {
     std::string key = case_.group + "::" + case_.name;
     const bool again = key == last_;
     last_ = std::move(key);
-    if (case_.status != TestStatus::kFailed) return add_test();
-    return add_failed(again);
+    if (case_.status == TestStatus::kFailed) return add_failed(again);
+    const bool is_hook = ginkgos_hook(case_.name) != Hook::kNone || is_hook_of_mocha(case_.name);
+    return is_hook ? tests_.add_no_test(NoTest::What::kHook, case_.name, "", false) : add_test();
   }
 
   Status add_test() {
@@ -259,8 +272,10 @@ class JunitHandler final : public XmlHandler {
     if (case_.of_collection) return no_test(kLoaded, name);
     // pytest has a second entry for the teardown of a test that failed.
     if (case_.of_teardown && again) return no_test(kTeardown, "teardown of " + case_.group + "::" + name);
-    if (is_hook_of_mocha(name) || is_setup_of_bats(name)) return no_test(kHook, name);
-    if (is_teardown_of_bats(name)) return no_test(kTeardown, name);
+    const auto ginkgos = ginkgos_hook(name);
+    if (is_hook_of_mocha(name) || is_setup_of_bats(name) || ginkgos == Hook::kBefore)
+      return no_test(kHook, name);
+    if (is_teardown_of_bats(name) || ginkgos == Hook::kAfter) return no_test(kTeardown, name);
     if (case_.group.empty() && starts_with_one_of(name, {"setUpClass (", "setUpModule ("}))  // subunit's
       return no_test(kHook, name);
     if (case_.group.empty() && starts_with_one_of(name, {"tearDownClass (", "tearDownModule ("}))

@@ -33,11 +33,17 @@ struct Level {
   std::optional<std::string> buffered;  // the test whose subtests stand behind it, until "}"
 };
 
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// In any case of its letters. "skipped" does not start with the word "skip".
 bool starts_word(std::string_view text, std::string_view word) {
   if (text.size() < word.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i)
     if (std::tolower(static_cast<unsigned char>(text[i])) != word[i]) return false;
-  return true;
+  return !is_word(word.back()) || text.size() == word.size() || !is_word(text[word.size()]);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -153,6 +159,19 @@ bool is_name(std::string_view comment) {
   return true;
 }
 
+// Whether a "#" before `text` ends the name: SKIP and TODO do, how long a test took, and kselftest's own
+// words (docs.kernel.org/dev-tools/ktap.html). In "fixes bug #12" and "reads C# files" it is a part of the
+// name.
+bool is_directive(std::string_view text) {
+  for (const std::string_view word : {"skip", "todo", "time="})
+    if (starts_word(text, word)) return true;
+  for (const std::string_view word : {"XFAIL", "TIMEOUT", "exit="})
+    if (text.starts_with(word)) return true;
+  if (text.ends_with('{')) text = trimmed(text.substr(0, text.size() - 1));  // node-tap's subtests follow
+  const auto before = before_duration(text);
+  return before.size() < text.size() && only_says_how_long(before);
+}
+
 // "1 - a \# b # SKIP why" -> {"a # b", "SKIP why"}; a test without a description is its number.
 std::pair<std::string, std::string_view> description(std::string_view text, std::int64_t number) {
   text = trimmed(text);
@@ -164,9 +183,10 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
   std::string name;
   std::string_view directive;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool apart = i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t';
     if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '#' || text[i + 1] == '\\')) {
       name += text[++i];
-    } else if (text[i] == '#') {
+    } else if (text[i] == '#' && apart && is_directive(trimmed(text.substr(i + 1)))) {
       directive = trimmed(text.substr(i + 1));
       break;
     } else {
@@ -176,6 +196,14 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
   name = std::string(without_duration(trimmed(name)));
   if (name.empty()) name = "test " + (given.empty() ? std::to_string(number) : std::string(given));
   return {std::move(name), directive};
+}
+
+// Behind "1..3" nothing stands, a comment, or Test.pm's list of tests to do. A program printed "1..3 of 10
+// done".
+bool ends_plan(std::string_view rest) {
+  const auto behind = trimmed(rest);
+  return behind.empty() ||
+         (behind.size() < rest.size() && (behind.starts_with('#') || starts_word(behind, "todo")));
 }
 
 class TapReader {
@@ -396,10 +424,10 @@ class TapReader {
   }
 
   Status plan(std::size_t depth, std::string_view text) {
-    PAWL_OK(reach(depth));
     std::int64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error != std::errc() || count < 0) return {};
+    if (error != std::errc() || count < 0 || !ends_plan({end, text.data() + text.size()})) return {};
+    PAWL_OK(reach(depth));
     if (levels_[depth].planned) return fail_at(lines_, "a second plan");
     levels_[depth].planned = count;
     return {};

@@ -1,0 +1,87 @@
+#include "gates/policy/vendored.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pawl::gates {
+namespace {
+
+constexpr std::string_view kVendor = "vendor/";
+// `go mod vendor` and Composer write them. Go reads the first one, and the policy watches it; what it names
+// may grow.
+constexpr std::string_view kGoList = "modules.txt", kComposersLoader = "autoload.php";
+
+// Packages below `vendor` that tests of Go import, or that PHP's runners load.
+constexpr auto kTestPackages = std::to_array<std::string_view>(
+    {"github.com/google/go-cmp/", "github.com/onsi/ginkgo/", "github.com/onsi/gomega/",
+     "github.com/smartystreets/goconvey/", "github.com/stretchr/testify/", "gopkg.in/check.v1/",
+     "gotest.tools/", "mockery/", "pestphp/", "phpunit/", "sebastian/"});
+
+// Files of test frameworks of C and C++ by the end of their paths, and folders of their headers.
+constexpr auto kFrameworks = std::to_array<std::string_view>(
+    {"CUnit/Basic.h", "CUnit/CUnit.h", "catch.hpp", "catch_amalgamated.cpp", "catch_amalgamated.hpp",
+     "cmocka.c", "cmocka.h", "doctest.h", "gmock-all.cc", "googlemock/src/*", "googletest/src/*",
+     "gtest-all.cc", "gtest_main.cc", "unity.c", "unity.h", "unity_fixture.c", "unity_fixture.h",
+     "unity_internals.h"});
+constexpr auto kHeaderFolders =
+    std::to_array<std::string_view>({"boost/test/", "catch2/", "criterion/", "gmock/", "gtest/"});
+// Where these projects themselves have them.
+constexpr auto kOwn = std::to_array<std::string_view>(
+    {"CUnit/", "doctest/", "extras/", "googlemock/", "googletest/", "include/boost/test/", "include/cmocka.h",
+     "include/criterion/", "src/catch2/", "src/cmocka.c", "src/unity"});
+
+bool is_header(std::string_view path) {
+  constexpr auto kEnds = std::to_array<std::string_view>({".h", ".hpp", ".ipp"});
+  return std::ranges::any_of(kEnds, [&](const auto end) { return path.ends_with(end); });
+}
+
+// Calls `fits` with the path and with what stands behind each of its slashes, until one fits.
+template <class Fits>
+bool any_end(std::string_view path, const Fits& fits) {
+  for (;;) {
+    if (fits(path)) return true;
+    const auto slash = path.find('/');
+    if (slash == path.npos) return false;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool is_framework(std::string_view path) {
+  const auto is_own = [&](const auto own) { return path.starts_with(own); };
+  if (std::ranges::any_of(kOwn, is_own)) return false;
+  return any_end(path, [](std::string_view end) {
+    const auto is_it = [&](const std::string_view name) {
+      return name.ends_with('*') ? end.starts_with(name.substr(0, name.size() - 1)) : end == name;
+    };
+    const auto is_in = [&](const auto folder) { return end.starts_with(folder) && is_header(end); };
+    return std::ranges::any_of(kFrameworks, is_it) || std::ranges::any_of(kHeaderFolders, is_in);
+  });
+}
+
+}  // namespace
+
+std::string vendored(const FileChange& change,
+                     const std::function<bool(const std::string& path)>& was_there) {
+  const std::string_view path = change.path;
+  const bool is_new = !change.before;
+  if (!is_new && is_framework(path)) return "is a file of a test framework";
+  std::string package;
+  const bool installed =
+      was_there && any_end(path, [&](std::string_view end) {
+        if (!end.starts_with(kVendor)) return false;
+        const std::string folder(path.substr(0, path.size() - end.size() + kVendor.size()));
+        const auto below = end.substr(kVendor.size());
+        const auto* test =
+            std::ranges::find_if(kTestPackages, [&](const auto each) { return below.starts_with(each); });
+        if (test != kTestPackages.end()) package = test->substr(0, test->size() - 1);
+        return below != kGoList && (was_there(folder + std::string(kGoList)) ||
+                                    was_there(folder + std::string(kComposersLoader)));
+      });
+  if (!installed) return {};
+  if (!is_new) return "is a file of an installed package";
+  return package.empty() ? "" : fmt::format("would be loaded as a part of {}", package);
+}
+
+}  // namespace pawl::gates

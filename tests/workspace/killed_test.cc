@@ -1,0 +1,109 @@
+// Collecting that is killed at any point: what it took apart is taken for nothing, and what it kept is whole.
+#include "support/killed.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <array>
+#include <filesystem>
+
+#include "workspace/repository.h"
+
+namespace pawl::workspace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class KilledTest : public WorkspaceTest {
+ protected:
+  // What a step left in upper_, all of it written at `seconds`.
+  void leave(bool copied, std::int64_t seconds) {
+    fs::remove_all(upper_);
+    if (copied)
+      fs::copy(workspaces_->base_tree(base_.base_id), upper_,
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    fs::create_directories(upper_ + "/dir/in");
+    for (const char* name : {"/dir/new", "/dir/in/x", "/text", "/fresh"})
+      ASSERT_TRUE(os::write_atomically(upper_ + name, name));
+    fs::create_symlink("text", upper_ + "/other");
+    if (copied) {
+      for (const char* name : {"/doomed", "/dir/inner", "/dir/other"}) fs::remove(upper_ + name);
+    } else {
+      ASSERT_EQ(mknod((upper_ + "/doomed").c_str(), S_IFCHR, 0), 0);
+      ASSERT_EQ(setxattr((upper_ + "/dir").c_str(), "user.overlay.opaque", "y", 1, 0), 0);
+    }
+    const std::array<timespec, 2> times = {timespec{.tv_sec = seconds, .tv_nsec = 0},
+                                           timespec{.tv_sec = seconds, .tv_nsec = 0}};
+    for (const char* name : {"/dir/new", "/dir/in/x", "/text", "/fresh", "/other", "/dir/in", "/dir"})
+      ASSERT_EQ(utimensat(AT_FDCWD, (upper_ + name).c_str(), times.data(), AT_SYMLINK_NOFOLLOW), 0);
+  }
+  std::string collected(bool copied) {
+    const auto collected = workspaces_->collect(upper_, lower_of({}), copied);
+    EXPECT_TRUE(collected) << collected.error().message;
+    return collected ? collected->layer_id : "";
+  }
+  bool kill_collecting(bool copied, int stops) {
+    return testing::kill_at(
+        stops, [&] { return workspaces_->collect(upper_, lower_of({}), copied).has_value() ? 0 : 1; });
+  }
+
+  const std::string upper_ = temp_ / "upper";
+  static constexpr std::int64_t kThen = 1'600'000'000, kNow = 1'700'000'000;
+  static constexpr int kEvery = 3;  // of the points: they are of the same few calls
+};
+
+TEST_F(KilledTest, LeavesAllOrNothingOfWhatTheStepLeft) {
+  for (const bool copied : {false, true}) {
+    leave(copied, kThen);
+    const auto id = collected(copied);
+    int untouched = 0, taken = 0;
+    bool killed = true;
+    for (int stops = 0; killed; stops += kEvery) {
+      SCOPED_TRACE(std::to_string(stops) + (copied ? " copied" : ""));
+      fs::remove_all(fs::path(workspaces_->layer_tree(id)).parent_path());
+      leave(copied, kThen);
+      killed = kill_collecting(copied, stops);
+      ++(os::exists(upper_) ? untouched : taken);
+      if (os::exists(upper_)) {
+        ASSERT_EQ(collected(copied), id);
+      }
+      if (workspaces_->has_layer(id)) {
+        ASSERT_TRUE(workspaces_->check_content("", {id}));
+      }
+    }
+    EXPECT_GT(untouched, 1);
+    EXPECT_GT(taken, 20);
+  }
+}
+
+// Its files are put in the place of those that are there, one by one.
+TEST_F(KilledTest, LeavesALayerThatIsFoundAgainWholeAndItsTimesToTheNext) {
+  leave(false, kThen);
+  const auto id = collected(false);
+  const auto time_of = [&](const std::string& path) {
+    struct stat status {};
+    EXPECT_EQ(lstat((workspaces_->layer_tree(id) + path).c_str(), &status), 0) << path;
+    return status.st_mtim.tv_sec;
+  };
+  bool killed = true;
+  for (int stops = 0; killed; stops += kEvery) {
+    SCOPED_TRACE(stops);
+    leave(false, stops % 2 == 0 ? kNow : kThen);
+    killed = kill_collecting(false, stops);
+    const auto whole = workspaces_->check_content("", {id});
+    ASSERT_TRUE(whole) << whole.error().message;
+    // Of a folder it may be that of the kill, which builds take for a change.
+    for (const char* path : {"/text", "/dir/in/x", "/other"})
+      ASSERT_TRUE(time_of(path) == kNow || time_of(path) == kThen) << path;
+    ASSERT_GE(time_of("/dir"), kThen);
+    leave(false, kNow);
+    ASSERT_EQ(collected(false), id);
+    for (const char* path : {"/text", "/dir/in/x", "/other", "/dir", "/dir/in"})
+      ASSERT_EQ(time_of(path), kNow) << path;
+  }
+}
+
+}  // namespace
+}  // namespace pawl::workspace
