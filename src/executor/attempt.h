@@ -150,9 +150,6 @@ class Attempt {
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                            const std::string& output) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
-  // Files that the plan names as reports of tests, and that are not among these.
-  std::vector<std::string> unwritten_of(const PlannedStep& step,
-                                        const std::vector<gates::ReportFacts>& reports) const;
   std::string told_by(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;

@@ -83,26 +83,10 @@ void Attempt::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
   }
   if (run.egress_refused > 0) add_refused_hosts(run, to);
   to.reports = reports_of(step, run);
-  to.unwritten = unwritten_of(step, to.reports);
   to.stop_option = gates::stop_option_in(step.step->argv);
   if (run.outcome == sandbox::Outcome::kTimedOut) to.last_test = last_test_of(step, run, to.output_tail);
   if (step.role == StepRole::kBaseline) add_program(step, to);
   if (step.step->trace) add_trace(run, to);
-}
-
-std::vector<std::string> Attempt::unwritten_of(const PlannedStep& step,
-                                               const std::vector<gates::ReportFacts>& reports) const {
-  std::vector<std::string> out;
-  for (const auto& declared : step.step->reports) {
-    if (gates::family_of(declared.format) != gates::kTestsFamily) continue;
-    // A pattern says of no file that it has to be there.
-    for (const auto& path : declared.patterns)
-      if (path.find_first_of("*?") == path.npos && std::ranges::none_of(reports, [&](const auto& file) {
-            return file.path == world_.redactor.redact(path);
-          }))
-        out.push_back(printable(world_.redactor.redact(path)));
-  }
-  return out;
 }
 
 // A log that gc took leaves the number.

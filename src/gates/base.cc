@@ -82,7 +82,6 @@ Json json_of(const Inventory& inventory) {
               {"unloaded", inventory.unloaded},
               {"files", inventory.files}};
   if (inventory.count > 0) out["count"] = inventory.count;
-  if (!inventory.unwritten.empty()) out["unwritten"] = inventory.unwritten;
   if (inventory.twice) out["twice"] = {{"moving", inventory.moving}, {"unsteady", inventory.unsteady}};
   return out;
 }
@@ -110,8 +109,7 @@ bool read_inventory(const Json& json, Inventory& to) {
          read_names(json.value("names", Json()), to.names) &&
          read_names(json.value("failing", Json()), to.failing) &&
          read_names(json.value("unloaded", Json::array()), to.unloaded) &&  // earlier versions kept neither
-         read_names(json.value("files", Json::array()), to.files) &&
-         read_names(json.value("unwritten", Json::array()), to.unwritten);
+         read_names(json.value("files", Json::array()), to.files);
 }
 
 bool read_on_base(const Json& json, OnBase& to) {

@@ -29,10 +29,8 @@ struct Inventory {
   // Files, packages and classes that base could not load, sorted: nobody knows which tests they have.
   std::vector<std::string> unloaded;
   std::vector<std::string> files;  // the same of files whose tests do not have their names, by their paths
-  // A run that ended early has: as many tests its reports count at least, 0 when they do not say; and files
-  // that the plan names as reports, and that it did not come to write, sorted.
-  std::int64_t count = 0;
-  std::vector<std::string> unwritten;
+  std::int64_t count =
+      0;  // of a run that ended early: as many tests its reports count at least; 0: they do not say
   bool twice = false;  // it is what two runs have, of tests (moving.h)
   // Two runs have, sorted: the forms of names that differ, by which tests are held to; and names that only
   // one of the runs has, to which nothing is held.

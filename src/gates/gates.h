@@ -88,15 +88,13 @@ struct StepFacts {
   bool program_missing = false;  // it ended with another code, for want of that one
   bool program_is_work = false;  // it is a file of the workspace, and is not there yet
   bool program_is_left_out = false;  // it would be one that work never has: ignored, a cache, installed
-  std::set<std::string, std::less<>> declared;  // families of reports, "trace": what the plan says it gives
-  std::vector<DeclaredReport> patterns;         // where the plan looks for its reports
-  std::vector<ReportFacts> reports;             // that THIS step made
-  std::vector<std::string>
-      unwritten;                    // files that the plan names as reports of tests, and that it did not make
-  StopOption stop_option;           // of its command
-  SaidStop said_stop;               // of its output, when it failed
-  std::optional<TraceFacts> trace;  // of a step with a trace that could be read
-  std::string trace_problem;        // why it could not
+  std::set<std::string, std::less<>> declared;   // families of reports, "trace": what the plan says it gives
+  std::vector<DeclaredReport> patterns;          // where the plan looks for its reports
+  std::vector<ReportFacts> reports;              // that THIS step made
+  StopOption stop_option;                        // of its command
+  SaidStop said_stop;                            // of its output, when it failed
+  std::optional<TraceFacts> trace;               // of a step with a trace that could be read
+  std::string trace_problem;                     // why it could not
   std::string copy_out, trace_log, network_log;  // ids of what was read, by content
   std::string output_tail;                       // valid UTF-8, the end of its output
   std::string output_told;                       // of a longer one: its lines that tell of failures

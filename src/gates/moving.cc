@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kTests = "tests";
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 using Counts = std::map<std::string, std::int64_t>;
 
 // Without numbers, times, addresses, foreign paths, and without the number of a repeated name.
@@ -37,10 +37,10 @@ std::string group_of(std::string_view form) {
   return end == 0 ? "" : std::string(form.substr(0, end)) + "*";
 }
 
-bool has(const Names& sorted, const std::string& name) { return std::ranges::binary_search(sorted, name); }
+bool has(const NameList& sorted, const std::string& name) { return std::ranges::binary_search(sorted, name); }
 
 // The form or the group of a name that is one of `keys`.
-std::optional<std::string> key_of(const std::string& name, const Names& keys) {
+std::optional<std::string> key_of(const std::string& name, const NameList& keys) {
   auto form = form_of(name);
   if (has(keys, form)) return form;
   auto group = group_of(form);
@@ -48,7 +48,7 @@ std::optional<std::string> key_of(const std::string& name, const Names& keys) {
 }
 
 // Forms that names of both lists have, then groups of the other names.
-Names keys_of_both(const Names& one, const Names& other) {
+NameList keys_of_both(const NameList& one, const NameList& other) {
   std::set<std::string> forms, groups;
   for (const auto& name : other) groups.insert(group_of(*forms.insert(form_of(name)).first));
   std::set<std::string> keys;
@@ -62,14 +62,14 @@ Names keys_of_both(const Names& one, const Names& other) {
   return {keys.begin(), keys.end()};
 }
 
-Counts counts_of(const Names& names, const Names& keys) {
+Counts counts_of(const NameList& names, const NameList& keys) {
   Counts out;
   for (const auto& name : names)
     if (const auto key = key_of(name, keys)) ++out[*key];
   return out;
 }
 
-bool each_has_another(const Names& lost, const Names& found) {
+bool each_has_another(const NameList& lost, const NameList& found) {
   const auto keys = keys_of_both(lost, found);
   auto left = counts_of(found, keys);
   return std::ranges::all_of(lost, [&](const auto& name) {
@@ -131,7 +131,7 @@ const Inventory* tests_in(const Inventories& inventories) {
 }
 
 // Nearly always: then nothing has to be compared. A name that two reports have may seem to be missing.
-bool has_each(const std::vector<StepFacts>& steps, const Names& names) {
+bool has_each(const std::vector<StepFacts>& steps, const NameList& names) {
   std::vector<std::string_view> all;
   for (const auto& step : steps)
     for (const auto& file : step.reports)
@@ -141,7 +141,7 @@ bool has_each(const std::vector<StepFacts>& steps, const Names& names) {
   return std::ranges::includes(all, names, {}, {}, [](const auto& name) { return std::string_view(name); });
 }
 
-Names sorted(Names names) {
+NameList sorted(NameList names) {
   std::ranges::sort(names);
   return names;
 }
@@ -158,7 +158,7 @@ bool names_may_move(const GateFacts& facts) {
   const auto failing = sorted(failing_of(reports.all));
   if (reports.parsed == 0 || !reports.problem.empty()) return false;
   if (!facts.known_failing && !failing.empty()) return false;
-  Names ran, skipped;
+  NameList ran, skipped;
   for (const auto& test : reports.all.tests)
     (test.status == TestStatus::kSkipped ? skipped : ran).push_back(test.name);
   std::ranges::sort(ran);

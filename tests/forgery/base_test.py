@@ -185,6 +185,7 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: {json.dumps(work)}}}, gates: 
                     self.assertIn("no report ", found)
                 only = both.split(",")[0] + ("]" if both.count("[") == 1 else "")
                 self.assertEqual(self.report_plan(f"rm in/{other}", run, f"reports: {{{only}}}}}], baseline: none", signals)[0], "passed")
+
     def refused(self, cheats, files, agent="{}", run=None, word=""):
         """Each cheat is refused, and passes with `baseline: none`."""
         for name, cheat in cheats.items():

@@ -190,11 +190,11 @@ TEST(Dialects, OfTapAHashBeginsADirectiveByItsWord) {
   for (const std::string skip : {"# SKIP", "# skip why", "# Skip: why", "#SKIP", "# SKIP-why", "# skip\twhy"})
     EXPECT_EQ(told("ok 1 - fixes bug #12 " + skip), "~fixes bug #12") << skip;
   EXPECT_EQ(told("not ok 1 - fixes bug #12 # TODO why"), "~fixes bug #12");
+  EXPECT_EQ(told("ok 1 - fixes bug #12 # TODO"), "~fixes bug #12") << "node says so of one without a body";
   EXPECT_EQ(told("not ok 1 - fixes bug #12 # todos"), "-fixes bug #12 # todos");
   EXPECT_EQ(told("ok 1 # skip why"), "~test 1");
-  for (const std::string took :
-       {"# time=12.3ms", "# time=12", "# 12 ms", "# took 1m 3s", "# in 0.5 s", "# TODO", "# exit=1",
-        "# XFAIL known", "# TIMEOUT 45 seconds", "# time=1ms {"})
+  for (const std::string took : {"# time=12.3ms", "# time=12", "# 12 ms", "# took 1m 3s", "# in 0.5 s",
+                                 "# exit=1", "# XFAIL known", "# TIMEOUT 45 seconds", "# time=1ms {"})
     EXPECT_EQ(told("ok 1 - fixes bug #12 " + took), "+fixes bug #12") << took;
 }
 

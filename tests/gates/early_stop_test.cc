@@ -179,26 +179,6 @@ TEST(EarlyStop, AKnownFailureThatEndsTheRunnerIsNoPass) {
   }
 }
 
-TEST(EarlyStop, AReportThatBaseDidNotComeToWriteHasToBeWritten) {
-  auto first = step_of({"junit", kPytest}, 1);
-  first.unwritten = {"b.xml"};
-  const auto base = on_base("g", {"tests"}, {first}).inventories.at("tests");
-  EXPECT_EQ(text_of(base), "lower bound: it ended before it wrote b.xml");
-  const auto read = on_base_of_text(text_of(on_base("g", {"tests"}, {first})));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->inventories.at("tests"), base);
-  auto now = step_of({"junit", pytest_of(2)}, 0);
-  const auto signal = [&] {
-    return evaluate({.gate_id = "g", .required = {"tests"}, .steps = {now}, .base = {{"tests", base}}}).at(0);
-  };
-  EXPECT_TRUE(signal().passed);
-  now.unwritten = {"b.xml"};
-  EXPECT_TRUE(signal().missing);
-  EXPECT_NE(text_in(signal().details, "problem").find("wrote no b.xml"), std::string::npos);
-  now.unwritten = {"c.xml"};
-  EXPECT_TRUE(signal().passed) << "base was whole without it";
-}
-
 TEST(EarlyStop, ARunnerThatLeftNoReportBecauseItStoppedIsNamed) {
   auto jest = step_of({"jest", "", "jest --bail --json --outputFile=r", ""}, 1);
   jest.reports.clear();

@@ -425,7 +425,8 @@ class Look {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  for (auto words : {runner_setting(change), vendored(change, shadows.was_there), weakened_target(change, shadows.targets)})
+  for (const auto& words : {runner_setting(change), weakened_target(change, shadows.targets),
+                            vendored(change, shadows.was_there)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }

@@ -9,8 +9,8 @@
 
 #include "gates/common.h"
 #include "gates/failure.h"
-#include "gates/reading/collector.h"
 #include "gates/moving.h"
+#include "gates/reading/collector.h"
 #include "gates/signals/kind.h"
 #include "gates/unloaded.h"
 
@@ -157,20 +157,6 @@ void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal
                           "--stop-on-failure), or mend the test that ends it");
 }
 
-// A file of reports that base did not come to write may have any tests: the work has to write it.
-void refuse_unwritten(const std::vector<StepFacts>& steps, const Inventory& base, Signal& signal) {
-  for (const auto& step : steps)
-    for (const auto& path : step.unwritten) {
-      if (!std::ranges::binary_search(base.unwritten, path)) continue;
-      signal.passed = false;
-      signal.missing = true;
-      add_problem(signal,
-                  fmt::format("{} wrote no {}; on base it ended before it could. Let its tests run, or "
-                              "correct `reports`",
-                              step.step_name, path));
-    }
-}
-
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "tests");
   Reports reports = all_reports(facts.steps, kTestsFamily);
@@ -208,7 +194,6 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   const bool passed_so_far = signal.passed;
   if (tell_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
   refuse_stopped(facts, reports.all, signal);
-  refuse_unwritten(facts.steps, *base, signal);
   if (!passed_so_far) signal.missing = false;  // it fails whatever base has
   return signal;
 }
@@ -232,9 +217,6 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
       out.files.push_back(other.name);
   if (reports.all.not_run > 0)
     out.count = static_cast<std::int64_t>(reports.all.tests.size()) + reports.all.not_run;
-  for (const auto& step : steps)
-    if (step.exit_code != 0) std::ranges::copy(step.unwritten, std::back_inserter(out.unwritten));
-  std::ranges::sort(out.unwritten);
   std::ranges::sort(out.names);
   std::ranges::sort(out.files);
   std::ranges::sort(out.unloaded);
@@ -243,11 +225,6 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
                                                : printable(reports.all.lower_bound);
   if (!out.reason.empty()) {
     out.state = Inventory::State::kLowerBound;
-    return out;
-  }
-  if (!out.unwritten.empty()) {
-    out.state = Inventory::State::kLowerBound;
-    out.reason = "it ended before it wrote " + shown(out.unwritten);
     return out;
   }
   for (const auto& step : steps) {
