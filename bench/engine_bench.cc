@@ -107,6 +107,10 @@ class NoObjects final : public workspace::ObjectStore {
                                                const std::vector<std::string>&) const override {
     return Workspaces::RefusedWork();
   }
+  Result<bool> leaves_out(const std::string&, const Workspaces::Source&,
+                          const std::vector<std::string>&) const override {
+    return false;
+  }
   Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string&,
                                           const std::vector<std::string>&) override {
     return Workspaces::Work{.layer_id = layer_id};
