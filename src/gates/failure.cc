@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/planted.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -19,12 +20,7 @@ constexpr std::size_t kLinesCompared = 10;  // runners end with what failed
 constexpr std::size_t kHexWordMin = 8;      // an address, a commit, a part of a UUID
 constexpr std::string_view kWorkspace = "/workspace/";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 // Where a path ends that stands in a message.
 bool ends_path(char c) { return std::string_view(" \t\n'\"`:;,()<>[]{}|").find(c) != std::string_view::npos; }
 

@@ -5,17 +5,12 @@
 #include <cctype>
 
 #include "base/json.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
 
 constexpr std::size_t kTestNameMax = 200;  // bytes
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
-}
 
 // Behind a word with which runners announce a test.
 std::string_view announced(std::string_view line) {

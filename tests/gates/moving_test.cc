@@ -14,7 +14,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 // "a", "-b" failed, "~c" skipped.
-StepFacts unit(const Names& tests, std::int64_t exit_code = 0) {
+StepFacts unit_with(const Names& tests, std::int64_t exit_code = 0) {
   std::string junit = "<testsuite>";
   for (const auto& test : tests) {
     const bool fails = test.starts_with('-'), skipped = test.starts_with('~');
@@ -33,9 +33,9 @@ StepFacts unit(const Names& tests, std::int64_t exit_code = 0) {
   return out;
 }
 
-OnBase base_of(const Names& tests) {
+OnBase inventory_of(const Names& tests) {
   const bool red = std::ranges::any_of(tests, [](const auto& test) { return test.starts_with('-'); });
-  return on_base("g", {"tests"}, {unit(tests, red ? 1 : 0)});
+  return on_base("g", {"tests"}, {unit_with(tests, red ? 1 : 0)});
 }
 
 GateFacts facts_of(const OnBase& base, StepFacts now, bool known_failing = false) {
@@ -50,7 +50,7 @@ bool passes(const GateFacts& facts) { return gate_passed(facts, evaluate(facts))
 
 TEST(Moving, ASecondRunIsAskedForWhereEachLostNameHasANewOne) {
   const auto asks = [](const Names& base, const Names& now, std::int64_t exit_code = 0) {
-    return names_may_move(facts_of(base_of(base), unit(now, exit_code)));
+    return names_may_move(facts_of(inventory_of(base), unit_with(now, exit_code)));
   };
   EXPECT_TRUE(asks({"adds", "at 12:00:01"}, {"adds", "at 12:00:07"}));
   EXPECT_TRUE(asks({"took 3 ms"}, {"took 41 ms", "new"}));
@@ -68,16 +68,17 @@ TEST(Moving, ASecondRunIsAskedForWhereEachLostNameHasANewOne) {
 }
 
 TEST(Moving, NamesThatDifferBetweenTwoRunsOnBaseAreHeldToByTheirNumber) {
-  const auto base = held_to_both(base_of({"adds", "at 10", "at 11", "u[ab]"}),
-                                 base_of({"adds", "at 20", "at 21", "u[cd]"}));
+  const auto base = held_to_both(inventory_of({"adds", "at 10", "at 11", "u[ab]"}),
+                                 inventory_of({"adds", "at 20", "at 21", "u[cd]"}));
   const auto& held = base.inventories.at("tests");
   EXPECT_EQ(held.names, (Names{"adds", "at #", "at ##2", "u[*"}));
   EXPECT_EQ(held.moving, (Names{"at #", "u[*"}));
-  EXPECT_FALSE(names_may_move(facts_of(base, unit({"adds", "at 30", "at 31", "u[ef]"})))) << "it ran twice";
-  EXPECT_TRUE(passes(facts_of(base, unit({"adds", "at 30", "at 31", "u[ef]"}))));
-  EXPECT_TRUE(passes(facts_of(base, unit({"adds", "at 30", "at 31", "at 32", "u[ef]", "new"}))));
+  EXPECT_FALSE(names_may_move(facts_of(base, unit_with({"adds", "at 30", "at 31", "u[ef]"}))))
+      << "it ran twice";
+  EXPECT_TRUE(passes(facts_of(base, unit_with({"adds", "at 30", "at 31", "u[ef]"}))));
+  EXPECT_TRUE(passes(facts_of(base, unit_with({"adds", "at 30", "at 31", "at 32", "u[ef]", "new"}))));
   const auto lost = [&](const Names& now) {
-    const auto signal = evaluate(facts_of(base, unit(now))).at(0);
+    const auto signal = evaluate(facts_of(base, unit_with(now))).at(0);
     EXPECT_FALSE(signal.passed);
     EXPECT_EQ(signal.details.at("moving_names"), "at #, u[*");
     return text_in(signal.details, "gone_names") + "/" + text_in(signal.details, "newly_skipped_names");
@@ -87,26 +88,26 @@ TEST(Moving, NamesThatDifferBetweenTwoRunsOnBaseAreHeldToByTheirNumber) {
   EXPECT_EQ(lost({"adds", "at 30", "u[ef]"}), "at ##2/");
   EXPECT_EQ(lost({"adds", "at 30", "~at 31", "u[ef]"}), "/at ##2");
   EXPECT_EQ(lost({"adds", "at 30", "at 31"}), "u[*/");
-  const auto red = evaluate(facts_of(base, unit({"adds", "at 30", "-at 31", "u[ef]"}, 1))).at(0);
+  const auto red = evaluate(facts_of(base, unit_with({"adds", "at 30", "-at 31", "u[ef]"}, 1))).at(0);
   EXPECT_FALSE(red.passed);
   EXPECT_FALSE(red.details.contains("gone"));
 }
 
 TEST(Moving, ANameThatBothRunsHaveIsHeldToAlsoWhereItsFormMoves) {
-  const auto base = held_to_both(base_of({"waits 5", "at 10"}), base_of({"waits 5", "at 20"}));
+  const auto base = held_to_both(inventory_of({"waits 5", "at 10"}), inventory_of({"waits 5", "at 20"}));
   EXPECT_EQ(base.inventories.at("tests").names, (Names{"at #", "waits 5"}));
-  EXPECT_FALSE(passes(facts_of(base, unit({"waits 6", "at 30"}))));
-  const auto same_form = held_to_both(base_of({"at 5", "at 10"}), base_of({"at 5", "at 20"}));
+  EXPECT_FALSE(passes(facts_of(base, unit_with({"waits 6", "at 30"}))));
+  const auto same_form = held_to_both(inventory_of({"at 5", "at 10"}), inventory_of({"at 5", "at 20"}));
   EXPECT_EQ(same_form.inventories.at("tests").names, (Names{"at #", "at 5"}));
-  EXPECT_TRUE(passes(facts_of(same_form, unit({"at 5", "at 30"}))));
-  EXPECT_FALSE(passes(facts_of(same_form, unit({"at 30", "at 31"}))));
+  EXPECT_TRUE(passes(facts_of(same_form, unit_with({"at 5", "at 30"}))));
+  EXPECT_FALSE(passes(facts_of(same_form, unit_with({"at 30", "at 31"}))));
 }
 
 TEST(Moving, NamesThatStayInBothRunsAreHeldToAsBefore) {
-  const auto once = base_of({"adds", "at 1"});
+  const auto once = inventory_of({"adds", "at 1"});
   const auto base = held_to_both(once, once);
   EXPECT_EQ(base.inventories.at("tests").names, once.inventories.at("tests").names);
-  const auto signal = evaluate(facts_of(base, unit({"adds", "at 2"}))).at(0);
+  const auto signal = evaluate(facts_of(base, unit_with({"adds", "at 2"}))).at(0);
   EXPECT_FALSE(signal.passed) << "the agent renamed it";
   EXPECT_EQ(signal.details.at("gone_names"), "at 1");
   EXPECT_FALSE(signal.details.contains("moving"));
@@ -114,31 +115,31 @@ TEST(Moving, NamesThatStayInBothRunsAreHeldToAsBefore) {
 }
 
 TEST(Moving, WhatOnlyOneRunHasIsHeldToByNothing) {
-  const auto base = held_to_both(base_of({"adds", "sometimes"}), base_of({"adds"}));
+  const auto base = held_to_both(inventory_of({"adds", "sometimes"}), inventory_of({"adds"}));
   EXPECT_EQ(base.inventories.at("tests").names, Names{"adds"});
   EXPECT_EQ(base.inventories.at("tests").unsteady, Names{"sometimes"});
-  EXPECT_TRUE(passes(facts_of(base, unit({"adds"}))));
-  auto stopped = unit({"-adds"}, 1);
+  EXPECT_TRUE(passes(facts_of(base, unit_with({"adds"}))));
+  auto stopped = unit_with({"-adds"}, 1);
   stopped.reports.front().report->lower_bound = "it stopped early";
-  const auto lower = held_to_both(base_of({"adds", "sometimes"}), on_base("g", {"tests"}, {stopped}));
+  const auto lower = held_to_both(inventory_of({"adds", "sometimes"}), on_base("g", {"tests"}, {stopped}));
   EXPECT_EQ(lower.inventories.at("tests").names, (Names{"adds", "sometimes"})) << "the run ended before it";
 }
 
 TEST(Moving, ASecondRunThatSaysNothingChangesNothing) {
-  const auto once = base_of({"adds", "at 1"});
+  const auto once = inventory_of({"adds", "at 1"});
   const auto failed =
       on_base("g", {"tests"}, {{.step_name = "unit", .outcome = "timed_out", .declared = {"tests"}}});
   const auto base = held_to_both(once, failed);
   EXPECT_EQ(base.inventories.at("tests").names, once.inventories.at("tests").names);
-  EXPECT_FALSE(names_may_move(facts_of(base, unit({"adds", "at 2"})))) << "it is not asked for for ever";
+  EXPECT_FALSE(names_may_move(facts_of(base, unit_with({"adds", "at 2"})))) << "it is not asked for for ever";
 }
 
 TEST(Moving, AKnownFailureWhoseNameMovesMayFailOn) {
   const Names first = {"adds", "-at 1", "at 2"}, second = {"adds", "-at 3", "at 4"};
-  const auto now = [](const Names& tests) { return unit(tests, 1); };
-  EXPECT_TRUE(names_may_move(facts_of(base_of(first), now({"adds", "-at 5", "at 6"}), true)));
-  EXPECT_FALSE(names_may_move(facts_of(base_of(first), now({"-adds", "-at 5", "at 6"}), true)));
-  const auto base = held_to_both(base_of(first), base_of(second));
+  const auto now = [](const Names& tests) { return unit_with(tests, 1); };
+  EXPECT_TRUE(names_may_move(facts_of(inventory_of(first), now({"adds", "-at 5", "at 6"}), true)));
+  EXPECT_FALSE(names_may_move(facts_of(inventory_of(first), now({"-adds", "-at 5", "at 6"}), true)));
+  const auto base = held_to_both(inventory_of(first), inventory_of(second));
   EXPECT_EQ(base.inventories.at("tests").failing, Names{"at ##2"});
   EXPECT_TRUE(passes(facts_of(base, now({"adds", "-at 5", "at 6"}), true)));
   EXPECT_FALSE(passes(facts_of(base, now({"adds", "-at 5", "-at 6"}), true))) << "one more of them fails";
@@ -146,11 +147,13 @@ TEST(Moving, AKnownFailureWhoseNameMovesMayFailOn) {
 }
 
 TEST(Moving, IsKeptAsTextAndReadBack) {
-  const auto found = held_to_both(base_of({"adds", "at 1", "sometimes"}), base_of({"adds", "at 2"}));
+  const auto found =
+      held_to_both(inventory_of({"adds", "at 1", "sometimes"}), inventory_of({"adds", "at 2"}));
   const auto read = on_base_of_text(text_of(found));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, found);
-  EXPECT_EQ(text_of(base_of({"a"})).find("twice"), std::string::npos) << "what one run found is kept as ever";
+  EXPECT_EQ(text_of(inventory_of({"a"})).find("twice"), std::string::npos)
+      << "what one run found is kept as ever";
   const auto signal = base_signal("g", found);
   EXPECT_EQ(signal.details.at("moving"), 2);
   EXPECT_EQ(signal.details.at("moving_names"), "at #, sometimes");

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "gates/policy/search_folders.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -20,20 +21,13 @@ constexpr std::size_t kCommandBytesMax = 64 << 10;  // of what one script or lin
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != std::string_view::npos)
-    text.remove_suffix(1);
-  return text;
 }
 
 // Options of make and npm with a value in the next word.
 bool takes_value(std::string_view option) {
-  return is_one_of(option, {"-C", "-f", "--directory", "--file", "--prefix", "-w", "--workspace", "--filter",
+  return is_any_of(option, {"-C", "-f", "--directory", "--file", "--prefix", "-w", "--workspace", "--filter",
                             "-F", "--cwd", "--dir"});
 }
 
@@ -84,7 +78,7 @@ std::vector<std::string_view> words_in(std::string_view text) {
 // "-i", "-ri", "--ignore-errors": `letter` among one dash's letters, or the long name.
 bool has_flag(std::string_view flags, char letter, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(words_in(flags), [&](std::string_view word) {
-    if (word.starts_with("--")) return is_one_of(word, names);
+    if (word.starts_with("--")) return is_any_of(word, names);
     return word.starts_with('-') && word.find_first_not_of("-abcdefghijklmnopqrstuvwxyzBCRSW") == word.npos &&
            word.find(letter) != word.npos;
   });
@@ -102,7 +96,7 @@ void take_variable(std::string_view name, std::string_view value, const std::str
     const auto shell = words.empty() ? std::string_view() : last_part(words.back());
     // "$(shell which bash)" and the like are not known.
     if (value.find('$') == value.npos &&
-        !is_one_of(shell, {"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "fish", "cmd.exe", "pwsh"}))
+        !is_any_of(shell, {"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "fish", "cmd.exe", "pwsh"}))
       to.runs_nothing = line;
   }
   if (to.variables.size() < kTargetsMax) to.variables[std::string(name)] = value;
@@ -155,7 +149,7 @@ void take_rule(std::string_view line, Makefile& to, Names& open) {
 
 // It stands within a recipe as well as outside of one.
 bool is_condition(std::string_view line) {
-  return is_one_of(line.substr(0, line.find_first_of(" \t(")),
+  return is_any_of(line.substr(0, line.find_first_of(" \t(")),
                    {"ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"});
 }
 
@@ -183,7 +177,7 @@ bool is_housekeeping(std::string_view command) {
   if (command.find_first_of(";&|`") != command.npos) return false;
   const auto words = words_of_command(command);
   return words.empty() ||
-         is_one_of(last_part(words.front()), {"rm", "RM", "rmdir", "mkdir", "ln", "kill", "pkill", "killall",
+         is_any_of(last_part(words.front()), {"rm", "RM", "rmdir", "mkdir", "ln", "kill", "pkill", "killall",
                                               "docker", "echo", "printf", "touch", "cp", "mv"});
 }
 
@@ -193,7 +187,7 @@ bool runs_nothing(std::string_view script) {
     const auto end = std::min(script.find_first_of(";&|\n"), script.size());
     const auto words = words_in(script.substr(0, end));
     const bool nothing = words.empty() ||
-                         is_one_of(words[0], {"true", ":", "echo", "printf", "@echo", "@true", "@:"}) ||
+                         is_any_of(words[0], {"true", ":", "echo", "printf", "@echo", "@true", "@:"}) ||
                          (words[0] == "exit" && (words.size() == 1 || words[1] == "0"));
     if (!nothing) return false;
     script.remove_prefix(std::min(end + 1, script.size()));
@@ -202,11 +196,11 @@ bool runs_nothing(std::string_view script) {
 }
 
 // "pytest; true", "pytest | tee log": whatever came before, the last command ends it well.
-bool ends_well(std::string_view script) {
+bool always_ends_well(std::string_view script) {
   script = trimmed(script);
   const auto last = trimmed(script.substr(script.find_last_of(";\n|") + 1));
   const auto words = words_in(last);
-  return runs_nothing(last) || (!words.empty() && is_one_of(words[0], {"tee", "cat", "head", "tail"}));
+  return runs_nothing(last) || (!words.empty() && is_any_of(words[0], {"tee", "cat", "head", "tail"}));
 }
 
 // Why a script passes although a command of it failed. An honest one also has `cd a; make` and `run | diff -
@@ -214,7 +208,7 @@ bool ends_well(std::string_view script) {
 std::vector<std::string> hidden_in(const std::string& script, const RunTargets& targets) {
   if (!targets.hidden_failures || script.size() > kCommandBytesMax) return {};
   auto reasons = targets.hidden_failures({"sh", "-c", script});
-  if (ends_well(script)) return reasons;
+  if (always_ends_well(script)) return reasons;
   std::erase_if(reasons, [](const auto& reason) {
     return reason.find("leave it out") == reason.npos && reason.find("a trap") == reason.npos;
   });
@@ -398,7 +392,7 @@ std::string host_in(std::string_view properties, std::string_view key) {
 std::string weakened_properties(const FileChange& change) {
   for (const auto* key : {"distributionUrl", "wrapperUrl"}) {
     const auto before = host_in(change.before->content, key), after = host_in(change.after->content, key);
-    const bool known = is_one_of(after, {"services.gradle.org", "downloads.gradle.org",
+    const bool known = is_any_of(after, {"services.gradle.org", "downloads.gradle.org",
                                          "repo.maven.apache.org", "repo1.maven.org", "github.com"});
     if (!before.empty() && before != after && !known)
       return fmt::format("fetches the build tool from {}, no more from {}", after.empty() ? "nowhere" : after,
@@ -424,7 +418,7 @@ std::int64_t ignored_commands(std::string_view ini) {
 // The script or the targets that a command asks for by name.
 void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
   const auto is_runner = [](std::string_view word) {
-    return is_one_of(last_part(word), {"npm", "yarn", "pnpm", "bun", "make", "gmake"});
+    return is_any_of(last_part(word), {"npm", "yarn", "pnpm", "bun", "make", "gmake"});
   };
   const auto runner = std::ranges::find_if(words, is_runner);
   if (runner == words.end()) return;
@@ -437,16 +431,16 @@ void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
       if (word->find('=') != word->npos) continue;  // a variable
       found = true;
       to.targets.emplace(*word);
-    } else if (!is_one_of(*word, {"run", "run-script"})) {
+    } else if (!is_any_of(*word, {"run", "run-script"})) {
       found = true;
-      to.scripts.emplace(is_one_of(*word, {"t", "tst"}) ? "test" : *word);
+      to.scripts.emplace(is_any_of(*word, {"t", "tst"}) ? "test" : *word);
     }
   }
   if (is_make && !found) to.targets.emplace("");
 }
 
 bool is_makefile(std::string_view name) {
-  return is_one_of(name, {"Makefile", "makefile", "GNUmakefile"}) || name.ends_with(".mk");
+  return is_any_of(name, {"Makefile", "makefile", "GNUmakefile"}) || name.ends_with(".mk");
 }
 
 }  // namespace
@@ -463,7 +457,7 @@ void RunTargets::add(const std::vector<std::string>& argv) {
 
 bool may_have_targets(std::string_view path) {
   const auto name = last_part(path);
-  return is_makefile(name) || is_one_of(name, {"package.json", "tox.ini", "gradlew", "mvnw",
+  return is_makefile(name) || is_any_of(name, {"package.json", "tox.ini", "gradlew", "mvnw",
                                                "gradle-wrapper.properties", "maven-wrapper.properties"});
 }
 

@@ -7,11 +7,11 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::string_view kWorkspace = "/workspace";
+constexpr std::string_view kWorkspaceFolder = "/workspace";
 
 // What a word of a path names in the workspace; nothing when it is elsewhere.
 std::optional<std::string> in_workspace(std::string_view path) {
-  constexpr std::array<std::string_view, 5> kHere = {"$PWD", "${PWD}", "$(pwd)", "`pwd`", kWorkspace};
+  constexpr std::array<std::string_view, 5> kHere = {"$PWD", "${PWD}", "$(pwd)", "`pwd`", kWorkspaceFolder};
   bool is_here = !path.starts_with('/') && !path.starts_with('$') && !path.starts_with('`');
   for (const auto start : kHere) {
     if (!path.starts_with(start)) continue;

@@ -10,6 +10,7 @@
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/vendored.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -235,7 +236,6 @@ constexpr auto kJavaPackages = std::to_array<std::string_view>(
     {"com/google/common/truth", "io/kotest", "junit/framework", "kotlin/test", "org/assertj", "org/hamcrest",
      "org/junit", "org/mockito", "org/testng"});
 
-std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string_view folder_of(std::string_view path) {
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);

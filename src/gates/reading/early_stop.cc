@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "gates/policy/search_folders.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -31,8 +32,6 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && rest == end && !text.empty() ? std::optional(number) : std::nullopt;
 }
-
-std::string_view name_of(std::string_view word) { return word.substr(word.rfind('/') + 1); }
 
 // After how many failures; 0: `word` is not this option, or says that it does not stop.
 std::int64_t failures_of(const Option& option, std::string_view word, std::string_view next) {

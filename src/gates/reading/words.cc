@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/json.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
 std::string_view lead_trimmed(std::string_view text) {
@@ -79,7 +79,9 @@ std::string without_temporary_folders(std::string name) {
   return name;
 }
 
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_ascii_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 
@@ -103,8 +105,8 @@ std::string without_identities(std::string name) {
     const std::size_t end = std::min(name.find_first_not_of(kDigits, at + 1), name.size());
     const auto digits = std::string_view(name).substr(at + 1, end - at - 1);
     const bool is_long = digits.size() >= kDigitsMin && digits.size() <= kDigitsMost;
-    const bool ends_word = end == name.size() || !is_word(name[end]);
-    const bool of_object = is_word(name[at - 1]) || name[at - 1] == ';';
+    const bool ends_word = end == name.size() || !is_ascii_word(name[end]);
+    const bool of_object = is_ascii_word(name[at - 1]) || name[at - 1] == ';';
     if (is_long && ends_word && of_object && std::ranges::any_of(digits, is_digit))
       name.replace(at + 1, digits.size(), "*");
   }
@@ -159,7 +161,7 @@ bool is_one_of(std::string_view word, const auto& words) {
 std::string_view take_last_word(std::string_view& text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   std::size_t start = text.size();
-  while (start > 0 && is_word(text[start - 1])) --start;
+  while (start > 0 && is_ascii_word(text[start - 1])) --start;
   const auto word = text.substr(start);
   text.remove_suffix(word.size());
   return word;
@@ -195,13 +197,13 @@ bool counts_none(std::string_view before, std::string_view behind) {
 // counted.
 bool says_failed(std::string_view line) {
   for (std::size_t at = 0; at < line.size(); ++at) {
-    if (!is_word(line[at])) continue;
+    if (!is_ascii_word(line[at])) continue;
     std::size_t end = at;
-    while (end < line.size() && is_word(line[end])) ++end;
+    while (end < line.size() && is_ascii_word(line[end])) ++end;
     const auto word = line.substr(at, end - at), before = line.substr(0, at), behind = line.substr(end);
     const bool in_name = before.ends_with('/') || before.ends_with('.') || before.ends_with('-') ||
                          before.ends_with("::") || behind.starts_with('-') ||
-                         (behind.size() > 1 && behind.front() == '.' && is_word(behind[1]));
+                         (behind.size() > 1 && behind.front() == '.' && is_ascii_word(behind[1]));
     if (!in_name && is_one_of(word, kFailures) && !counts_none(before, behind)) return true;
     at = end - 1;
   }
@@ -221,7 +223,7 @@ bool ends_well(std::string_view line) {
 
 bool says_value(std::string_view line) {
   std::size_t letters = 0;
-  while (letters < line.size() && is_word(line[letters])) ++letters;
+  while (letters < line.size() && is_ascii_word(line[letters])) ++letters;
   return is_one_of(line.substr(0, letters), kValues) && lead_trimmed(line.substr(letters)).starts_with(':');
 }
 
@@ -249,7 +251,7 @@ bool is_frame(std::string_view line) {
 bool is_key(std::string_view line) {
   line = lead_trimmed(line);
   std::size_t letters = 0;
-  while (letters < line.size() && is_word(line[letters])) ++letters;
+  while (letters < line.size() && is_ascii_word(line[letters])) ++letters;
   const bool is_small = letters > 0 && line.front() >= 'a' && line.front() <= 'z';
   return is_small && line.substr(letters).starts_with(':') &&
          (line.size() == letters + 1 || line[letters + 1] == ' ');
@@ -311,13 +313,14 @@ std::string stable_message(std::string_view message) {
   std::string out, word, between;  // the word before, and what stands behind it
   bool was_place = false;
   for (std::size_t at = 0; at < text.size();) {
-    if (!is_word(text[at])) {
+    if (!is_ascii_word(text[at])) {
       between += text[at];
       out += text[at++];
       continue;
     }
     const auto end = static_cast<std::size_t>(
-        std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_word) - text.begin());
+        std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_ascii_word) -
+        text.begin());
     const std::string now = text.substr(at, end - at);
     const bool is_number = std::ranges::all_of(now, is_digit);
     const bool is_place = is_number && (was_place ? is_one_of(between, kBetweenPlaces)

@@ -10,6 +10,7 @@
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/lines.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates::formats {
 namespace {
@@ -33,11 +34,6 @@ struct Level {
   std::optional<std::string> buffered;  // the test whose subtests stand behind it, until "}"
 };
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
 // In any case of its letters. "skipped" does not start with the word "skip".
 bool starts_word(std::string_view text, std::string_view word) {
   if (text.size() < word.size()) return false;
@@ -46,7 +42,7 @@ bool starts_word(std::string_view text, std::string_view word) {
   return !is_word(word.back()) || text.size() == word.size() || !is_word(text[word.size()]);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
   return text;
@@ -117,8 +113,9 @@ std::string_view before_duration(std::string_view text) {
 
 // Whether what stands in brackets before a duration only says that it is one: "(took 12 ms)".
 bool only_says_how_long(std::string_view before) {
-  before = trimmed(before);
-  if (before.ends_with(':') || before.ends_with('=')) before = trimmed(before.substr(0, before.size() - 1));
+  before = without_blanks(before);
+  if (before.ends_with(':') || before.ends_with('='))
+    before = without_blanks(before.substr(0, before.size() - 1));
   constexpr std::string_view kWords[] = {"",        "took",        "in",          "time",
                                          "elapsed", "duration",    "runtime",     "ran in",
                                          "done in", "finished in", "completed in"};
@@ -135,13 +132,13 @@ std::string_view without_duration(std::string_view name) {
     if (opened == name.npos) return name;
     const auto inside = name.substr(opened + 1, name.size() - opened - 2), before = before_duration(inside);
     const bool is_duration = before.size() < inside.size() && only_says_how_long(before);
-    return is_duration ? trimmed(name.substr(0, opened)) : name;
+    return is_duration ? without_blanks(name.substr(0, opened)) : name;
   }
   const auto before = before_duration(name);
   if (before.size() == name.size()) return name;
-  if (before.ends_with("  ") || before.ends_with('\t')) return trimmed(before);
+  if (before.ends_with("  ") || before.ends_with('\t')) return without_blanks(before);
   for (const std::string_view told : {" in ", " took ", " - ", " \u2013 ", " \u2014 "})
-    if (before.ends_with(told)) return trimmed(before.substr(0, before.size() - told.size()));
+    if (before.ends_with(told)) return without_blanks(before.substr(0, before.size() - told.size()));
   return name;
 }
 
@@ -150,7 +147,7 @@ bool is_name(std::string_view comment) {
   if (comment.empty() || comment.starts_with("SKIP") || comment.starts_with("TODO")) return false;
   for (std::size_t i = 0; i + 1 < comment.size(); ++i) {
     if (std::isdigit(static_cast<unsigned char>(comment[i])) == 0) continue;
-    const auto behind = trimmed(comment.substr(i + 1));
+    const auto behind = without_blanks(comment.substr(i + 1));
     std::size_t letters = 0;
     while (letters < behind.size() && is_letter(behind[letters])) ++letters;
     const auto word = behind.substr(0, letters);
@@ -167,33 +164,34 @@ bool is_directive(std::string_view text) {
     if (starts_word(text, word)) return true;
   for (const std::string_view word : {"XFAIL", "TIMEOUT", "exit="})
     if (text.starts_with(word)) return true;
-  if (text.ends_with('{')) text = trimmed(text.substr(0, text.size() - 1));  // node-tap's subtests follow
+  if (text.ends_with('{'))
+    text = without_blanks(text.substr(0, text.size() - 1));  // node-tap's subtests follow
   const auto before = before_duration(text);
   return before.size() < text.size() && only_says_how_long(before);
 }
 
 // "1 - a \# b # SKIP why" -> {"a # b", "SKIP why"}; a test without a description is its number.
 std::pair<std::string, std::string_view> description(std::string_view text, std::int64_t number) {
-  text = trimmed(text);
+  text = without_blanks(text);
   std::size_t digits = 0;
   while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) ++digits;
   std::string_view given = text.substr(0, digits);
-  text = trimmed(text.substr(digits));
-  if (text.starts_with("- ") || text == "-") text = trimmed(text.substr(1));
+  text = without_blanks(text.substr(digits));
+  if (text.starts_with("- ") || text == "-") text = without_blanks(text.substr(1));
   std::string name;
   std::string_view directive;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool apart = i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t';
     if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '#' || text[i + 1] == '\\')) {
       name += text[++i];
-    } else if (text[i] == '#' && apart && is_directive(trimmed(text.substr(i + 1)))) {
-      directive = trimmed(text.substr(i + 1));
+    } else if (text[i] == '#' && apart && is_directive(without_blanks(text.substr(i + 1)))) {
+      directive = without_blanks(text.substr(i + 1));
       break;
     } else {
       name += text[i];
     }
   }
-  name = std::string(without_duration(trimmed(name)));
+  name = std::string(without_duration(without_blanks(name)));
   if (name.empty()) name = "test " + (given.empty() ? std::to_string(number) : std::string(given));
   return {std::move(name), directive};
 }
@@ -201,7 +199,7 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
 // Behind "1..3" nothing stands, a comment, or Test.pm's list of tests to do. A program printed "1..3 of 10
 // done".
 bool ends_plan(std::string_view rest) {
-  const auto behind = trimmed(rest);
+  const auto behind = without_blanks(rest);
   return behind.empty() ||
          (behind.size() < rest.size() && (behind.starts_with('#') || starts_word(behind, "todo")));
 }
@@ -264,7 +262,7 @@ class TapReader {
   // "# pass  3": the number, when there is nothing else.
   static void take_total(std::string_view comment, std::string_view word, std::int64_t& to) {
     if (!comment.starts_with(word)) return;
-    const auto count = trimmed(comment.substr(word.size()));
+    const auto count = without_blanks(comment.substr(word.size()));
     std::int64_t number = 0;
     const auto* const end = count.data() + count.size();
     if (std::from_chars(count.data(), end, number).ptr == end && !count.empty()) to = number;
@@ -284,7 +282,7 @@ class TapReader {
       return {};
     }
     if (line.starts_with("TAP version")) has_version_ = true;
-    if (line.starts_with('#')) return take_comment(depth, trimmed(line.substr(1)));
+    if (line.starts_with('#')) return take_comment(depth, without_blanks(line.substr(1)));
     if (failed_ && line.starts_with("  ")) return say(line);  // Mocha's
     if (line == "}" && depth < levels_.size() && levels_[depth].buffered) return end_buffered(depth);
     if (line == "{" && depth < levels_.size() && !levels_[depth].points.empty()) brace_at_ = depth;
@@ -317,7 +315,7 @@ class TapReader {
 
   // A line of the diagnostics of the last test.
   Status say(std::string_view line) {
-    line = trimmed(line);
+    line = without_blanks(line);
     if (!failed_ || line.empty() || line.starts_with("duration_ms:")) return {};
     auto& message = levels_[*failed_].points.back().message;
     if (message.size() > kDiagnosticsMax || said_ > kAllDiagnosticsMax) return {};
@@ -336,7 +334,7 @@ class TapReader {
     }
     if (depth > 0) return {};
     if (comment.starts_with("fail ")) {
-      const auto count = trimmed(comment.substr(5));
+      const auto count = without_blanks(comment.substr(5));
       std::from_chars(count.data(), count.data() + count.size(), said_failed_);
     }
     take_total(comment, "tests ", said_tests_);
@@ -357,7 +355,7 @@ class TapReader {
   Status add(std::size_t depth, std::string_view rest, bool failed) {
     PAWL_OK(reach(depth));
     if (levels_[depth].buffered) return fail_at(lines_, "a subtest in braces is not closed");
-    rest = trimmed(rest);
+    rest = without_blanks(rest);
     if (rest.ends_with(" {")) brace_at_ = depth;
     if (++points_ > kReportItemsMax) return fail(ErrorKind::kExhausted, "more tests than the limit");
     auto [name, directive] = description(rest, levels_[depth].own + 1);
@@ -395,7 +393,7 @@ class TapReader {
     auto& level = levels_[at];
     auto& name = level.points.back().name;
     if (name.ends_with('{'))
-      name = std::string(without_duration(trimmed(std::string_view(name).substr(0, name.size() - 1))));
+      name = std::string(without_duration(without_blanks(std::string_view(name).substr(0, name.size() - 1))));
     level.buffered = name;
     return {};
   }

@@ -1,0 +1,28 @@
+// What several readers of texts ask of characters and of ends.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace pawl::gates {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Letters, digits, "_" and every byte of a character that is not ASCII.
+inline bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Without the white space at both ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+// What stands behind the last slash.
+inline std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace pawl::gates
