@@ -80,7 +80,7 @@ Status check_filters(const Rules& rules, const std::vector<std::string>& left_ou
 Result<std::vector<std::string>> check_in(const std::string& source, const std::vector<std::string>& left_out,
                                           const std::string& scratch) {
   const auto found = find_repository(source);
-  const auto commit = found ? find_commit(*found->repository, "HEAD") : fail(ErrorKind::kNotFound, source);
+  const auto commit = found ? head_commit(*found->repository) : fail(ErrorKind::kNotFound, source);
   if (!commit) return std::vector<std::string>();
   if (!tree_at(**commit, found->prefix))
     return std::vector<std::string>();  // none of the folder is committed

@@ -158,6 +158,15 @@ Result<GitCommit> find_commit(git_repository& repository, const std::string& ref
   return GitCommit(reinterpret_cast<git_commit*>(commit));
 }
 
+Result<GitCommit> head_commit(git_repository& repository) {
+  git_oid head;
+  git_commit* raw = nullptr;
+  if (git_reference_name_to_id(&head, &repository, "HEAD") == 0 &&
+      git_commit_lookup(&raw, &repository, &head) == 0)
+    return GitCommit(raw);
+  return git_failure(ErrorKind::kInvalid, "HEAD");
+}
+
 GitIndex index_of(git_repository& repository) {
   git_index* raw = nullptr;
   return GitIndex(git_repository_index(&raw, &repository) == 0 ? raw : nullptr);

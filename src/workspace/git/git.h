@@ -50,6 +50,9 @@ Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
+// The commit that is checked out. kInvalid: there is none, or it can't be read. Not by find_commit(), which
+// leaks a regular expression when the object is not there (libgit2 1.5 with PCRE2).
+Result<GitCommit> head_commit(git_repository& repository);
 // Null when there is none, or libgit2 can't read it.
 GitIndex index_of(git_repository& repository);
 // kInvalid: the repository at `path` has an index that libgit2 can't read (a sparse one, a split one, one

@@ -66,7 +66,7 @@ Result<Head> head_of(const Workspaces& workspaces, const std::string& path) {
   Head out;
   const auto found = find_repository(path);
   if (!found) return out;
-  const auto commit = find_commit(*found->repository, "HEAD");
+  const auto commit = head_commit(*found->repository);
   if (!commit) return out;
   out.commit = text_of(*git_commit_id(commit->get()));
   const auto tree = tree_at(**commit, found->prefix);
