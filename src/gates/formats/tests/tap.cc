@@ -39,7 +39,7 @@ bool starts_word(std::string_view text, std::string_view word) {
   if (text.size() < word.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i)
     if (std::tolower(static_cast<unsigned char>(text[i])) != word[i]) return false;
-  return !is_word(word.back()) || text.size() == word.size() || !is_word(text[word.size()]);
+  return text.size() == word.size() || !is_word(word.back()) || !is_word(text[word.size()]);
 }
 
 std::string_view without_blanks(std::string_view text) {
