@@ -162,7 +162,8 @@ Status work(Shared& shared, int worker) {
   return {};
 }
 
-// What judges ends attempts for want of memory. Anything else that finds none ends the program, in words.
+// The judging code ends an attempt that it has no memory for. Elsewhere a lack of memory ends the program
+// with a message.
 Status work_in_memory(Shared& shared, std::int64_t worker) {
   try {
     return work(shared, worker);

@@ -61,7 +61,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
     add_records(step, run, facts);
   } catch (const std::bad_alloc&) {
     if (!os::walls().memory) throw;
-    // What was read is let go: there must be room for the rest.
+    // The reports that were read are freed first, so that the attempt can be judged without them.
     facts.reports.clear();
     for (const auto& declared : step.step->reports)
       facts.reports.push_back({.path = declared.patterns.front(),

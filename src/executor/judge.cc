@@ -323,7 +323,7 @@ std::string Attempt::inventories_hash() const {
   return blake3_hex(canonical(by_gate));
 }
 
-// What judges it must not be ended by it.
+// A large work must not end the executor that judges it.
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
   try {

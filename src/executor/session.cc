@@ -239,7 +239,7 @@ class Session {
     return {};
   }
 
-  // Whoever started its step may not have looked to the end at what it sees.
+  // The process that started the step may have died before its look at the objects ended.
   Status need_objects(Try& one) {
     PAWL_OK(hold_objects());
     return one.attempt.look_at_objects_of(*one.running->step);
