@@ -141,9 +141,13 @@ class PawlTest(unittest.TestCase):
     @classmethod
     def below(cls, pid):
         """The processes that a process started, and those that they started."""
-        for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            return  # it has gone, which pathlib's glob does not expect in the middle of its own calls
+        for thread in threads:
             try:
-                found = children.read_text().split()
+                found = pathlib.Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
             except OSError:
                 continue  # it has gone
             for child in found:
