@@ -39,11 +39,13 @@ bool are_tiers_of(const Json& started, const std::vector<TierRow>& tiers);
 std::optional<std::int64_t> attempts_planned(const Json& started, std::int64_t tier_index,
                                              std::int64_t phase_index);
 
-// The rows of a phase's chain tell how often it was tried, and may be.
+// The rows of a phase's chain tell how often it was tried, and may be; how far its ladder of models went; and
+// how often a doctor and a replanner were called.
 class AttemptsByRows {
  public:
-  // `planned` is attempts_planned(). `inherits`: the run was forked at this phase, and may have begun with
-  // the goal of a replanner.
+  // `planned` is attempts_planned(); a run whose first row does not say it is of a version that may count
+  // otherwise. `inherits`: the run was forked at this phase, and may have begun with the goal of a replanner,
+  // and higher on the ladder.
   AttemptsByRows(std::optional<std::int64_t> planned, bool inherits);
   void add(const Json& row);  // the next one
   // The column of `phase` that says something else; "" when none does. `unfinished`: the attempts without a
@@ -51,9 +53,14 @@ class AttemptsByRows {
   std::string_view contradicted_by(const PhaseRow& phase, std::int64_t unfinished) const;
 
  private:
+  void count_hook(const Json& marker);
+  std::string_view counter_contradicted_by(const PhaseRow& phase, std::int64_t unfinished) const;
+
+  bool is_planned_, inherits_;
   // An operator's limit is at least what was used; whether an attempt was under way then, no row says.
   std::optional<std::int64_t> max_least_, max_most_;
   std::int64_t used_ = 0, total_ = 0;
+  std::int64_t level_ = 0, doctor_calls_ = 0, replans_ = 0;
   std::int64_t revision_ = 0, revision_most_ = 0;
 };
 

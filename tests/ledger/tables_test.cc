@@ -123,6 +123,33 @@ TEST_F(Trust, ARunThatAnOperatorOpenedAgainVerifiesAtOnce) {
   EXPECT_FALSE(verified()->ok);
 }
 
+TEST_F(Trust, APhaseThatAnOperatorOpenedAgainIsNotPutBackToItsEarlierEnd) {
+  const std::string keep = "CREATE TABLE before AS SELECT * FROM phases WHERE phase_id = 'one'";
+  const std::string put_back =
+      "DELETE FROM phases WHERE phase_id = 'one'; INSERT INTO phases SELECT * FROM before";
+  const auto open_again = [&] {
+    one_failed_one_passed();
+    sql(keep);
+    ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+  };
+  for (const bool is_restarted : {false, true}) {
+    begin_anew();
+    open_again();
+    sql(put_back);
+    if (is_restarted) store_ = open();
+    refused(store_->operator_max_attempts("r", 3, {}, now_));
+    refused(claim());
+    EXPECT_FALSE(verified()->ok);
+  }
+  begin_anew();
+  open_again();
+  attempt("failed_unrecoverable");
+  const auto again = claim();
+  ASSERT_TRUE(again) << "an end of its own: " << again.error().message;
+  EXPECT_FALSE(again->claim);
+  EXPECT_TRUE(verified()->ok);
+}
+
 TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
   const auto replan = [&](const std::string& goal) {
     const auto held = claim();

@@ -22,11 +22,7 @@ const std::vector<Attack>& attacks() {
       {"a phase that failed passed",
        "UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE run_id = 'RUN' AND state = 'FAILED'"},
       {"a phase is over",
-       // One that an operator queued again can be put back to the end that it had (docs/security.md).
-       "UPDATE phases SET state = 'SKIPPED', outcome = 'skipped' WHERE run_id = 'RUN' AND state = 'QUEUED' "
-       "AND "
-       "NOT EXISTS (SELECT 1 FROM ledger WHERE run_id = 'RUN' AND chain = '' AND instr(line, "
-       "'\"phase_id\":\"' || phase_id || '\"') > 0 AND instr(line, '\"type\":\"phase_sealed\"') > 0)"},
+       "UPDATE phases SET state = 'SKIPPED', outcome = 'skipped' WHERE run_id = 'RUN' AND state = 'QUEUED'"},
       {"a cap that an operator set is another one",
        "UPDATE budgets SET cap = cap + 1 WHERE run_id = 'RUN' AND EXISTS (SELECT 1 FROM ledger WHERE run_id "
        "= 'RUN' AND "
@@ -66,8 +62,8 @@ void Attacker::act(const std::string& run_id) {
     const auto done = attack->is_of_next_attempt ? claim(run_id)
                                                  : machine_.store().operator_max_attempts(
                                                        run_id, 1 + dice_.below(6), {}, world_.clock.wall());
-    // Another reason to refuse may come first: that no phase is open any more, say.
-    World::require(!done, "a verb goes on although " + attack->what);
+    World::require(!done && done.error().kind == ErrorKind::kForged,
+                   "a verb goes on although " + attack->what);
     World::require(machine_.disk().writes() == writes || attack->is_of_next_attempt,
                    "a verb that was refused has written something");
   }

@@ -16,7 +16,11 @@ Result<std::optional<TierRow>> SqliteStore::open_tier(const std::string& run_id)
   PAWL_TRY(auto query, connection_->query("open_tier"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
-  if (!row) return std::optional<TierRow>();  // all is over
+  if (!row) {
+    // Nobody would work on a run whose phases are over by a forged table alone.
+    PAWL_OK(check_tables(run_id));
+    return std::optional<TierRow>();
+  }
   return tier(run_id, query.number(0));
 }
 

@@ -152,7 +152,9 @@ Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& end
       PAWL_TRY(const bool more, query.next());
       if (!more) break;
       const auto* end = ended.end_of(query.text(0));
-      if (end == nullptr || end->state != query.view(1) || end->outcome != query.view(2))
+      // A row behind the seal opens the phase again, until the next seal.
+      const bool is_sealed = end != nullptr && end->end.rows == query.number(3);
+      if (!is_sealed || end->state != query.view(1) || end->outcome != query.view(2))
         return contradicted(run_id, "the end of phase " + query.text(0));
       over.insert(query.text(0));
     }

@@ -15,7 +15,9 @@ SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: ended_phases
-SELECT phase_id, state, outcome FROM phases WHERE run_id = ?1 AND state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED');
+SELECT phase_id, state, outcome,
+    coalesce((SELECT max(seq) FROM ledger WHERE ledger.run_id = ?1 AND ledger.chain = phases.phase_id), 0)
+FROM phases WHERE run_id = ?1 AND state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED');
 -- name: places_of_phases
 SELECT phase_id, tier_index, phase_index FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: phase_ids_of_run
