@@ -1,5 +1,5 @@
-// .gitignore files, with the meaning of gitignore(5) and git. libgit2 does not do: it drops negations that it
-// takes for useless. A detail of this room.
+// .gitignore files, with the meaning of gitignore(5) and git. libgit2 is unsuitable: it drops negations that
+// it takes for useless. A detail of this room.
 #pragma once
 
 #include <map>

@@ -10,8 +10,8 @@
 
 namespace pawl::workspace {
 
-std::string object_folder(const std::string& folder,
-                          std::string_view kind);  // Kinds: blobs, bases, derived, layers, git, tmp.
+// The folder of a kind of objects: blobs, bases, derived, layers, git, merges, folders or tmp.
+std::string object_folder(const std::string& folder, std::string_view kind);
 std::string lock_path(const std::string& folder);  // The file that Workspaces::hold locks.
 
 // Makes a new folder below tmp/. The caller puts the object's files into `tree/` in it.
