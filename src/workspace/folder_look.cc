@@ -99,7 +99,7 @@ class Looker {
   }
 
   Status entry(std::string path, const struct stat& status) {
-    // Sockets and devices are no part of a source.
+    // Sockets and devices are not part of a source.
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) return {};
     Looked looked{
         .entry = {.path = std::move(path), .mode = status.st_mode & 0777U, .mtime_ns = ns_of(status.st_mtim)},
