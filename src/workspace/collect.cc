@@ -188,7 +188,7 @@ class Collector {
     PAWL_OK(set_mode(here, mode));
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
-    // overlayfs marks only the top of a new tree: below an opaque folder nothing shows through.
+    // overlayfs marks only the top of a new tree: below an opaque folder no lower entry shows.
     const auto taken = take_attributes(here.path());
     if (checks_ && !taken.has_none) return refuse(path);
     const bool hides = taken.was_opaque || parent_hides;

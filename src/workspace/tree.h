@@ -1,6 +1,6 @@
 // Trees of files as Pawl stores them: entries, manifests, and the view of several trees on top of each other.
 // A detail of this room. A tree may come from a sandbox that has ended: it does not change any more. This
-// code still trusts nothing in a tree, and never follows a symlink.
+// code still trusts no entry of a tree, and never follows a symlink.
 #pragma once
 
 #include <sys/stat.h>

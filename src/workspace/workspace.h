@@ -15,9 +15,10 @@
 // found whole.
 //
 // Objects are written below tmp/, synced, then renamed, so a name that exists is complete. Trees come from
-// sandboxes: this room trusts nothing in them and follows no symlink. A process that can write the folder can
-// write objects. Objects are therefore compared with their ids before use, and a cache has a seal that needs
-// the folder's key. The functions are thread-safe, and safe between processes, unless they say otherwise.
+// sandboxes: this room trusts no entry in them and follows no symlink. A process that can write the folder
+// can write objects. Objects are therefore compared with their ids before use, and a cache has a seal that
+// needs the folder's key. The functions are thread-safe, and safe between processes, unless they say
+// otherwise.
 //
 // Only gc removes objects. It retains every object that a row or a step's spool names. A caller that makes an
 // object, or finds one that exists, holds the store (hold()) until a row or a spool names the object.
@@ -99,7 +100,7 @@ struct Without {
 };
 
 struct Collected {
-  std::string layer_id;  // "" when nothing changed.
+  std::string layer_id;  // "" when no path changed.
   // Paths that were not taken: devices, FIFOs, sockets, unsafe names, links whose target is not UTF-8, and
   // all beyond the caps. At most the first kRefusedNamedMax, with at least one path of each top folder while
   // there is room.
@@ -233,7 +234,7 @@ class Workspaces {
   // The layer without changes that touch protected paths or submodules, and the paths that it leaves out. A
   // change is left out at, below or above (shadowing) a path that `rules` protect, in the view of the base
   // and the layers `below` (topmost first). A change of a submodule of the base is left out too, since no
-  // commit can have it. layer_id "" when nothing is left.
+  // commit can have it. layer_id "" when no change is left.
   struct Filtered {
     std::string layer_id;
     std::vector<std::string> protected_changes, submodule_changes;
@@ -255,13 +256,13 @@ class Workspaces {
   // `sight` holds already.
   Result<std::string> lid(const std::string& base_id, const std::vector<std::string>& below,
                           const std::vector<std::string>& above, const Sight& sight) const;
-  // The layer with only the changes that one of `patterns` covers. "" when nothing is left.
+  // The layer with only the changes that one of `patterns` covers. "" when no change is left.
   Result<std::string> only(const std::string& layer_id, const std::vector<std::string>& patterns) const;
   // The layer without entries that `git add` leaves out: the source's .gitignore files match them, and its
   // commit does not have them. The rules are those of the base, and above the source those of its commit.
   // Rules in layers do not count, since agents write them. The layer also loses files that tools make for
   // themselves, tracked or not: bytecode, caches, and new folders that were built or installed. layer_id ""
-  // when nothing is left.
+  // when no entry is left.
   struct Source {
     std::string path;
     Base base;
@@ -302,7 +303,7 @@ class Workspaces {
   // small layers, however many lie below.
   Result<std::vector<std::string>> stack(const std::string& base_id, const std::vector<std::string>& layers);
   // A layer that deletes the files and links of base + `layers` (topmost first) at `patterns`. A pattern
-  // without * and ? also deletes a folder. "" when there is nothing to delete. A pattern costs a walk through
+  // without * and ? also deletes a folder. "" when no path matches. A pattern costs a walk through
   // everything below its part without * and ?.
   Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
                                   const std::vector<std::string>& patterns) const;
@@ -326,7 +327,7 @@ class Workspaces {
   // The files of a base that are Git LFS pointers. The contents that they name are not in the base.
   Result<std::vector<std::string>> lfs_pointers(const std::string& base_id) const;
   // The content id of any file or folder of the host: for a folder computed as a base id, for a file the
-  // BLAKE3 of its bytes. A spec hash binds it. Stores nothing.
+  // BLAKE3 of its bytes. A spec hash binds it. Stores no object.
   Result<std::string> content_id(const std::string& path) const;
 
   // Checks that this base ("": none) and these layers are on disk as their ids say: all entries of their

@@ -203,7 +203,7 @@ class Applier {
     if (git_tree_lookup(&tree, &repository_, &tree_id) != 0)
       return git_failure(ErrorKind::kUnavailable, "commit");
     const GitTree owner(tree);
-    // The new tree must be the accepted one, and nothing more.
+    // The new tree must be exactly the accepted one.
     PAWL_TRY(const auto there, listing_at(*tree));
     if (there != expected)
       return fail(ErrorKind::kCorrupt, "the tree that was made is not the accepted one: " +

@@ -26,7 +26,7 @@ void git_start() {
     // A home must exist: without one libgit2 ignores a whole file that includes something from it. This
     // folder has only entries with numbers as names; settings_of() reads the real home.
     git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, GIT_CONFIG_LEVEL_GLOBAL, "/proc/self/task");
-    // The owner of the repository does not matter, because nothing of the repository is run. git's
+    // The owner of the repository does not matter, because no code of the repository runs. git's
     // safe.directory is about hooks.
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
     // Accept extensions (git-config(1), "extensions.*") that do not change the data read here. check_format()
@@ -41,7 +41,7 @@ void git_start() {
 
 namespace {
 
-// libgit2 does not keep errno. Its message about a failed system call ends with the text of strerror(3).
+// libgit2 does not store errno. Its message about a failed system call ends with the text of strerror(3).
 int errno_in(std::string_view message) {
   char buffer[128];
   for (const int number : {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EMFILE, ENOMEM})

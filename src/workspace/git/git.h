@@ -36,9 +36,9 @@ using GitSignature = GitOwner<git_signature, git_signature_free>;
 
 void git_start();  // Runs once in a process. Every function of this room that uses git calls it.
 
-// An error with `what` was tried, and libgit2's last message. kUnavailable becomes the error of fail_errno()
-// when a system call failed for want of rights or space; its message has the remedy. Throws std::bad_alloc
-// when libgit2 had no memory, as an allocation in this code does.
+// An error that names the attempted action `what`, with libgit2's last message. kUnavailable becomes the
+// error of fail_errno() when a system call failed for want of rights or space; its message has the remedy.
+// Throws std::bad_alloc when libgit2 had no memory, as an allocation in this code does.
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
 
 struct FoundRepository {

@@ -17,8 +17,8 @@
 namespace pawl::workspace {
 namespace {
 
-// The suffix after a tree's name in the records. Bases of an older Pawl lack it: they do not mark submodules,
-// or have other targets of links.
+// The suffix after a tree's name in the records. Records of an older Pawl lack it: their bases do not mark
+// submodules, or have other targets of links.
 constexpr std::string_view kTakenAs = ".3";
 constexpr std::string_view kRecords = "git";
 constexpr std::size_t kCandidatesMax = 16;  // The number of recently taken trees that are compared.

@@ -21,9 +21,9 @@ namespace {
 constexpr std::string_view kIgnoreFile = ".gitignore";
 constexpr std::uint64_t kIgnoreFileBytesMax = 64 << 20;
 
-// The commit that a source was taken from, and the staged files. A source has nothing committed when it lies
-// in no repository, or in a folder that its commit does not have. When its repository can't be read now,
-// everything in the base counts as committed, so that an agent's work is not lost.
+// The commit that a source was taken from, and the staged files. No file is committed when the source lies in
+// no repository, or in a folder that its commit does not have. When its repository can't be read now, every
+// file of the base counts as committed, so that an agent's work is not lost.
 class Committed {
  public:
   static Committed of(const std::string& source, const std::string& commit, const View& base) {
@@ -77,7 +77,7 @@ class Committed {
     return known->second && find(prefix_ + path) != nullptr;
   }
 
-  // Whether the run started with the file and the index has it. libgit2 1.5 can't read a sparse index.
+  // Whether the base has the file and the index has it. libgit2 1.5 can't read a sparse index.
   bool is_staged(const std::string& path) const {
     if (!base_->find(path)) return false;
     if (has_all_of_base_ || !repository_) return has_all_of_base_;
@@ -107,8 +107,8 @@ class SourceRules {
   SourceRules(const View& base, const View& now, Committed& committed)
       : base_(base), now_(now), committed_(committed) {}
 
-  // Reads all rules that can match one of `entries`. `manifest` gets the base's manifest. It is expensive and
-  // rarely needed.
+  // Reads all rules that can match one of `entries`. `manifest` gets the base's manifest. That is
+  // expensive and rarely needed.
   Status read(const std::vector<Entry>& entries, const std::function<Result<std::string>()>& manifest) {
     const std::string& prefix = committed_.prefix();
     // Folders above the source.

@@ -154,7 +154,7 @@ Status add_binary_hunk(const Read& before, const Read& after, std::string& out) 
   options.flags = GIT_DIFF_FORCE_BINARY | GIT_DIFF_SHOW_BINARY;
   out += "GIT binary patch\n";
   BinaryOut to{.text = &out, .reversible = before.bounded};
-  if (after.bytes.empty()) {  // libgit2 writes nothing for two empty sides.
+  if (after.bytes.empty()) {  // libgit2 writes no hunk for two empty sides.
     constexpr std::string_view kNothingDeflated("\x78\x9c\x03\x00\x00\x00\x00\x01", 8);
     if (!before.bounded || before.bytes.empty()) {
       out += "literal 0\n";

@@ -32,7 +32,7 @@ bool matters(const std::string& name) {
 }
 
 // Writes the settings about the content of files to a file of our own. libgit2 reads a person's files only
-// when the whole process is told where a home is.
+// when the whole process has a home set.
 Status write_config(const Settings& settings, const std::string& path) {
   git_config* raw = nullptr;
   if (git_config_open_ondisk(&raw, path.c_str()) != 0) return git_failure(ErrorKind::kUnavailable, path);

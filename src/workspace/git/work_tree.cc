@@ -55,7 +55,7 @@ std::optional<WorkTree> work_tree_above(const std::string& inside) {
     const auto git =
         git_folder_at(os::is_regular_file(dot_git) ? path_in(dot_git, "gitdir: ", folder) : dot_git);
     if (git) return WorkTree{.root = folder, .git = *git};
-    // A bare repository and a .git folder have no work tree around them.
+    // A path inside a bare repository or a .git folder is in no work tree.
     if (git_folder_at(folder) || folder == "/") return std::nullopt;
   }
 }
