@@ -56,7 +56,7 @@ Result<std::string> hash_of_file(const std::string& path);
 struct Attributes {
   std::vector<std::string> names;  // Without the opaque attribute.
   bool is_opaque = false;          // In overlayfs: a folder that hides what lies below.
-  bool is_whole = true;            // Else there are more than the kernel lists (64 KiB of names).
+  bool is_whole = true;            // False: there are more than the kernel lists (64 KiB of names).
 };
 constexpr const char* kOpaqueAttribute = "user.overlay.opaque";
 Attributes attributes_of(const std::string& path);

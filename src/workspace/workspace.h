@@ -79,7 +79,7 @@ struct Entry {
 
 struct Base {
   std::string base_id;
-  // The commit that the ref names. For a directory without ref inside a repository: HEAD. Else "".
+  // The commit that the ref names. For a directory without ref inside a repository: HEAD. Otherwise "".
   std::string git_commit;
 };
 
