@@ -21,8 +21,8 @@ struct Losses {
   std::vector<std::string> gone, newly_skipped, unloaded_gone;
 };
 
-// The file of a test that node --test names by its path ("test::PATH" in its JUnit report): a script that
-// passes or throws, and has no tests of node's own. "" of other names.
+// The file of a test that node --test names by its path ("test::PATH" in its JUnit report). Such a file is a
+// script that passes or throws and has no tests of node's own. "" for other names.
 std::string script_of(std::string_view name) {
   constexpr std::string_view kGroup = "test::";
   if (name.starts_with(kGroup)) name.remove_prefix(kGroup.size());

@@ -56,7 +56,7 @@ struct OpenTest {
 struct Package {
   explicit Package(const secrets::Redactor& redactor) : output(redactor) {}
   bool failed = false, failed_by_a_test = false, over = false;
-  bool without_tests = false;  // Its event has the action "skip": "[no test files]".
+  bool without_tests = false;  // "[no test files]": its event has the action "skip"
   std::string panicked;        // the test whose output has a panic
   // The package printed PASS or FAIL after all of its tests had run. A panic or a time limit prevents that.
   bool told = false;
@@ -209,8 +209,8 @@ class GotestReader {
   }
 
   // Adds the tests that no event ended: after a panic, a time limit or a failed build, or where only the
-  // output shows the end. Then adds the package as an entry, if it failed by itself or is not known by its
-  // tests.
+  // output shows the end. Then adds the package as an entry, if it failed by itself or has no test
+  // files.
   Status close(const std::string& name, Package& package) {
     bool failed_by_a_test =
         package.failed_by_a_test || std::ranges::any_of(package.open, [](const auto& open) {

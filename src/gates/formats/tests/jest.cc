@@ -71,7 +71,7 @@ class JestReader {
     const bool well = status == "passed" || is_skipped(status);
     if (well || failed_by_a_test) return {};
     ++failed_files_;
-    // A file without tests could not be loaded. A file whose tests all passed failed in a hook.
+    // A file without tests could not be loaded. Other files without a failed test failed in a hook.
     return tests_.add_no_test(any ? NoTest::What::kHook : NoTest::What::kLoaded, group,
                               text_in(file, "message"));
   }

@@ -198,7 +198,7 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
   return {std::move(name), directive};
 }
 
-// Whether a plan such as "1..3" may end like this: with nothing, a comment, or the list of todo tests of
+// Whether `rest`, the text behind a plan such as "1..3", is empty, a comment, or the list of todo tests of
 // Test.pm. Other lines are output of a program: "1..3 of 10 done".
 bool ends_plan(std::string_view rest) {
   const auto behind = without_blanks(rest);
