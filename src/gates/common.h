@@ -30,15 +30,15 @@ struct Reports {
   Report all;
   bool declared = false;
   std::int64_t parsed = 0;
-  std::string problem;  // of the first report that does not parse
-  // Of the first step that did not write a declared report: "STEP: no report was written".
+  std::string problem;  // in the first report that does not parse
+  // The first step that did not write a declared report: "STEP: no report was written".
   std::string unwritten;
 };
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
 
-// Which declared report of the family the step did not write: " of tap" for a format without any report, " at
-// a.xml" for a pattern without wildcards, "" when the step wrote none of the family. nullopt when none is
-// missing.
+// The declared report of the family that the step did not write: " of tap" for a format without any report,
+// " at a.xml" for a pattern without wildcards, "" when the step wrote none of the family. nullopt when none
+// is missing.
 std::optional<std::string> unwritten_by(const StepFacts& step, std::string_view family);
 
 // The names of all failures: tests, and NoTest entries.
@@ -48,7 +48,7 @@ using Names = std::set<std::string_view>;
 // The name that tests with equal names share: "a" for "a#3" where `names` also has "a" and "a#2". The number
 // does not identify one of these tests. `names` contains `name`.
 std::string_view unnumbered(std::string_view name, const Names& names);
-Names names_of(const Report& report);  // of the report's tests
+Names names_of(const Report& report);  // names of the report's tests
 
 // Failures of a report, in its order. `on_base`: failures that base has too; of equal names, at most as many
 // as base has. `fresh`: all others.

@@ -101,9 +101,9 @@ struct StepFacts {
   // The reports that this step wrote, not those of earlier steps.
   std::vector<ReportFacts> reports;
   StopOption stop_option;  // an option of its command that ends the runner at a failure
-  // What its output says about an early end, when the step failed.
+  // Words of its output about an early end, when the step failed.
   SaidStop said_stop;
-  std::optional<TraceFacts> trace;               // of a traced step whose trace could be read
+  std::optional<TraceFacts> trace;               // set when the step was traced and its trace could be read
   std::string trace_problem;                     // why the trace could not be read
   std::string copy_out, trace_log, network_log;  // content ids of the evidence that was read
   std::string output_tail;                       // the end of the step's output, valid UTF-8
@@ -147,7 +147,7 @@ struct GateFacts {
   UnloadedNames removed;         // names that base could not load, and of which the work removed a file
   // Whether the judged work has a file at this path, changed or not. Null: no file counts as present.
   std::function<bool(const std::string& path)> has_file;
-  Policy policy;                        // which findings of a trace the policy reports or fails
+  Policy policy;                        // decides which findings of a trace are reported or fail
   std::optional<Signal> policy_signal;  // the policy signal of the attempt, when the plan has a policy
 };
 
@@ -166,7 +166,7 @@ std::vector<Signal> evaluate(const GateFacts& facts);
 bool gate_passed(const GateFacts& facts, const std::vector<Signal>& signals);
 
 struct AttemptFacts {
-  // Of the whole attempt, in order, with those of the agent and of the policy.
+  // Signals of the whole attempt, in order, with those of the agent and of the policy.
   std::vector<Signal> signals;
   std::vector<StepFacts> steps;            // all steps that ran, the agent first
   std::vector<std::string> step_labels;    // parallel to steps

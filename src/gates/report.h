@@ -21,8 +21,8 @@ namespace pawl::gates {
 constexpr std::uint64_t kReportBytesMax = 128ULL << 20;
 // Tests or findings, in one report and in all reports of a step.
 constexpr std::int64_t kReportItemsMax = 200'000;
-constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;  // of all names in a report
-// Of all messages in a report; messages beyond it are empty.
+constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;  // for all names in a report
+// The limit for all messages in a report; messages beyond it are empty.
 constexpr std::size_t kReportMessagesBytesMax = 4 << 20;
 constexpr int kReportDepthMax = 64;
 constexpr std::size_t kNameBytesMax = 1024;  // longer names are cut and get their hash appended

@@ -171,8 +171,8 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: {json.dumps(work)}}}, gates: 
                 self.assertEqual(self.report_plan(work, "cp all.tap out.tap", declared + ", baseline: none")[0], "passed", "the defence is off")
 
     def test_one_report_does_not_speak_for_another(self):
-        """The work makes the second runner write no report. Without the defence, the plan does not ask for that
-        report."""
+        """The work makes the second runner write no report. Without the defence, the plan does not ask
+        for that report."""
         files = {"u.xml": "<testsuite><testcase name='a'/></testsuite>\n", "v.xml": "<testsuite><testcase name='b'/></testsuite>\n",
                  "e.tap": "ok 1 c\n1..1\n", "a.sarif": '{"runs":[{"results":[]}]}\n', "b.sarif": '{"runs":[{"results":[]}]}\n'}
         for one, other, both in (("u.xml", "e.tap", "junit: [u.xml], tap: [e.tap]"), ("u.xml", "e.tap", "junit: ['*.xml'], tap: ['**/*.tap']"),

@@ -19,7 +19,7 @@ PYTEST = f"{PYTHON} -m pytest -q --junitxml=out.xml tests"
 
 class Sight(PawlTest):
     def run_plan(self, agent, gate, top="", files=CALC, walls="", phases=None):
-        """Runs a phase with one attempt, whose gate has these steps. Returns its verdict and its failed signals."""
+        """Runs a phase with one attempt and this gate. Returns the verdict and the failed signals."""
         shutil.rmtree(self.root / "source", ignore_errors=True)
         for path, text in files.items():
             self.write(f"source/{path}", text)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Phases that work side by side and break each other, although their paths do not overlap and each passes alone.
-The phase that commits second is judged again on top of the first, so the run is not COMPLETE. Without that
-defence, with each phase in a run of its own, each phase passes, and the two patches together fail the gate."""
+"""Phases that work side by side and break each other, although their paths do not overlap and each passes
+alone. The phase that commits second is judged again on top of the first, so the run is not COMPLETE. Without
+that defence, with each phase in a run of its own, each phase passes, and the two patches together fail the
+gate."""
 
 import shutil
 import subprocess

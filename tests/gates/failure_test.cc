@@ -63,7 +63,7 @@ TEST(Failure, OfAStepWithoutTestsByCodeAndEnd) {
 }
 
 using Broken =
-    std::vector<std::pair<std::string, std::string>>;  // what could not be loaded, and what it says
+    std::vector<std::pair<std::string, std::string>>;  // name and message of files that could not be loaded
 
 std::string of_junit(const Broken& broken) {
   std::string out = "<testsuite>";

@@ -106,7 +106,7 @@ const Writers& writers() {
        {"gotest",
         [](const std::string& said) {
           std::string out = go_event("run", "");
-          // The text is split into two events. The second begins in the middle of the secret.
+          // The text is split into two events. The second has its last 20 bytes.
           out += go_event("output", said.substr(0, said.size() - 20)) +
                  go_event("output", said.substr(said.size() - 20) + "\n");
           return out + go_event("fail", "");

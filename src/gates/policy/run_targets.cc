@@ -43,7 +43,7 @@ struct Makefile {
   std::map<std::string, std::string, std::less<>> variables;
   std::string first;         // the first target
   bool ignores = false;      // .IGNORE without a target, or -i in MAKEFLAGS
-  std::string runs_nothing;  // the line that makes make, or its shell, run nothing
+  std::string runs_nothing;  // the line by which make, or its shell, runs no command
   std::size_t bytes = 0;     // bytes of its recipes
   bool is_cut = false;       // a part of it is over the limits and was not read
 };
@@ -299,7 +299,7 @@ Names reached(const Makefile& in, const Names& targets) {
   return out;
 }
 
-// Why a variable that recipes use now names a program that does nothing; "" when there is none.
+// Why a variable that recipes use now names a program without effect; "" when there is none.
 std::string emptied_variable(const Makefile& before, const Makefile& after, const Names& targets) {
   for (const auto& [name, value] : after.variables) {
     const auto old = before.variables.find(name);

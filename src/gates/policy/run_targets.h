@@ -27,8 +27,8 @@ struct RunTargets {
 bool may_have_targets(std::string_view path);
 
 // How `change` weakens what the commands run: it can now end with 0 although a command failed, it runs
-// nothing any more, or it is not a wrapper any more. In words; "" when it does not. Weaknesses that base has
-// already do not count.
+// no command any more, or it is not a wrapper any more. In words; "" when it does not. Weaknesses that base
+// has already do not count.
 std::string weakened_target(const FileChange& change, const RunTargets& targets);
 
 }  // namespace pawl::gates

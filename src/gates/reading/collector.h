@@ -74,7 +74,7 @@ class TestCollector : public Collector<TestCase> {
   // Records that tests after this point did not run, and calls bound_from_below(). `not_run`: the number of
   // them that is known. The largest number counts, since a suite sums up the suites in it.
   void stopped_early(std::string_view why, std::int64_t not_run = 0);
-  bool no_failure() const;  // of a test or of a NoTest entry
+  bool no_failure() const;  // true when no test and no NoTest entry failed
   // The report. Tests of one name are ordered by status: passed, failed, skipped. Otherwise the order in
   // which they ran would decide which of them is "#2".
   Report take();

@@ -20,7 +20,7 @@ StopOption stop_option_in(const std::vector<std::string>& argv);
 
 // The words of a runner about its early end.
 struct SaidStop {
-  std::string words;           // "stopping after 1 failures"; "" when it says nothing
+  std::string words;           // "stopping after 1 failures"; "" when it printed none
   std::int64_t collected = 0;  // pytest: the number of tests that it selected; 0 when that is not known
 };
 SaidStop said_stop_in(std::string_view output);

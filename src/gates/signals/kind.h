@@ -17,7 +17,8 @@ struct Kind {
   std::vector<Detail> details;  // all keys that its signals can have
   // Makes the signal. `base`: the result of on_base(); null when none was taken. Null for kinds of attempt/.
   Signal (*judge)(const GateFacts& facts, const Inventory* base) = nullptr;
-  // What base has for this kind, to compare the work with. Null when the kind does not compare with base.
+  // The names that base has for this kind, to compare the work with. Null when the kind does not compare with
+  // base.
   Inventory (*on_base)(const std::vector<StepFacts>& steps) = nullptr;
 };
 

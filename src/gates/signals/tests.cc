@@ -61,7 +61,7 @@ Losses compare(const GateFacts& facts, const Inventory& base, const Report& repo
   return out;
 }
 
-// What losses mean, for the person or the agent that has to act on them.
+// The meaning of losses, for the person or the agent that has to act on them.
 std::string meaning_of(const Losses& losses) {
   std::string out;
   if (!losses.gone.empty())
@@ -199,7 +199,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   return signal;
 }
 
-// What base has. Tests that base skips are left out: the work may skip them as well.
+// The tests of base. Tests that base skips are left out: the work may skip them as well.
 Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   const Reports reports = all_reports(steps, kTestsFamily);
   Inventory out;

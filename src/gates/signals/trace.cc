@@ -69,8 +69,8 @@ Signal judge_trace(const GateFacts& facts, const Inventory* base) {
   return signal;
 }
 
-// What base has. A trace on base that ends early has fewer names: the work then has more new ones, so a short
-// trace lets no finding pass.
+// The programs and endpoints of base. A trace on base that ends early has fewer names: the work then has more
+// new ones, so a short trace lets no finding pass.
 Inventory trace_on_base(const std::vector<StepFacts>& steps) {
   Inventory out;
   const TraceFacts now = all_of(steps);
