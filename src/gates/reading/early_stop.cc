@@ -16,9 +16,7 @@ namespace {
 struct Option {
   std::string_view word;
   std::string_view program;  // the option has this meaning only for it; "": for all programs
-  // A number may follow The number of failures after which the option stops; 0: `word` is another option, or
-  // switches stopping off.
-  bool counts = false;
+  bool counts = false;       // a number may follow
 };
 constexpr std::array kOptions = {
     Option{"-x", "pytest"},        Option{"-x", "py.test"},        Option{"--exitfirst", ""},
@@ -35,7 +33,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return error == std::errc() && rest == end && !text.empty() ? std::optional(number) : std::nullopt;
 }
 
-// After how many failures; 0: `word` is not this option, or says that it does not stop.
+// The number of failures after which the option stops; 0: `word` is another option, or switches it off.
 std::int64_t failures_of(const Option& option, std::string_view word, std::string_view next) {
   if (!word.starts_with(option.word)) return 0;
   const auto rest = word.substr(option.word.size());

@@ -10,7 +10,7 @@ namespace {
 
 struct Ending {
   std::string_view words;
-  bool of_file;  // it names a file, even where the name has no slash
+  bool of_file;  // in a line of a shell, the name is a file even without a slash
 };
 
 // Texts of dash, busybox and bash, and of programs that call execvp: env, timeout, xargs, and Pawl for an
@@ -21,7 +21,7 @@ constexpr std::array<Ending, 6> kEndings = {{{": not found", false},
                                              {": cannot execute: required file not found", false},
                                              {": No such file or directory", true},
                                              {": Permission denied", true}}};
-// Shells that search PATH for a name without a slash.
+// Shells. They report a program that is not in PATH in other words than a file that is missing.
 constexpr std::array<std::string_view, 3> kShells = {"bash", "sh", "dash"};
 
 std::string_view last_part(std::string_view text, std::string_view separator) {
@@ -68,7 +68,7 @@ std::optional<MissingProgram> in_line(std::string_view line) {
   return std::nullopt;
 }
 
-// Lines; further text after the message comes from the programs around it.
+// Lines that are searched from the end. The lines after the message come from the programs that called it.
 constexpr std::size_t kLinesMost = 50;
 
 // Calls `find` for the last lines, from the end, until it finds a result.
@@ -108,8 +108,8 @@ std::optional<MissingProgram> module_in(std::string_view line, const std::string
   return MissingProgram{.name = "python3 " + asked};
 }
 
-// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory". No work can add
-// a file to /plan.
+// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory". No work can
+// add a file to /plan.
 std::optional<MissingProgram> plan_file_in(std::string_view line) {
   const auto at = line.find("/plan/");
   const bool begins =

@@ -1,4 +1,4 @@
-// The work builds: the deciding steps exited with 0.
+// The work builds: the deciding steps held (step_held() in gates.h).
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

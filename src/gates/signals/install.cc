@@ -1,4 +1,4 @@
-// The dependencies of the work can be installed: the deciding steps exited with 0.
+// The dependencies of the work can be installed: the deciding steps held (step_held() in gates.h).
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

@@ -80,8 +80,8 @@ std::string meaning_of(const Losses& losses) {
   return out;
 }
 
-// How the first lost test with a new number, time or path in its name may have come back. Such a test is not
-// lost by the work. "" when there is none.
+// How the first lost test with a new number, time or path in its name may have come back. The work did
+// not remove such a test. "" when there is none.
 std::string moving_name(const std::vector<std::string>& gone, const std::vector<std::string>& fresh) {
   if (gone.empty()) return "";
   std::map<std::string, const std::string*> by_form;

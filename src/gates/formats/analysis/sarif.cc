@@ -155,7 +155,7 @@ class SarifReader {
   }
 
   FindingCollector findings_;
-  // the members below belong to the current run
+  // The members below belong to the current run.
   std::vector<std::pair<Named, Severity>> waiting_;
   std::vector<std::string> rules_, files_;
 };

@@ -209,8 +209,7 @@ class GotestReader {
   }
 
   // Adds the tests that no event ended: after a panic, a time limit or a failed build, or where only the
-  // output shows the end. Then adds the package as an entry, if it failed by itself or has no test
-  // files.
+  // output shows the end. Then adds the package as an entry, if it failed by itself or has no test files.
   Status close(const std::string& name, Package& package) {
     bool failed_by_a_test =
         package.failed_by_a_test || std::ranges::any_of(package.open, [](const auto& open) {
@@ -230,8 +229,8 @@ class GotestReader {
           tests_.add(name, test, status, output.empty() ? (ended ? "it failed" : "it did not end") : output));
       if (!ended) tests_.stopped_early(name + "::" + test + " did not end");
     }
-    // The panic ended the package, so the tests behind it did not run. In a package that ended, a test
-    // printed a panic that it caught.
+    // The panic ended the package, so the tests behind it did not run. If the package printed
+    // PASS or FAIL, the test only printed a panic that it caught.
     if (!package.panicked.empty() && !package.told)
       tests_.stopped_early(name + "::" + package.panicked + " ended in a panic");
     const bool failed = !package.over || (package.failed && !failed_by_a_test);

@@ -291,12 +291,12 @@ class JunitHandler final : public XmlHandler {
     // GoogleTest: an environment, or SetUpTestSuite(). Surefire: methods that TestNG runs before tests.
     if (case_.group.empty() && name.empty()) return no_test(kHook, suite_s_name());
     if (is_setup_of_testng(name)) return no_test(kHook, case_.group + "::" + name);
-    // Go-junit-report writes this for failures outside a test.
+    // go-junit-report writes this for failures outside a test.
     if (name == "Failure" && case_.message == "Runtime error") return no_test(kLoaded, case_.group);
     if (case_.group == "Test suite failed to run")  // jest-junit writes this group
       return no_test(kFile, std::string(inside_workspace(name)));
     if (name.starts_with(" Test execution failure")) return no_test(kHook, case_.suite);
-    // Unittest writes these two groups.
+    // unittest writes these two groups.
     if (case_.group.ends_with("loader._FailedTest")) return no_test(kLoaded, name);
     if (case_.group.ends_with("suite._ErrorHolder")) return no_test(kHook, name);
     // Surefire, JUnit and Gradle give the class as the group; gotestsum and go-junit-report give the package.

@@ -1,4 +1,4 @@
-// The result of a gate on base, before the work. It passes unless the gate can judge no work at all.
+// The result of a gate on base, before the work. It passes when the gate can judge work.
 #include "base/hash.h"
 #include "gates/common.h"
 #include "gates/signals/kind.h"
