@@ -1,6 +1,6 @@
-// The facts of base about a gate, taken before any work is judged by it: the names that the gate's signals
-// are compared with, and whether the gate can judge work at all. Pure: no file is opened and no process is
-// started.
+// The facts of base about a gate, taken before any work is judged by the gate. They are the names that the
+// gate's signals are compared with, and whether the gate can judge work at all. Pure: no function opens a
+// file or starts a process.
 #pragma once
 
 #include <cstdint>

@@ -30,15 +30,16 @@ struct Reports {
   Report all;
   bool declared = false;
   std::int64_t parsed = 0;
-  std::string problem;  // in the first report that does not parse
+  // The problem of the first report that does not parse, or why all reports together exceed a bound.
+  std::string problem;
   // The first step that did not write a declared report: "STEP: no report was written".
   std::string unwritten;
 };
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
 
-// The declared report of the family that the step did not write: " of tap" for a format without any report,
-// " at a.xml" for a pattern without wildcards, "" when the step wrote none of the family. nullopt when none
-// is missing.
+// The declared report of the family that the step did not write, in words: " of tap" for a format without any
+// report, " at a.xml" for a pattern without wildcards. "" when the step wrote no report of the family.
+// nullopt when no report is missing.
 std::optional<std::string> unwritten_by(const StepFacts& step, std::string_view family);
 
 // The names of all failures: tests, and NoTest entries.

@@ -10,10 +10,10 @@
 
 namespace pawl::gates {
 
-// The declared tests, sorted: names of test() and it() in JavaScript, of functions test* in Python, of Test*
-// and Fuzz* in Go, and of methods with a test annotation in Java and Kotlin. Tests in comments and tests that
-// their own call skips (it.skip, xit, test.todo) do not count. The extension gives the language; other
-// languages give no names.
+// The declared tests, sorted. JavaScript: names in calls of test(), it() and specify(). Python: functions
+// test*. Go: functions Test* and Fuzz*. Java and Kotlin: methods with a test annotation. Tests in comments
+// and tests that their own call skips (it.skip, xit, test.todo) do not count. The file's extension gives the
+// language; other languages give no names.
 std::vector<std::string> declared_tests(std::string_view path, std::string_view text);
 
 // Whether the changed file lacks a test that it declared, or has more marks that skip tests than before

@@ -152,8 +152,8 @@ struct GateFacts {
 };
 
 // The steps of a gate, adjusted for `known_failing`. When every failure in the reports also fails on base,
-// each step with failures gets `may_fail`: it holds with an exit code of 1 to 125, or with any code that
-// counts its failures. All other steps are unchanged.
+// each step with failures gets `may_fail`. Such a step holds with an exit code of 1 to 125, or with any code
+// that counts its failures. All other steps are unchanged.
 std::vector<StepFacts> with_known_failing(const GateFacts& facts);
 
 // One signal for each required kind, in the order of `required`. A step with the name of the kind decides it

@@ -63,7 +63,7 @@ struct NoTest {
   What what = What::kRun;
   std::string name;
   std::string message;  // like the message of a test
-  bool failed = true;   // false: a file or a package that loaded well
+  bool failed = true;   // false: a file or a package that loaded well, or a hook that passed
 };
 
 // Items of one family; the lists of the other families are empty.

@@ -7,9 +7,9 @@
 
 namespace pawl::gates {
 
-// The failing signals; the failing tests with their messages, those first that do not fail on base; from the
-// output of the last step that failed the lines that report failures, and its end. At most kSummaryBytesMax
-// bytes of UTF-8.
+// The failing signals, then the failing tests with their messages, those first that do not fail on base. Then
+// the output of the last step that failed: its lines that report failures, and its end. At most
+// kSummaryBytesMax bytes of UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 
 }  // namespace pawl::gates

@@ -26,9 +26,9 @@ struct RunTargets {
 // Whether a file at this path can have such targets; then its content has to be read.
 bool may_have_targets(std::string_view path);
 
-// How `change` weakens what the commands run: it can now end with 0 although a command failed, it runs
-// no command any more, or it is not a wrapper any more. In words; "" when it does not. Weaknesses that base
-// has already do not count.
+// How `change` weakens what the commands run, in words; "" when it does not. The result can now end with 0
+// although a command failed, runs no command any more, or is not a wrapper any more. Weaknesses that base has
+// already do not count.
 std::string weakened_target(const FileChange& change, const RunTargets& targets);
 
 }  // namespace pawl::gates
