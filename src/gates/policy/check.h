@@ -16,14 +16,14 @@ namespace pawl::gates {
 // Findings of each reaction that are shown; further ones are only counted.
 constexpr std::size_t kFindingsShown = 20;
 
-// For one thread.
+// Collects findings over all changed files of an attempt. Not thread-safe: one thread uses an object.
 class PolicyCheck {
  public:
   // REQUIRES: `policy` and `redactor` outlive it.
   PolicyCheck(const Policy& policy, const secrets::Redactor& redactor, Shadows shadows = {})
       : policy_(&policy), redactor_(&redactor), shadows_(std::move(shadows)) {}
 
-  // Checks one changed file. REQUIRES: each file is passed once, in the order of the paths.
+  // Adds the findings of one changed file. REQUIRES: each file is passed once, in the order of the paths.
   void see(const FileChange& change);
 
   // The signal diff.policy. It fails when a rule with the reaction `fail` has a finding. details: files,

@@ -1,5 +1,5 @@
-// Finds the program that a step could not start, in the words of a shell or of another program that starts
-// it.
+// Finds the program that a step could not start, in the output of a shell or of another program that starts
+// programs.
 #pragma once
 
 #include <optional>
