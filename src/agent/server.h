@@ -19,7 +19,7 @@ struct Context {
   EpisodeKey key;
   std::string phase_id, goal, model;
   std::int64_t attempt = 1;
-  std::string plan;  // hash of the plan; part of the fingerprint, like the model and Pawl's version
+  std::string plan;  // hash of the plan's folder; part of the fingerprint, like the model and Pawl's version
   // The caps on this episode's spending; no value: no cap.
   std::optional<std::int64_t> usd_micros_cap, tokens_cap;
   std::int64_t children_max = kChildrenMax;
