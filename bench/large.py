@@ -27,7 +27,7 @@ FOLDER_FIGURES = (Figure(f"{NAME}folder_unchanged_by_git_status", "ratio", "<= 2
 GC_FIGURES = (Figure(f"{NAME}gc_by_rm", "ratio", "<= 1.2"),)
 COLLECT_FIGURES = (Figure(f"large.{NEW_FILES // 1000}k_new_collected_by_written", "ratio", "<= 1.0"),)
 
-# Like a program of some thousand files: about 4 KB of text per file, a hundred files per folder.
+# File sizes as in a real program: about 4 KB of text per file, in folders of a hundred files.
 BYTES_A_FILE = 4000
 LINE = b"  and a line of text that is like others, but not the same, number "
 WRITES = f"""

@@ -362,7 +362,7 @@ def attack(path, seed, end):
 
 
 class FullDisk(AgentdTest):
-    """Tests on a file system of its own. Without the right to mount one they are skipped."""
+    """Tests on a file system of their own; they need the right to mount one."""
 
     def setUp(self):
         super().setUp()

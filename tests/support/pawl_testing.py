@@ -92,7 +92,8 @@ class PawlTest(unittest.TestCase):
         return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and int(entry) != os.getpid() and self.is_ours(entry)]
 
     def is_ours(self, pid, word=b""):
-        """Whether the process belongs to this test, and its command line has `word`. For most processes it reads only that, since waiting should be cheap."""
+        """Whether the process belongs to this test, and its command line has `word`. Of most processes it reads only the command line: waiting
+        should be cheap."""
         try:
             command = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
             if str(self.root).encode() not in command or word not in command:
