@@ -32,7 +32,7 @@ constexpr int kTransitionsOfAttempt = 4;
 constexpr int kRunsOfOne = 2;
 const int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
 
-// Agents that ask for nothing.
+// Agents without a request.
 class NoEpisodes final : public pawl::executor::Episodes {
  public:
   pawl::Result<pawl::agent::Told> told_since(const pawl::agent::EpisodeKey&, std::int64_t) override {
@@ -183,7 +183,7 @@ class Database : public ScratchStore {
   os::SystemRandom random;
 };
 
-// Runs attempts until there is nothing to claim.
+// Runs attempts until no phase is left to claim.
 void work(Database& database, store::Store& store, std::shared_ptr<executor::Plans> plans, int worker) {
   InstantSandboxes sandboxes;
   NoObjects objects;

@@ -210,7 +210,8 @@ class Api {
   bool resumed_told_ = false;
   WallTime last_call_;
   std::int64_t room_needed_ = 0;  // the largest free space that a refused save needed
-  // Begun or spawned while nothing could be saved. The request that ends them saves both, if it can.
+  // Steps and children that were begun or spawned while no write could be saved. The request that ends one
+  // saves both, if it can.
   std::unordered_map<std::string, StepBegin> unsaved_steps_;
   std::unordered_map<std::string, ChildSpawn> unsaved_children_;
   std::string last_note_;  // of a heartbeat, as it was logged

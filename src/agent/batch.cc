@@ -121,8 +121,8 @@ void Batch::begin_save(Job& job, WallTime now) {
   }
 }
 
-// The group failed. A read needs no group. In degraded mode each write is retried in a group of its own. A
-// write that changes nothing then succeeds as usual; another one is accepted unsaved.
+// Responds after the group failed. A read needs no group. In degraded mode each write is retried in a group
+// of its own. A write without changes then succeeds as usual; another one is accepted unsaved.
 void Batch::run_alone(Job& job, const Error& error, std::string_view why, WallTime now) {
   const Verb verb = job.call.route.verb;
   const bool refused_before = verb == Verb::kSave && !job.saving;

@@ -2,9 +2,14 @@
 // returns.
 //
 // Not thread-safe: one thread uses one Episode. While a process has an episode open for writing, other
-// processes may only read it. Errors: kInvalid (the agent's mistake; the message names the field and the
-// bound), kConflict (a key used again with other arguments; both are named), kNotFound, kExhausted (a bound
-// of agent.h, or a full disk), kCorrupt (a checkpoint's bytes do not match their hashes).
+// processes may only read it.
+//
+// Errors:
+//   kInvalid    the agent's mistake; the message names the field and the bound
+//   kConflict   a key used again with other arguments; the message names both
+//   kNotFound   the named object does not exist
+//   kExhausted  a bound of agent.h, or a full disk
+//   kCorrupt    a checkpoint's bytes do not match their hashes
 #pragma once
 
 #include <cstdint>
@@ -23,7 +28,7 @@
 
 namespace pawl::agent {
 
-// What was spent up to a point, as the agent counts it or as the sum of its usage reports.
+// The amounts spent up to a point, as the agent counts them or as the sum of its usage reports.
 struct Spent {
   std::int64_t usd_micros = 0;  // millionths of a dollar: money is never a float
   std::int64_t tokens = 0;
@@ -64,8 +69,8 @@ struct StepBegin {
 enum class StepAnswer {
   kRun,   // execute it, then call complete_step() or fail_step()
   kDone,  // it was completed before: see `result`
-  kLost,  // its process is gone and the outcome is unknown: `on_lost` tells why the
-          // step does not run
+  kLost,  // its process is gone and the outcome is unknown: `on_lost` is the reason why
+          // the step does not run
 };
 
 struct StepBegun {
@@ -159,7 +164,7 @@ class Episode {
   // Verbs between begin_group() and commit() are one transaction. Their results are durable, and may be
   // reported, when commit() returns. When commit() fails, none of them happened. A verb that fails leaves no
   // change. `alone`: the group has one verb, without a savepoint, which is cheaper. If that verb fails after
-  // a write, spoilt() is true, commit() fails, and the whole group must be rolled back.
+  // a write, spoilt() is true. Then commit() fails, and the whole group must be rolled back.
   virtual Status begin_group(bool alone = false) = 0;
   virtual bool spoilt() const = 0;
   virtual bool has_written() const = 0;  // whether the open group has changed anything
@@ -167,15 +172,15 @@ class Episode {
   virtual void roll_back() = 0;
 
   // --- checkpoints
-  // A payload that is being received. If it is destroyed before finish(), nothing is saved.
+  // A payload that is being received. To destroy it before finish() saves no checkpoint.
   class Saving {
    public:
     virtual ~Saving() = default;
     virtual Status append(std::string_view bytes) = 0;
     virtual std::int64_t size() const = 0;       // bytes appended so far
     virtual void expect(std::size_t bytes) = 0;  // reserves memory for `bytes` in all, at most
-    // Memory for the next bytes: at most `bytes_max`, and at most as many as are still expected. append() of
-    // bytes that were written there copies nothing.
+    // Memory for the next bytes: at most `bytes_max`, and at most as many as are still expected. append()
+    // does not copy bytes that were written there.
     virtual std::span<char> place(std::size_t bytes_max) = 0;
     // Cuts and hashes the whole payload, which is most of the work of finish() for a large one. Another
     // thread may call it while no other thread uses this object.
@@ -203,6 +208,8 @@ class Episode {
   virtual Result<std::int64_t> prune(const std::string& prefix, bool exactly) = 0;
 
   // --- journal
+  // Begins the step, or returns what is known of it (StepAnswer). A step that another session began, and did
+  // not end, is lost; an event reports it. kConflict: the key was begun with another kind or other arguments.
   virtual Result<StepBegun> begin_step(const StepBegin& step, WallTime now) = 0;
   // kNotFound: never begun; kConflict: completed with another result, or failed. The same result again is a
   // success. The process of a supposedly lost step may still complete it while a person is asked.
@@ -214,11 +221,18 @@ class Episode {
   virtual Result<std::vector<StepRow>> steps(const std::string& after_key, std::int64_t limit) = 0;
 
   // --- children
+  // Records the child before it starts. kStart: start it; kResume: it was spawned before and has not
+  // finished; kDone: see `result`. kConflict: this place had another spec_hash. kExhausted: at `children_max`
+  // or kChildrenMax.
   virtual Result<ChildSpawned> spawn(const ChildSpawn& child, std::int64_t children_max, WallTime now) = 0;
+  // kNotFound: never spawned; kConflict: finished with another result; kExhausted: above kChildBytesMax. The
+  // same result again is a success.
   virtual Status finish_child(const std::string& child_id, std::string result, WallTime now) = 0;
+  // In the order of their spawns.
   virtual Result<std::vector<ChildRow>> children() = 0;
 
   // --- usage, questions, events
+  // A repeated report with the same id counts once. kConflict: with other values.
   virtual Status add_usage(const Usage& usage, WallTime now) = 0;
   // The sums of the usage rows (tokens are input plus output), and the recorded time.
   virtual Result<Spent> spent() = 0;
@@ -227,21 +241,24 @@ class Episode {
   // begins with `step:`, which marks questions about lost steps.
   virtual Result<Question> ask(const std::string& key, const std::string& text,
                                const std::vector<std::string>& choices, WallTime now) = 0;
+  // In the order in which they were first asked.
   virtual Result<std::vector<Question>> questions() = 0;
   virtual Result<std::optional<Question>> question(const std::string& key) = 0;  // no value: never asked
   // The question about a lost step takes `done <JSON>`, `run` or `fail`. kInvalid: not one of the choices;
   // kConflict: the question has another answer already.
   virtual Status answer(const std::string& key, const std::string& answer, const std::string& who,
                         WallTime now) = 0;
+  // kExhausted: one event below kEventsMax, since the last event is `events_full`.
   virtual Status add_event(const std::string& event, const Json& details, WallTime now) = 0;
+  // The events and the usage after `seq`, each ordered by seq. Without any, last_seq is `seq`.
   virtual Result<Told> told_since(std::int64_t seq) = 0;
 
   // The number of this session: how many processes of the agent have begun so far. The same name returns the
-  // same number, for the first kSessionsMax sessions; a later session is counted anew at each call.
+  // same number, for the first kSessionsMax sessions. A later session gets a new number at each call.
   virtual Result<std::int64_t> begin_session(const std::string& session, WallTime now) = 0;
-  // Reports once that a session resumed from data that was stored before its first session of this object.
-  // `loaded` names the first thing that it used. Returns true when no report is left to make: it was made, or
-  // nothing had been stored.
+  // Reports once that a session resumed from data that was stored before the first session of this object.
+  // `loaded` names the first data that it used. Returns true when no report is left to make: it was made, or
+  // there was no stored data.
   virtual Result<bool> tell_resumed(const Json& loaded, WallTime now) = 0;
   // Whether the next process can resume: there is a checkpoint, a step, a child or a question.
   virtual Result<bool> has_kept() = 0;

@@ -12,7 +12,7 @@ Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
   const auto& key = spec.context->key;
   PAWL_TRY(const auto path, episode_path(spec.pawl_folder, key));
   if (!os::exists(path))
-    return out;  // most agents ask for nothing, and a new database costs ten writes to wait for
+    return out;  // most agents make no request, and a new database costs ten writes to wait for
   PAWL_TRY(auto api, out->open_one(*spec.context));
   out->open_[{key.goal_id, key.episode_id}] = {.api = std::move(api)};
   return out;

@@ -64,8 +64,8 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 };
 
 enum class Came { kWhole, kGone, kMalformed, kTooLarge, kFailed };
-// What the parser consumed. kWhole: no error so far, so the next bytes may be given. With `wants_more` they
-// must be given together with the bytes that were left.
+// The result of feed(). kWhole: no error so far, so the next bytes may be given. With `wants_more` they must
+// be given together with the bytes that were left.
 struct Fed {
   Came came = Came::kWhole;
   std::size_t taken = 0;
@@ -77,7 +77,7 @@ Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes);
 struct Request {
   Call call;
   EpisodeKey key;
-  std::optional<std::uint64_t> size;  // of the body, if the headers tell it
+  std::optional<std::uint64_t> size;  // of the body, if the headers announce it
 };
 // Fills `request`, or returns the response that refuses it.
 std::optional<Answer> judge(const RequestParser& parser, const Episodes& episodes, bool by_operator,

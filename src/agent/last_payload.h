@@ -29,7 +29,7 @@ class LastPayload {
     explicit Follower(const LastPayload& last) : last_(last) {}
     // The chunk at `offset`, where `rest` begins, if the expected chunk of the last payload is there.
     std::optional<Piece> expected(std::size_t offset, std::string_view rest);
-    // Tells the chunk that cutting found at `offset`. If the last payload contains it, the chunks after it
+    // Records the chunk that cutting found at `offset`. If the last payload contains it, the chunks after it
     // are expected next.
     void found(std::size_t offset, std::int64_t chunk);
 

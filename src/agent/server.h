@@ -14,7 +14,7 @@
 
 namespace pawl::agent {
 
-// What the agent learns about its work: the current values, not those of a saved checkpoint.
+// The agent's work, as GET /v1/context describes it: the current values, not those of a saved checkpoint.
 struct Context {
   EpisodeKey key;
   std::string phase_id, goal, model;

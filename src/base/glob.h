@@ -8,9 +8,9 @@
 namespace pawl {
 
 // Whether the relative path `path` matches `pattern`. '*' and '?' stay inside one component. '**' as a whole
-// component spans any number of components, also none; "dir/**" covers everything below dir. Other characters
-// match themselves: there are no classes and no braces. Time is linear in pattern times path, so hostile
-// paths are safe.
+// component spans any number of components, also none. "dir/**" covers everything below dir. Other characters
+// match themselves, also brackets and braces. Time is linear in pattern times path, so hostile paths are
+// safe.
 bool glob_matches(std::string_view pattern, std::string_view path);
 
 // As above. A pattern without a wildcard in its last component also covers everything below what it matches:

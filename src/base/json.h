@@ -41,8 +41,8 @@ const Json& list_in(const Json& object, const char* key);
 const Json& object_in(const Json& object, const char* key);
 
 constexpr std::size_t kJsonDepthMax = 64;  // deeper than any row of Pawl's, and a bound on hostile input
-// Parses with a bound on depth. kInvalid: not JSON (with `column` = byte offset + 1), a duplicate key, a
-// number that is not an integer of 64 bits, or too deep. The caller bounds the size. Never throws.
+// Parses with a bound on depth. Never throws. The caller bounds the size. kInvalid: not JSON (with `column` =
+// byte offset + 1), too deep, a duplicate key, or a number that is not an integer of 64 bits.
 Result<Json> parse_json(std::string_view text);
 
 // `text` with U+FFFD in place of each byte that is not part of well-formed UTF-8.

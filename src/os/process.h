@@ -33,8 +33,8 @@ std::optional<ProcessIdentity> parse_identity(std::string_view text);
 enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: on another host, or in another pid namespace
 Liveness liveness(const ProcessIdentity& identity);
 
-// Starts `argv` (argv[0] is a path) as the leader of a new session. stdin is /dev/null, stdout and stderr are
-// appended to `log_path`, all other descriptors are closed, and the environment is exactly `env`. The process
+// Starts `argv` (argv[0] is a path) as the leader of a new session. stdin is /dev/null; stdout and stderr are
+// appended to `log_path`. All other descriptors are closed, and the environment is exactly `env`. The process
 // survives the death of this one. Returns its pid. It is a child of this process, which must reap it
 // (wait_for_exit).
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,

@@ -316,8 +316,8 @@ TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
   ASSERT_TRUE(episode->begin_group());
   ASSERT_TRUE(save(*episode, "a", state_text(1 << 20, 99), 0));
   EXPECT_EQ(episode->commit().error().kind, ErrorKind::kExhausted);
-  // More than SQLite keeps in memory before the commit: it rolls back the whole group, and no verb of it may
-  // be reported as a success.
+  // More than SQLite holds in memory before the commit. SQLite rolls back the whole group, and no verb of it
+  // may be reported as a success.
   ASSERT_TRUE(episode->begin_group());
   ASSERT_TRUE(episode->begin_step({.key = "k", .session = "s"}, kNow));
   EXPECT_EQ(save(*episode, "a", state_text(40 << 20, 99), 0).error().kind, ErrorKind::kExhausted);

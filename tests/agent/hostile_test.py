@@ -132,7 +132,7 @@ class Hostile(AgentdTest):
             peer.sendall(b"GET /v1/checkpoint?id=big HTTP/1.1\r\n\r\n" * 20)
         with self.an_honest_client(pause_s=0.05):
             deadline = time.monotonic() + 80
-            for peer in peers:  # the kernel's buffer is full, and the server adds nothing to it
+            for peer in peers:  # the kernel's buffer is full, and the server adds no more
                 while time.monotonic() < deadline and not self.is_hung_up(peer):
                     time.sleep(0.1)
                 self.assertTrue(self.is_hung_up(peer))

@@ -32,7 +32,7 @@ export function checkpointId(episode: string, role: string | undefined): string 
 }
 
 // Throws where the next process may count another spawn of `parent`. A step or a child that is answered from the
-// journal spawns nothing, so the places of all later spawns would shift.
+// journal does not spawn again, so the places of all later spawns would shift.
 export function countHere(episode: string, parent: string): void {
   const inside = around(episode);
   if (inside === undefined) return;

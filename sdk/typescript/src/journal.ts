@@ -13,7 +13,8 @@ const POLL_MS = 30_000; // the longest wait of the API
 export interface StepOptions {
   // An effect costs money, or is visible outside the workspace; a pure step may be repeated. Default: "effect".
   kind?: "pure" | "effect";
-  // What to do if a process that is gone began the step. Default: re_execute for pure steps, ask for effects.
+  // The policy for a step that a process which is gone has begun. Default: re_execute for pure steps, ask for
+  // effects.
   onLost?: "re_execute" | "ask" | "fail";
   // With ask: how many milliseconds to wait for a person, then UnansweredError. Default: for ever.
   wait?: number;
