@@ -174,7 +174,7 @@ class Api {
   Handled question(const Call& call);
   Handled answer(const Call& call, WallTime now);
 
-  // Finds the call's session, and begins a new one.
+  // Finds the call's session, or begins it.
   Result<Session*> session_of(const Call& call, WallTime now);
   Result<Spent> spent();  // up to this moment
   Result<Budget> budget();

@@ -268,7 +268,7 @@ void Api::tell_missing(Session& session, const std::string& id, const std::strin
   undo_.emplace_back([this, word = session.word, id] {
     if (const auto at = sessions_.find(word); at != sessions_.end()) std::erase(at->second.missing_told, id);
   });
-  // The limits of events and of the log apply. The response also contains this.
+  // The limits of events and of the log apply. The response names the same ids.
   static_cast<void>(episode_->add_event("checkpoint_not_found",
                                         {{"id", id}, {"known", known}, {"session", session.number}}, now));
   static_cast<void>(write_log("warning",

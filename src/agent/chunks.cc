@@ -87,7 +87,7 @@ Status Chunks::forget_if_changed() {
 }
 
 std::string_view Chunks::pack(std::string_view bytes) {
-  // To compress a small chunk takes longer than to write it unpacked.
+  // Compressing a small chunk takes longer than writing it unpacked.
   if (bytes.size() <= kChunkBytesMin) return bytes;
   if (!compressor_) compressor_.reset(ZSTD_createCCtx());
   PAWL_CHECK(compressor_ != nullptr);

@@ -172,7 +172,7 @@ class Episode {
   virtual void roll_back() = 0;
 
   // --- checkpoints
-  // A payload that is being received. To destroy it before finish() saves no checkpoint.
+  // A payload that is being received. Destroying it before finish() discards the payload.
   class Saving {
    public:
     virtual ~Saving() = default;

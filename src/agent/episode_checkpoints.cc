@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kAnySeq = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSealBytes = 16;
-// About as many chunks as count_runs() handles in some milliseconds. To read a checkpoint's row costs as much
-// as to look up the given number of chunks.
+// About as many chunks as count_runs() handles in some milliseconds. Reading a checkpoint's row costs as much
+// as looking up 32 chunks, or 4 if the payload is in the row.
 constexpr std::size_t kUncountedMax = 1 << 14, kUncountedByList = 32, kUncountedByPayload = 4;
 
 // The agent's metadata may have floating-point numbers, which canonical() refuses.

@@ -45,7 +45,7 @@ Status check_id(std::string_view field, std::string_view text) {
 
 Status check_json(std::string_view field, std::string_view text) {
   PAWL_OK(check_text(field, text, kResultBytesMax));
-  // The grammar of JSON allows 1e400 and half of a surrogate pair, which have no value here.
+  // The grammar of JSON allows 1e400 and half of a surrogate pair, which no Json value can hold.
   if (!Json::accept(text))
     return invalid(field, "it is not JSON, or has a number or a character that nothing can hold");
   return {};

@@ -46,7 +46,7 @@ struct ServeSpec {
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
   // Called in the server's thread for each write that could not be saved. `why`: kDiskFull or kIoError.
-  // `room_needed`: the free bytes that refused checkpoints needed; 0: none was refused for space.
+  // `room_needed`: the most free bytes that a refused checkpoint needed; 0: none was refused for space.
   std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
 };
 

@@ -189,7 +189,7 @@ class PawlTest(unittest.TestCase):
         while (waited := time.monotonic() - started) < seconds:
             if condition():
                 return
-            time.sleep(min(0.01 + waited / 20, 0.05))  # to look takes processor time from the process that the test waits for
+            time.sleep(min(0.01 + waited / 20, 0.05))  # looking takes processor time from the process that the test waits for
         logs = [log.read_text(errors="replace")[-2000:] for log in sorted(self.root.glob("started-*.log"))[-3:]]
         self.fail("\n".join([f"not within {seconds} s: {what}", *logs]))
 

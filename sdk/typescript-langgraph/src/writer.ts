@@ -58,7 +58,7 @@ export class Writer {
   }
 
   private text(text: string): void {
-    // To count the bytes takes as long as to write them.
+    // Counting the bytes takes as long as writing them.
     if (this.end + text.length * UTF8_BYTES_MAX > this.bytes.length) this.reserve(Buffer.byteLength(text));
     this.end += this.bytes.write(text, this.end);
   }
