@@ -8,8 +8,8 @@
 
 namespace pawl {
 
-// The candidate nearest to `word`, within an edit distance of 2 or a third of the length of `word`. Two
-// swapped neighbours count as one edit. No value: no candidate is that near.
+// The candidate nearest to `word`. Its edit distance is at most 2, or a third of the length of `word` if that
+// is more. Two swapped neighbours count as one edit. No value: no candidate is that near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace pawl

@@ -2,7 +2,7 @@
 //
 // Durability is visible: only functions whose comment says "durable" are. Operations that matter to recovery
 // have a label ("spool.rename"), at which tests end the process (os/crash_point.h). Relative paths are
-// resolved against the current directory only. Each function states how it treats symlinks.
+// resolved against the current directory only. Functions follow symlinks unless their comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -60,18 +60,19 @@ class MappedFile {
 // The last bytes of the file, at most `bytes_max`.
 Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max);
 
-// Not durable: for projections and caches, which can be rebuilt. Atomic (temporary file, rename).
+// Replaces `path`, also if it is a symlink. Atomic (temporary file, rename). Not durable: for projections and
+// caches, which can be rebuilt.
 Status write_atomically(const std::string& path, std::string_view bytes, unsigned mode = 0644);
-// Appends to an existing file. Not durable: for projections.
+// Appends to an existing file; fails if it is a symlink. Not durable: for projections.
 Status append_to_file(const std::string& path, std::string_view bytes);
 // Copies a regular file to a new file, with its times and its holes. Never follows a symlink at `from`. Not
 // durable.
 Status copy_file(const std::string& from, const std::string& to, unsigned mode);
 // Gives `to` the times of `from`. Both may be symlinks, and are not followed.
 Status copy_times(const std::string& from, const std::string& to);
-// Durable when it returns: temporary file, fsync, rename, fsync of the folder. `label` prefixes the crash
-// points "<label>.fsync", "<label>.rename", "<label>.fsync_dir". If it fails before the rename, the old
-// content is untouched.
+// Replaces `path`, also if it is a symlink. Durable when it returns: temporary file, fsync, rename, fsync of
+// the folder. `label` prefixes the crash points "<label>.fsync", "<label>.rename", "<label>.fsync_dir". If it
+// fails before the rename, the old content is untouched.
 Status write_durably(std::string_view label, const std::string& path, std::string_view bytes,
                      unsigned mode = 0644);
 Status fsync_file(std::string_view label, const std::string& path);  // does not follow a symlink
@@ -108,9 +109,9 @@ std::vector<std::string> folders_in(const std::string& path);
 Result<std::int64_t> free_bytes(const std::string& path);
 Result<std::string> absolute_path(const std::string& path);  // realpath(3)
 
-// A flock(2) on a file, which is created if absent; exclusive unless stated otherwise. Released by the
-// destructor, or when the process dies: a held lock proves that a supervisor lives. The descriptor is
-// close-on-exec.
+// A flock(2) on a file, which is created if absent; fails if it is a symlink. Exclusive unless stated
+// otherwise. Released by the destructor, or when the process dies: a held lock proves that a supervisor
+// lives. The descriptor is close-on-exec.
 class FileLock {
  public:
   // No value: another holder has the lock.

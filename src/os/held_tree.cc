@@ -45,7 +45,7 @@ Result<HeldTree::Place> HeldTree::find(const std::string& path) const {
 }
 
 Result<std::vector<std::string>> HeldTree::list(const std::string& folder) const {
-  PAWL_TRY(const auto here, find(folder.empty() ? "" : folder + "/."));  // a last symlink fails
+  PAWL_TRY(const auto here, find(folder.empty() ? "" : folder + "/."));  // no symlink as the last component
   return list_folder(here.path());
 }
 
