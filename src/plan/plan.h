@@ -209,7 +209,7 @@ struct Common {
   Ignored ignored = Ignored::kLeaveOut;
   Guarded guarded;
   std::vector<std::string> allow_shadowing;  // patterns, see docs/policy.md#shadowing
-  std::vector<std::string> files;            // in the plan's folder, shown in /plan; empty: all that may be shown
+  std::vector<std::string> files;            // shown in /plan, from the plan's folder; empty: all that may be
   std::vector<std::string> gate_files;       // the subset of the files that agents do not see
   std::string plan_for_agents;               // the base that agents see at /plan; "": the same as for gates
   std::optional<PolicyFile> policy;
