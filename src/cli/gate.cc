@@ -24,7 +24,7 @@ constexpr std::uint64_t kTailBytesMax = 4096;  // from the end of a failing step
 struct GateOptions {
   StateOptions state;
   std::string run, phase, gate;
-  std::int64_t attempt = 0;  // 0: see attempt_of()
+  std::int64_t attempt = 0;  // 0: see add_attempt()
 };
 
 std::unexpected<Error> unknown(const std::string& what, const std::string& name,

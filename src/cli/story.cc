@@ -116,7 +116,7 @@ class Reader {
 // The phases of the page.
 Result<std::vector<store::PhaseRow>> phases_of(store::Store& store, const std::string& run_id,
                                                const Page& page) {
-  if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // one more shows if there are more
+  if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // to detect further ones
   auto phase = store.phase(run_id, page.phase);
   if (!phase && phase.error().kind == ErrorKind::kNotFound)
     phase.error().message += "; see `pawl status " + run_id + "`";

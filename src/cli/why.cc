@@ -31,7 +31,7 @@ std::int64_t ms_between(const std::string& earlier, WallTime now) {
   return then ? std::max<std::int64_t>(0, (now.micros - then->micros) / 1000) : 0;
 }
 
-// A phase that failed for good or was escalated keeps no other waiting, but somebody may want to know.
+// A phase that failed for good or was escalated keeps no other waiting, but a person may want to know.
 Reason of_ended(store::Store& store, const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
   const auto failed = std::ranges::find(phases, store::PhaseState::kFailed, &store::PhaseRow::state);
   if (failed == phases.end())
