@@ -22,6 +22,7 @@ Status check_content_of(const State& state, const store::RunRow& run);
 
 // Returns the accepted phases in the order of acceptance.
 Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
+// Their layers, the newest first. Phases that changed no file have none.
 std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
 
 // Returns the changes of these phases as a patch, for `git apply` anywhere in the work tree of the run's

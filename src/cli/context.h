@@ -45,11 +45,14 @@ struct State {
 // Finds the folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a
 // parent, or in exactly one folder below this one. kNotFound and kInvalid say what to do.
 Result<std::string> find_folder(const StateOptions& options);
+// The location of the store: --store, PAWL_STORE, else pawl.db in `folder`.
 std::string store_location(const StateOptions& options, const std::string& folder);
 // Opens an existing state. With `create` makes the folder first (pawl run).
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create = false);
 Result<State> open_state(const StateOptions& options);  // in find_folder()
 
+// Makes the client that starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
+// supervisor's program is not beside this one.
 Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
                                                             const std::string& backend,
                                                             std::vector<std::string> hidden = {});
@@ -59,9 +62,10 @@ Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& f
 int report(const Error& error);
 void print_json(const Json& json);  // one line on stdout
 
-// Returns the signed-in user, for operator rows, with the reason stripped of secrets. kInvalid: the reason is
-// not UTF-8, or too long.
+// kInvalid: the reason is not UTF-8, or too long.
 Status check_reason(const std::string& reason);
+// Returns the signed-in user, for operator rows. The reason is stored without secrets. Errors: those of
+// check_reason().
 Result<store::Operator> this_operator(const State& state, const std::string& reason);
 
 // {UNIT: {cap, spent, reserved}}; a null cap means that the unit is not limited.

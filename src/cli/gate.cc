@@ -51,7 +51,7 @@ Result<store::PhaseRow> phase_of(store::Store& store, const std::string& run_id,
 }
 
 // Finds the attempt that was asked for. Without a number: the newest attempt whose agent's step is done (with
-// several episodes: that of the stored episode). This is the accepted attempt when there is one, because no
+// several episodes: that of the retained episode). This is the accepted attempt when there is one, because no
 // attempt follows it.
 Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain& to) {
   const std::string &run_id = to.run.run_id, &phase_id = to.phase.phase_id;

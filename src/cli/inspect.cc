@@ -210,7 +210,7 @@ class Teller {
 
 Page page_of(const InspectOptions& options) {
   Page page{.phase = options.phase, .attempt = options.attempt};
-  // Programs always get everything.
+  // Programs get all that was asked for, without the limits of a page.
   if (options.all || options.state.json) return page;
   page.attempts_max = kAttemptsShown;
   page.phases_max = kPhasesShown;

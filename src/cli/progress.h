@@ -34,6 +34,7 @@ class Progress {
     std::string sandbox_run_id;
     MonoTime since;
   };
+  // Shows the step in the live line of `worker`, until end().
   void begin(int worker, Running running);
   void end(int worker);
   Painted paint(std::string_view text, Colour colour) const;  // in colour where a terminal shows it

@@ -29,7 +29,8 @@ struct ExecOptions {
   bool json = false;
 };
 
-// Exit codes for endings that are not the command's own, as timeout(1) and env(1) have them.
+// Exit codes for endings that are not the command's own. 124 and 125 are those of timeout(1) and env(1), and
+// 128 + N for signal N is that of a shell.
 constexpr int kTimedOutCode = 124;
 constexpr int kSetupFailedCode = 125;
 constexpr int kLimitCode = 123;

@@ -71,6 +71,7 @@ Painted lines_of(fmt::format_string<Argument<Args>...> format, Args&&... args) {
 
 void write_to(std::FILE* out, const Painted& text);  // stdout or stderr
 
+// Print text with lines: say() to stdout, tell() to stderr.
 template <typename... Args>
 void say_to(std::FILE* out, fmt::format_string<Argument<Args>...> format, Args&&... args) {
   write_to(out, lines_of<Args...>(format, std::forward<Args>(args)...));

@@ -34,8 +34,8 @@ Status check_part(const std::string& folder, const std::string& path) {
   return {};
 }
 
-// Older versions made folders that everybody may read. Where permissions can't be changed (a read-only file
-// system), the folder is used all the same.
+// Older versions made files and folders that everybody may read. Where permissions can't be changed (a
+// read-only file system), the folder is used all the same.
 void tighten(const std::string& folder, const std::vector<std::string>& names) {
   static_cast<void>(os::make_private(folder));
   for (const auto& name : names)

@@ -32,7 +32,7 @@ struct AttemptStory {
   std::vector<StepStory> steps;
   std::vector<store::EpisodeRow> episodes;  // only when there were several and the attempt is over
   Json signals, feedback;
-  std::vector<Json> decisions;  // rows resume, doctor, replan, and operators' rows behind them
+  std::vector<Json> decisions;  // rows resume, doctor, replan, and operators' rows after them
 };
 
 struct PhaseStory {

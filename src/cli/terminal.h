@@ -28,6 +28,7 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
+// The text of the cell, in its colour when `look` has colours.
 Painted painted(const Cell& cell, const Look& look);
 // Cuts `text` to at most `columns`, with an ellipsis at its end when a part is left out.
 std::string cut(std::string_view text, std::size_t columns);

@@ -66,7 +66,7 @@ constexpr std::array kOptions = {
 
 std::string_view name_of(std::string_view word) { return word.substr(word.rfind('/') + 1); }
 
-// Matches "--option value" and "--option=value" behind the program.
+// Matches "--option value" and "--option=value" after the program.
 bool has_option(std::span<const std::string> words, const Option& of) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];

@@ -119,6 +119,7 @@ struct Gate {
   Baseline baseline = Baseline::kTaken;
   KnownFailing known_failing = KnownFailing::kNone;
 
+  // The override for attempt `n` (from 1), else `steps`.
   const std::vector<Step>& steps_of_attempt(std::int64_t n) const;
   bool operator==(const Gate&) const = default;
 };
@@ -233,6 +234,7 @@ PathRules rules_on_agent(const Common& common, const Phase& phase);
 struct Plan : Common {
   std::vector<Tier> tiers;  // never empty
 
+  // Null when the plan has no such phase.
   const Phase* find_phase(const std::string& id) const;
   bool operator==(const Plan&) const = default;
 };

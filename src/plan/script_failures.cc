@@ -21,7 +21,7 @@ struct Context {
   bool tested = false;  // -e does not apply: `||`, `&&`, `!`, `if` or a loop tests the exit code
   bool counts = true;   // also without -e: the exit code is that of the construct around the command
   bool loop = false;    // the command stands in a loop that is tested
-  bool apart = false;   // runs in its own process: variables that it sets are lost behind it
+  bool apart = false;   // runs in its own process: variables that it sets are lost afterwards
 };
 
 class Failures {
@@ -122,7 +122,7 @@ class Failures {
     }
   }
 
-  // Options like -e that are set inside the subshell do not apply behind it.
+  // Options like -e that are set inside the subshell do not apply after it.
   void look_at_subshell(const ScriptNode& list, const Context& at) {
     if (is_lost(at) && !facts_.only_says(list)) return say_lost(at);
     const auto outer = shell_;

@@ -7,7 +7,7 @@ namespace pawl::plan {
 namespace {
 
 constexpr std::size_t kArithmeticMax =
-    256;  // `))` is searched this far behind `((`; without it they are two subshells
+    256;  // `))` is searched this far after `((`; without it they are two subshells
 
 bool is_one_of(char c, std::string_view set) { return set.find(c) != set.npos; }
 

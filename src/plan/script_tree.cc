@@ -31,7 +31,7 @@ class Parser {
     return out;
   }
 
-  // Parses a nested script. Takes the ")" that closes it, and no token behind that.
+  // Parses a nested script. Takes the ")" that closes it, and no token after that.
   ScriptNode nested() {
     ScriptNode out = list();
     while (!at_end() && !sees(")")) {

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 16> kPrintAlways = {
 // A shell's name among the arguments of these programs is only a word.
 constexpr std::array<std::string_view, 6> kTalkOfPrograms = {"echo", "printf", "grep", "test", "[", "[["};
 
-// Reads the options behind a shell's name: those of POSIX.1-2017, and additions of bash.
+// Reads the options after a shell's name: those of POSIX.1-2017, and additions of bash.
 std::optional<NestedShell> shell_at(const PlainWords& words, std::size_t at) {
   NestedShell out{.name = words[at]};
   out.inherits = program_of(words[at]) != "bash";

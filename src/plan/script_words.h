@@ -14,6 +14,7 @@ namespace pawl::plan {
 
 using PlainWords = std::vector<std::string>;  // without their quotes
 
+// Removes the quotes of a word, and the backslashes that escape a character.
 std::string plain(std::string_view word);
 std::string_view program_of(std::string_view word);  // without its folder
 bool is_assignment(std::string_view word);
@@ -36,7 +37,7 @@ struct NestedShell {
   bool errexit = false, pipefail = false;  // options on its command line
   bool inherits = false;                   // its `$(...)` have -e, too
 };
-// Returns the shell that these words start with its own script, also behind programs that start the shell.
+// Returns the shell that these words start with its own script, also after programs that start the shell.
 std::optional<NestedShell> nested_shell(const PlainWords& words);
 
 }  // namespace pawl::plan

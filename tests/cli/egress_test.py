@@ -151,8 +151,8 @@ class Egress(PawlTest):
         self.serve(server, None)
 
     def outside(self, script):
-        """The same without a sandbox: a request that is refused inside must work here, or the refusal
-        would prove nothing."""
+        """The same without a sandbox: a request that is refused inside must work here. Otherwise the
+        refusal is no proof."""
         return subprocess.run(["sh", "-c", script.replace("/ca ", f"{self.tls}/cert ")], capture_output=True, text=True, timeout=60)
 
     def test_nothing_else_gets_out(self):

@@ -82,7 +82,7 @@ class Rows(WithRun):
         for rows in by_column.values():
             texts = choice.choices(TEXTS, k=ROUNDS)
             for _ in range(2 * ROUNDS):
-                # `inventories` has a signature behind the JSON.
+                # `inventories` has a signature after the JSON.
                 value = json.loads(choice.choice(rows)[-1].partition("\n")[0])
                 texts.append(json.dumps(changed(value, choice.choice(list(places(value))), choice.choice(OTHERS)), separators=(",", ":")))
             for text in texts:

@@ -41,6 +41,7 @@ constexpr std::size_t kPatchLinesMax = 3000;
 constexpr std::size_t kFileLinesMax = 400;  // so that one long file hides no short one
 constexpr std::size_t kPatchLineBytesMax = 2000;
 
+// Returns the whole page, as valid UTF-8.
 std::string render(const Content& content);
 
 // --- the parts

@@ -110,7 +110,7 @@ std::string log_part(const StepStory& step, const Log& log, const std::string& c
                                 succeeded ? "" : " open", label, done ? bytes_text(log.bytes) : "until now");
   if (log.is_cut)
     out += fmt::format("<p class=\"none\">This is its end; all of it: <code>{}</code></p>\n", command);
-  // HTML drops a newline directly behind <pre>, so that this one protects the first of the log.
+  // HTML drops a newline directly after <pre>. This one protects a newline with which the log begins.
   return out + fmt::format("<pre>\n{}</pre></details>\n", escaped(without_carriage_returns(log.tail)));
 }
 
