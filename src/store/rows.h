@@ -18,8 +18,8 @@ enum class PhaseOutcome { kNone, kPassed, kApproved, kEscalate, kFailedUnrecover
 enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
-// "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
-std::string_view name(PhaseOutcome outcome);
+std::string_view name(
+    PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
 std::string_view name(RunState state);  // EXECUTING, COMPLETE, FAILED, CANCELLED
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);

@@ -444,8 +444,8 @@ class Store {
   // Accepted layers after merge_seq `after` that are not empty and not in the attempt's base, by merge_seq.
   virtual Result<std::vector<LayerRow>> accepted_beside(const AttemptRow& attempt, std::int64_t after,
                                                         std::size_t most) = 0;
-  // "" first, then in plan order.
-  virtual Result<std::vector<std::string>> chains(const std::string& run_id) = 0;
+  virtual Result<std::vector<std::string>> chains(
+      const std::string& run_id) = 0;  // "" first, then in plan order
   // Rows of one chain in order, at most `most`, from `first_seq` on.
   virtual Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                                 std::int64_t first_seq, std::size_t most) = 0;
