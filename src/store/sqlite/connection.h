@@ -78,9 +78,9 @@ struct ConnectionSetup {
 
 class Connection {
  public:
-  // Opens or creates the database, sets the busy timeout and runs setup.configure (WAL, foreign keys, and for
-  // the store synchronous=FULL). kCorrupt: not a database. A database that cannot be written is opened for
-  // reading. When it has a log that cannot be recovered in its folder, a copy of both is opened.
+  // Opens or creates the database, sets the busy timeout and runs setup.configure (for the store: WAL,
+  // synchronous=FULL, foreign keys). kCorrupt: not a database. A database that cannot be written is opened
+  // for reading. When it has a log that cannot be recovered in its folder, a copy of both is opened.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup = {});
 
   Result<Query> query(std::string_view name);

@@ -16,7 +16,7 @@ constexpr std::int64_t kMonotonicLeases = 4;  // the version that adds monotonic
 struct Migration {
   std::string_view name, up, down;
   std::string_view count_lost,
-      lost;  // what taking it back would lose: a statement that counts, and the noun; "": nothing
+      lost;  // data lost by taking it back: a statement that counts it, and a noun; "": none
 };
 
 // In order. The version of a migration is its place, from 1.
