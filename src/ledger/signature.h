@@ -1,4 +1,4 @@
-// Checking an Ed25519 signature (RFC 8032). A detail of this room.
+// Checks Ed25519 signatures (RFC 8032). A detail of this room.
 #pragma once
 
 #include <string_view>
