@@ -12,7 +12,7 @@
 
 namespace pawl::ledger {
 
-// What later checks need of a chain, as views into its text.
+// The parts of a chain that later checks need, as views into its text.
 struct Chain {
   std::string file;
   std::int64_t rows = 0;

@@ -1,5 +1,5 @@
-// Compares the columns that people see in `pawl inspect` and in the report, and that decide nothing: causes,
-// counts, steps, episodes, the origin of a fork. A detail of this room.
+// Compares the columns that people see in `pawl inspect` and in the report, and on which no decision depends:
+// causes, counts, steps, episodes, the origin of a fork. A detail of this room.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ struct Tables {
   // the BLAKE3 of the result.
   std::map<std::string, std::vector<store::AttemptRow>> attempts;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> results;
-  // By phase: steps without their results, and episodes. People see them; they decide nothing.
+  // By phase: steps without their results, and episodes. People see them; no decision depends on them.
   std::map<std::string, std::vector<store::StepRow>> steps;
   std::map<std::string, std::vector<store::EpisodeRow>> episodes;
   std::optional<store::ForkPoint> fork;

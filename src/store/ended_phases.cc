@@ -20,7 +20,7 @@ bool is_accepted(const PhaseEnd& end) { return end.state == name(PhaseState::kCo
 
 void EndedPhases::seal(const std::string& phase_id, PhaseEnd end) {
   auto& known = ends_[phase_id];
-  // Accepted work keeps its place. Its phase is sealed again when late reports of its agent are recorded.
+  // Accepted work stays at its place. Its phase is sealed again when late reports of its agent are recorded.
   if (is_accepted(end) && !is_accepted(known))
     accepted_.push_back({.phase_id = phase_id,
                          .layer = end.layer,

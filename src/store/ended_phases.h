@@ -31,7 +31,7 @@ struct AcceptedByRows {
 
 class EndedPhases {
  public:
-  // Adds the next row of the run's chain, in order. A row that ends no phase changes nothing.
+  // Adds the next row of the run's chain, in order. A row that does not end a phase has no effect.
   void add(const Json& row);
   void add(const EndedPhases& later);
   void seal(const std::string& phase_id, PhaseEnd end);

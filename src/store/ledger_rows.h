@@ -21,7 +21,7 @@ JsonMembers run_started_row(const NewRun& run, const RunBefore& before);
 JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& shared);
 JsonMembers pre_execute_row(const StepRow& step);
 JsonMembers executed_row(const StepRow& step, const StepEnd& end);
-// What an attempt was judged by, beside the attempt itself. A row leaves out an empty member.
+// The inputs of a verdict besides the attempt itself. A row leaves out an empty member.
 struct JudgedBy {
   std::string stack, inventories;
 };

@@ -67,7 +67,7 @@ constexpr std::int64_t kSpentMax = 9'000'000'000'000'000'000;
 // Sums what the rows of all chains charge for steps.
 class SpentByRows {
  public:
-  void add(const Json& row);  // in any order; a row that charges nothing changes nothing
+  void add(const Json& row);  // in any order; other rows have no effect
   void add(std::string_view unit, std::int64_t amount);
   // Returns the unit whose amount in `budgets` disagrees with the rows; "" when all agree.
   std::string_view contradicted_by(const std::vector<BudgetRow>& budgets) const;

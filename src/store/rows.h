@@ -130,7 +130,7 @@ struct StepRow {
   StepState state = StepState::kOpen;
   std::string started_at, ended_at;
   std::string run;  // canonical JSON of SandboxRun when done, else ""
-  // What it reserves of the run's budgets, from its marker to its end.
+  // Its reservations of the run's budgets, from its marker to its end.
   std::int64_t reserved_ms = 0, reserved_tokens = 0, reserved_usd_nanos = 0;
   // Number of its episode, from 1 (best_of). 0: the attempt has one episode, or the step belongs to the whole
   // attempt.
@@ -146,8 +146,8 @@ inline constexpr std::string_view kSandboxMs = "sandbox_ms";  // wall time in sa
 inline constexpr std::string_view kTokens = "tokens";         // of models, input and output
 inline constexpr std::string_view kUsdNanos = "usd_nanos";    // 10^-9 US dollars, as agents report them
 
-// What a run may spend of one unit and has spent, in whole numbers of the unit. What is spent is a fact; the
-// cap is a policy.
+// The amounts that a run may spend and has spent of one unit, in whole numbers of the unit. The spent amount
+// is a fact; the cap is a policy.
 struct BudgetRow {
   std::string unit;
   std::optional<std::int64_t> cap;  // absent: counted but not limited

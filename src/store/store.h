@@ -1,11 +1,11 @@
 // The state of all runs: runs, phases, attempts, markers, ledger, cost. This header is the room's door.
 //
-// A verb is named for what happens and is ONE transaction: when it returns, all of it is durable, or nothing
-// changed. kIndeterminate: either may be true; read to find out. A verb of a lease holder checks the lease's
-// fence. kConflict: the lease is lost or the phase is terminal, and nothing changed. But begin_step,
-// end_step, note_resume, finish and judge_again then write a row of the refusals. A RowSealer seals ledger
-// rows inside these transactions, so state and evidence agree. Other errors, after which nothing changed:
-// kForged (the tables differ from the ledger's rows, or these from what was signed), kUnavailable (busy for
+// A verb is named for what happens and is ONE transaction: when it returns, all of its changes are durable,
+// or none was made. kIndeterminate: either may be true; read to find out. A verb of a lease holder checks the
+// lease's fence. kConflict: the lease is lost or the phase is terminal, and the verb had no effect. But
+// begin_step, end_step, note_resume, finish and judge_again then write a row of the refusals. A RowSealer
+// seals ledger rows inside these transactions, so state and evidence agree. Other errors, with no effect:
+// kForged (the tables differ from the ledger's rows, or these from the signed head), kUnavailable (busy for
 // too long), kExhausted (disk full), kDenied (read-only), kCorrupt (not a database, or it contradicts
 // itself), kInvalid (illegal transition).
 //
@@ -129,7 +129,7 @@ struct Claim {
   std::vector<std::string> layers, judged_layers;
 };
 
-// Why nothing could be claimed. Ordered: when several phases differ, the largest value is reported.
+// Why no phase could be claimed. Ordered: when several phases differ, the largest value is reported.
 enum class Nothing {
   kAllTerminal,  // every phase of every requested run is terminal
   kStalled,      // not terminal, and no event can move it: an error with a name
@@ -143,7 +143,7 @@ enum class Nothing {
 // the wall clock has no effect between processes that share a monotonic clock.
 bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request);
 
-// What claim() would take, or why it would take no phase.
+// The phase that claim() would take, or the reason to take none.
 struct Candidate {
   std::optional<PhaseRow> phase;
   Nothing nothing = Nothing::kAllTerminal;  // this and the rest: only without a phase
@@ -153,14 +153,14 @@ struct Candidate {
 
 struct ClaimResult {
   std::optional<Claim> claim;
-  // The run of the phase that claim() would take, when the run has no plan rows: an older version made it.
-  // Nothing was claimed. Call put_plan(), then claim again.
+  // The run of the phase that claim() would take, when that run has no plan rows: an older version made it.
+  // The claim had no effect. Call put_plan(), then claim again.
   std::string unplanned;
   Nothing nothing = Nothing::kAllTerminal;  // only without a claim
   std::string waits_for;                    // one sentence for people
 };
 
-// Counters that the marker of a step's first execution raises. The call is paid for, whatever it answers.
+// Counters that the marker of a step's first execution raises. The call costs money, whatever its response.
 enum class Counted {
   kNothing,
   kDoctorCall,  // doctor_calls of the phase and of the run
@@ -189,12 +189,12 @@ struct Begun {
   // (not with others_run), and goes on when the cap is raised.
   bool started = true;
   std::vector<BudgetRow> warnings;  // budgets that the ended steps took past kWarnedPercent of their caps
-  // What a step that spends may use; absent: not limited.
+  // Limits of a step that spends; absent: not limited.
   std::optional<std::int64_t> tokens, usd_nanos;
 };
 constexpr std::int64_t kWarnedPercent = 80;
 
-// What an agent reported after the told_seq of its row. It is written down once, with the end of its step.
+// The reports of an agent after the told_seq of its row. Written down once, with the end of its step.
 struct Told {
   struct Event {
     std::string event, at;
@@ -236,7 +236,7 @@ struct Owed {
   std::int64_t told_seq = 0;  // later reports are not written down yet
 };
 
-// What a hook decides about a phase whose attempt failed.
+// The decision of a hook about a phase whose attempt failed.
 enum class Action {
   kNone,        // the verdict decides; a hint is part of the feedback
   kReplan,      // a new revision with another goal: attempts_used = 0, all other counters stay
@@ -289,9 +289,9 @@ struct Finished {
   std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
   std::vector<BudgetRow> warnings;       // as in Begun
   // Set: the layer of the passed attempt overlaps one that was accepted meanwhile, from a phase beside it or
-  // by an operator. Nothing was written; the caller decides again.
+  // by an operator. The verb had no effect; the caller decides again.
   std::optional<LayerRow> overlapping;
-  bool behind = false;  // true: its gates did not see all accepted work, nothing was written; judge_again()
+  bool behind = false;  // true: its gates did not see all accepted work; no effect; call judge_again()
 };
 
 // A round that judges a passed attempt again, on top of the layers accepted meanwhile.
@@ -301,7 +301,7 @@ struct JudgedAgain {
   std::vector<BudgetRow> warnings;  // as in Begun
 };
 
-// What an operator approves: the work of the newest attempt of a phase that ended without accepted work.
+// The work that an operator approves: of the newest attempt of a phase that ended without accepted work.
 struct Approved {
   std::string phase_id, attempt_id;
   std::string layer;  // becomes part of the run; "" without changes
@@ -326,7 +326,7 @@ class Store {
   //    none. ENSURES: lease.fence is greater than every earlier fence of the phase.
   virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
 
-  // What claim() would decide at this moment. Reads only.
+  // Returns the decision of claim() at this moment. Reads only.
   virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
 
   // 2. Writes the marker of the next step and the result of the previous one. When the marker repeats a lost
@@ -486,7 +486,7 @@ class StoreGroup {  // thread-safe
 Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
                                                      std::shared_ptr<const RowSealer> sealer);
 
-Status check_store(const std::string& location);  // ok: open_store() would open or make it. Makes nothing.
+Status check_store(const std::string& location);  // ok: open_store() would open or make it. Has no effect.
 Result<SchemaStatus> schema_status(const std::string& location);
 // kUnavailable while an owner that is not known to be dead holds a phase: its statements need the old schema.
 using OwnerIsDead = std::function<bool(std::string_view owner)>;

@@ -20,7 +20,7 @@ class GroupTest : public StoreTest {
   }
   std::unique_ptr<Store> member() { return *group_->open(); }
 
-  // Makes a claim that keeps its group open until `others` threads join it.
+  // Makes a claim whose group stays open until `others` threads join it.
   Result<ClaimResult> slow_claim(Store& store, const std::string& owner, int others) {
     auto slow = request(owner);
     slow.model_of_attempt = [this, others](const auto&, auto) {

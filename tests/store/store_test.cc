@@ -41,7 +41,7 @@ TEST_F(StoreTest, ACrashDoesNotReserveAgain) {
   EXPECT_EQ(second.claim->phase.attempts_used, 1);
   EXPECT_GT(second.claim->lease.fence, first.lease.fence);
   EXPECT_EQ(second.claim->steps.size(), 1U);
-  // The first owner, taken for dead, commits nothing any more.
+  // The first owner, taken for dead, can commit no verb any more.
   EXPECT_EQ(store_->heartbeat(first.lease, now_, {}, 1000).error().kind, ErrorKind::kConflict);
   EXPECT_EQ(finish(first, "s1", "passed").error().kind, ErrorKind::kConflict);
   EXPECT_TRUE(finish(*second.claim, "s1", "passed"));

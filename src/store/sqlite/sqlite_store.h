@@ -103,8 +103,8 @@ class SqliteStore : public Store {
   // --- shared by the verbs; the caller's transaction is open
   // kConflict: the fence differs, or no worker holds the phase.
   Status check_lease(const Lease& lease);
-  // The same. REQUIRES: `transaction` has changed nothing yet. A lost lease commits it with only a refusal
-  // row.
+  // The same. REQUIRES: `transaction` has no changes yet. With a lost lease it commits only a row of the
+  // refusals.
   Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
   Result<AttemptRow> unfinished_attempt(const Lease& lease);
   Status append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
@@ -256,7 +256,7 @@ class SqliteStore : public Store {
 std::string stopped_by(const std::string& phase_id);
 
 // Reserves in `budgets` and in the row `step`, and sets the amounts of `out`. out.started becomes false when
-// a budget has nothing left.
+// a budget is used up.
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out);
 // Frees the reservations of `ended`, and adds its spent amounts.
 void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told);

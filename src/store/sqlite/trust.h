@@ -1,5 +1,5 @@
-// What a store has checked of a run's ledger. It writes and signs only on top of checked rows. A detail of
-// this room.
+// The part of a run's ledger that a store has checked. It writes and signs only on top of checked rows. A
+// detail of this room.
 #pragma once
 
 #include <cstdint>

@@ -191,7 +191,7 @@ Status SqliteStore::check_goal(const Claim& claim) {
   const std::string& phase_id = claim.phase.phase_id;
   PAWL_TRY(auto said, goals_of(claim.run.run_id, phase_id));
   const bool own = !said.empty();
-  if (own) said.erase(said.begin(), said.end() - 1);  // keeps the newest
+  if (own) said.erase(said.begin(), said.end() - 1);  // the newest goal stays
   for (std::string run_id = claim.run.run_id; said.empty();) {
     PAWL_TRY(const auto* known, trust(run_id));
     if (!known->forked || known->forked->phase_id != phase_id) break;

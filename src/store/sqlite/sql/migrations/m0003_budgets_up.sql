@@ -1,5 +1,5 @@
--- The amounts that a run may spend and has spent. What is spent is a fact; the cap is a policy. NULL means no
--- cap; the amount spent is counted all the same. Amounts are whole numbers of the smallest unit.
+-- The amounts that a run may spend and has spent. The spent amount is a fact; the cap is a policy. NULL means
+-- no cap; spending is counted all the same. Amounts are whole numbers of the smallest unit.
 CREATE TABLE budgets (
   run_id TEXT NOT NULL REFERENCES runs (run_id),
   unit TEXT NOT NULL CHECK (unit = 'sandbox_ms' OR unit = 'tokens' OR unit = 'usd_nanos'),
