@@ -176,8 +176,8 @@ class Statement {
     return "gates";
   }
 
-  // The accepted layer, for a seal of an older version, which does not name it: the work of the attempt's
-  // agent without what the source ignores; with several episodes, the work of the chosen one.
+  // The accepted layer for a seal of an older version, which does not name it. It is the work of the
+  // attempt's agent, without what the source ignores. With several episodes it is the work of the chosen one.
   std::string layer_of(const std::string& phase_id, const Json& attempt) const {
     for (const auto& signal : list_in(attempt, "signals"))
       if (text_in(signal, "kind") == "ignored" && text_in(signal, "gate_id") == "diff")

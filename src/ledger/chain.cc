@@ -253,7 +253,7 @@ class Checker {
   Chain chain_;
   std::vector<Row> rows_;
   std::unordered_map<std::int64_t, Places> places_;
-  // counted apart: the most frequent type
+  // Counted apart: `executed` is the most frequent type.
   std::int64_t executed_without_run_ = 0, executed_without_cost_ = 0;
   std::string_view expected_prev_;
   std::int64_t expected_seq_ = 1;

@@ -30,9 +30,11 @@ struct Chain {
   std::vector<Problem> problems;   // one for each damage, at most 1000
 };
 
+// Checks the rows of `text`, and names each damage with `file`. The result has views into `text`.
 Chain check_chain(std::string file, std::string_view text);
 
-// Checks lines that are not rows (cost), against the hashes that a signed head lists.
+// Checks lines that are not rows (cost), against the hashes that a signed head lists. Only `rows` and
+// `problems` of the result are for use.
 Chain check_listed(std::string file, std::string_view text, const std::vector<std::string>& listed);
 
 // True: `line` is a row with number `seq` and this hash, its bytes have that hash, and it follows a row with

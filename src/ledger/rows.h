@@ -12,6 +12,7 @@ namespace pawl::ledger {
 
 using Rows = std::vector<Json>;
 
+// Parses each line of a chain's text. Returns the error of the first line that is not JSON.
 Result<Rows> rows_of(std::string_view text);
 
 const Json* newest_of_type(const Rows& rows, std::string_view type);  // nullptr: there is none

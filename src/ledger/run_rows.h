@@ -20,6 +20,7 @@ struct RunRows {
 // `chains` is keyed by phase, with "" for the run. REQUIRES: each chain is intact.
 RunRows check_run_rows(const Files& files, const std::map<std::string, Chain>& chains);
 
+// The path of a phase's chain in an export.
 std::string phase_file(const std::string& phase_id);
 
 }  // namespace pawl::ledger

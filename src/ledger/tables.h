@@ -30,6 +30,7 @@ struct Tables {
   std::vector<store::TierRow> tiers;
   std::vector<store::BudgetRow> budgets;
 };
+// Reads the tables of a run. For one state of them, call it inside Store::read_together().
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);
 
 // Returns where the tables contradict the rows, as problems of the file "pawl.db". A member that rows of

@@ -33,7 +33,8 @@ class EndedPhases {
  public:
   // Adds the next row of the run's chain, in order. A row that does not end a phase has no effect.
   void add(const Json& row);
-  void add(const EndedPhases& later);
+  void add(const EndedPhases& later);  // the ends of later rows
+  // Records an end. A phase that was COMPLETE before keeps its place among the accepted ones.
   void seal(const std::string& phase_id, PhaseEnd end);
 
   bool empty() const { return ends_.empty(); }

@@ -105,8 +105,7 @@ std::string_view name(StepState state);  // open, done, lost
 struct EpisodeRow {
   std::string attempt_id;
   std::int64_t episode = 1;
-  // passed | failed | lost (by a crash) | cancelled (another episode had passed) | not_run (another had
-  // passed)
+  // passed | failed | lost (by a crash) | cancelled, not_run (another episode had passed)
   std::string outcome;
   std::int64_t gates_passed = 0;
   std::int64_t failing_signals = 0;
@@ -175,8 +174,9 @@ struct RefusalRow {
   std::int64_t fence = 0;  // fence of the lost lease
 };
 
-struct Head {                         // the newest signed head of a run
-  std::string body;                   // canonical JSON: run_id, signed_at, chains: {chain: {rows, head}}
+struct Head {  // the newest signed head of a run
+  // Canonical JSON: run_id, signed_at, chains: {chain: {rows, head}}, spent: {unit: amount}.
+  std::string body;
   std::string public_key, signature;  // hexadecimal; Ed25519 over body
 };
 

@@ -26,7 +26,7 @@ class GroupTest : public StoreTest {
     slow.model_of_attempt = [this, others](const auto&, auto) {
       leads_ = true;
       wait_until([&] { return joining_ >= others; });
-      // their verbs come next, and then they wait
+      // The verbs of those threads come next.
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       return std::string("m");
     };

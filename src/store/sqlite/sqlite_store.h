@@ -248,7 +248,7 @@ class SqliteStore : public Store {
   std::map<std::string, WallTime> heads_to_sign_;
   Memory memory_;
   std::unordered_map<std::string, Trusted> trusted_;       // by run_id
-  // by key: hash of a row whose signature was checked
+  // By key: hash of a row whose signature was checked.
   std::map<std::string, std::string> signed_inventories_;
 };
 

@@ -61,7 +61,7 @@ Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
     if (sealed) PAWL_OK(seal_phase(phase_row, now));
     if (run_row.state != RunState::kExecuting) {
       PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(ended.run_id, now));
-      // with its former state and end time
+      // The run keeps its state and its end time.
       PAWL_OK(set_run_state(ended.run_id, run_row.state, run_row.ended_at));
     }
     PAWL_OK(sign_head(ended.run_id, now));
