@@ -79,8 +79,8 @@ struct Trust {
 };
 
 // Finds and names every changed, missing, reordered, truncated, forged or extra row. Also finds intact rows
-// that contradict each other: the run ended with a phase that no row ends, or an attempt was judged on other
-// work than was accepted before it. Pure.
+// that contradict each other: a run's end with a phase that no row ends, or an attempt judged on other work
+// than was accepted before it. Pure.
 Report verify(const Files& files, const Trust& trust);
 
 // Reads the files of a run from the database.

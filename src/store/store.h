@@ -4,11 +4,10 @@
 // or none was made. kIndeterminate: either may be true; read to find out. A verb of a lease holder checks the
 // lease's fence. kConflict: the lease is lost or the phase is terminal, and the verb had no effect.
 // Exception: begin_step, end_step, note_resume, finish and judge_again then write a row of the refusals. A
-// RowSealer seals ledger rows inside these transactions, so state and evidence agree. Other errors, each
-// without an effect:
-// kForged (the tables differ from the ledger's rows, or the rows from the signed head),
-// kUnavailable (busy for too long), kExhausted (disk full, or a limit is reached), kDenied (read-only),
-// kCorrupt (not a database, or it contradicts itself), kInvalid (illegal transition).
+// RowSealer seals ledger rows inside these transactions, so state and evidence agree. No other error has an
+// effect. kForged: the tables differ from the ledger's rows, or the rows from the signed head. kUnavailable:
+// busy for too long. kExhausted: disk full, or a limit is reached. kDenied: read-only. kCorrupt: not a
+// database, or it contradicts itself. kInvalid: illegal transition.
 //
 // Thread safety: one Store object serves one thread. Threads and processes may each open their own.
 #pragma once
