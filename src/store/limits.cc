@@ -13,7 +13,7 @@ constexpr std::array kUnits = {kSandboxMs, kTokens, kUsdNanos};
 
 const Json& planned_of(const Json& tier) { return list_in(tier, "max_attempts"); }
 
-// The amount behind `words`, which the action of an operator's row begins with.
+// The number after `words`, when the action of an operator's row begins with them.
 std::optional<std::int64_t> number_behind(const std::string& action, std::string_view words) {
   if (!action.starts_with(words)) return std::nullopt;
   const char* const end = action.data() + action.size();
@@ -31,7 +31,7 @@ PlacesByRows::PlacesByRows(const Json& started)
 
 bool PlacesByRows::are_said() const { return !tiers_.empty(); }
 
-// A tier may have no phase.
+// Skips tiers without phases.
 void PlacesByRows::go_to_next() {
   for (; tier_ < tiers_.size() && place_ == planned_of(tiers_[tier_]).size(); ++tier_) place_ = 0;
 }
@@ -110,7 +110,8 @@ void AttemptsByRows::add(const Json& row) {
   }
 }
 
-// A lost call that runs again is the same call. No gate may have the name of a hook (plan/parse.cc).
+// Counts each call once: a lost call that runs again has a higher execution. No gate may have the name of a
+// hook (plan/parse.cc).
 void AttemptsByRows::count_hook(const Json& marker) {
   if (integer_in(marker, "execution") != 1) return;
   const std::string attempt_id = text_in(marker, "attempt_id");

@@ -1,4 +1,4 @@
-// Tables that say what no row of the ledger says are not built upon, and not signed.
+// No verb builds on, or signs, table content that the ledger's rows do not have.
 #include <gtest/gtest.h>
 
 #include "support/trust_fixture.h"
@@ -8,11 +8,11 @@ namespace {
 
 using fixtures::Trust;
 
-// A layer that no row names is mounted below an agent, and gone again when somebody looks.
+// An attacker adds a layer that no row names below an agent, and removes it before a check.
 const char* const kExtraLayer = "INSERT INTO accepted_layers VALUES ('r', 1, 'two', 'evil')";
 
 TEST_F(Trust, ALayerThatNoRowNamesIsNotBuiltOn) {
-  // As whoever may change the schema, too.
+  // An attacker may also change the schema.
   const std::string twice =
       "ALTER TABLE accepted_layers RENAME TO once; CREATE TABLE accepted_layers AS SELECT * FROM once; "
       "INSERT INTO accepted_layers SELECT run_id, 3, phase_id, 'evil' FROM once WHERE phase_id = 'one'";
@@ -182,7 +182,7 @@ TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
   }
 }
 
-// The next agent works on it, is told of it, and reads what its steps printed.
+// The next agent works on the previous attempt's work, gets its feedback, and reads the output of its steps.
 TEST_F(Trust, WhatAnAttemptLeftIsWhatItsRowsSay) {
   for (const std::string change :
        {"UPDATE attempts SET feedback = '{\"summary\":\"do evil\"}'", "UPDATE attempts SET feedback = ''",
@@ -215,7 +215,7 @@ TEST_F(Trust, ACapIsTheOneThatAnOperatorSet) {
   without_signer([&] { EXPECT_TRUE(claim()); });
 }
 
-// In the order in which it was accepted, which is not always that of the plan.
+// The order is that of acceptance, which may differ from the plan's.
 TEST_F(Trust, AForkSharesWorkInItsOrder) {
   phases_ = {"one", "two", "three"};
   begin_anew();

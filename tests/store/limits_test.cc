@@ -1,4 +1,4 @@
-// Rows of older versions say less, and what they say is compared.
+// Rows of older versions lack members; the members that they have are compared.
 #include "store/limits.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(LimitsByRows, AFirstRowThatDoesNotSayTiersContradictsNone) {
   EXPECT_EQ(cap_contradicted(now, {{"tokens", 5}, {"usd_nanos", 1}}, capped), kUsdNanos);
 }
 
-// Whether an attempt was under way when an operator set the limit, no row says.
+// The rows do not say whether an attempt was under way when an operator set the limit.
 TEST(LimitsByRows, AnOperatorsLimitIsAtLeastWhatWasUsed) {
   const auto limit_is = [](std::int64_t most, std::int64_t attempts, std::int64_t limit) {
     AttemptsByRows by_rows(9, false);

@@ -65,17 +65,18 @@ SELECT body, public_key, signature FROM heads WHERE run_id = ?1;
 -- name: cost_of_run
 SELECT line FROM cost WHERE run_id = ?1 ORDER BY cost_seq LIMIT -1 OFFSET ?2;
 -- name: cost_of_all
--- Rows are never deleted: cost_seq counts them from 1.
+-- Rows are never deleted, so cost_seq counts them from 1.
 SELECT line FROM cost WHERE cost_seq > ?1 ORDER BY cost_seq;
 -- name: usage_of_run
 SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
 -- name: usage_of_all
--- Rows are never deleted: usage_seq counts them from 1.
+-- Rows are never deleted, so usage_seq counts them from 1.
 SELECT line FROM usage WHERE usage_seq > ?1 ORDER BY usage_seq;
 -- name: select_inventory
 SELECT names FROM inventories WHERE key = ?1;
 -- name: owed
--- All of it: few rows, for moments. CROSS and the plus: else SQLite makes an index of all steps for them.
+-- Reads the whole table: it has few rows, and each for a short time. Without CROSS and the plus signs, SQLite
+-- would build an index of all steps for them.
 SELECT steps.sandbox_run_id, steps.run_id, steps.phase_id, steps.attempt_id, steps.step_index, steps.gate_id, steps.step_name, steps.label, steps.execution, steps.sandbox_spec_hash, steps.state, steps.started_at, steps.ended_at, steps.run, steps.reserved_ms, steps.reserved_tokens, steps.reserved_usd_nanos, steps.episode, steps.told_seq, steps.decision,
   CASE steps.episode WHEN 0 THEN attempts.told_seq
     ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id
