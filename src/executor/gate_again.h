@@ -17,7 +17,7 @@ struct GateAgain {
   store::RunRow run;
   store::PhaseRow phase;
   store::AttemptRow attempt;
-  store::StepRow agent;  // the done step of the attempt's agent
+  store::StepRow agent;  // the step of the attempt's agent, which is done
   std::string gate_id;   // a gate of the phase
 };
 

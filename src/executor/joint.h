@@ -1,5 +1,5 @@
-// Judges an attempt that passed again, on top of all work that was accepted since it began: two works that
-// each pass alone may fail together. A detail of this room.
+// Judges an attempt that passed a second time, on top of all work that was accepted since it began: two works
+// that each pass alone may fail together. A detail of this room.
 //
 // A round is a row (Store::judge_again) before its first step. Its steps have indices of their own, so a
 // crash in a round loses no more than a crash in the attempt.

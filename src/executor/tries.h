@@ -60,8 +60,8 @@ class Tries {
   std::vector<store::EpisodeRow> rows() const;
 
   // Sets in `start` what the next step of `mine`'s agent may spend. The rest of the attempt's budget is
-  // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine` and
-  // the episodes that have not begun. Returns what `mine` has spent before.
+  // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine`
+  // and the episodes that have not begun. Returns what `mine` has spent before.
   Result<agent::Spent> spending(const World& world, const Try& mine, store::StepStart& start) const;
 
  private:
