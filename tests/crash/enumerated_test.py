@@ -15,7 +15,7 @@ import unittest
 
 from pawl_testing import PawlTest
 
-AT_ONCE = 3  # of runs, each in a folder of its own: one waits for its disk and its supervisors while another works
+AT_ONCE = 3  # runs, each in a folder of its own: one waits for its disk while another works
 
 PLAN = """\
 version: 1
@@ -44,7 +44,7 @@ if [ -s "$PAWL_FEEDBACK" ] && [ "$PAWL_GOAL" = mend ]; then sed -i 's/ wrong=""/
 
 CASES = '<testsuite name="s"><testcase classname="c" name="one" wrong=""/><testcase classname="c" name="two"/></testsuite>\n'
 
-# What differs between any two runs: when, who, which ids, how long.
+# Fields that differ between any two runs: times, processes, ids, durations.
 VOLATILE = {"seq", "at", "prev_hash", "hash", "sandbox_run_id", "started_at", "ended_at", "executor", "duration_ms",
             "run_id", "sandbox_spec_hash", "head", "rows", "execution", "phases", "created_at", "summary",
             "cost", "run",  # both are hashes over times
@@ -77,13 +77,13 @@ class Enumerated(PawlTest):
         self.write(f"{name}/doctor.json", '{"action": "replan", "reason": "wrong way"}')
         self.write(f"{name}/replan.json", '{"goal": "mend"}')
         for path in (folder, *folder.rglob("*")):
-            os.utime(path, (0, 0))  # times are part of what a base and a plan's folder are named after
+            os.utime(path, (0, 0))  # times are part of the ids of a base and of a plan's folder
         return folder
 
     def finish(self, name, env):
         """Runs the plan, resumes while it is not over; returns the run's chains and the number of crashes."""
         crashes = 0
-        # No heartbeats: their commits come with the time that a run takes.
+        # No heartbeats: the number of their commits depends on how long a run takes.
         env = {"PAWL_LEASE_MS": "3600000", **env}
         done = self.pawl("run", "plan.yaml", "--dir", ".pawl", expect=None, env=env, cwd=name)
         while done.returncode == -9:

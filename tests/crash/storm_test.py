@@ -35,7 +35,7 @@ tiers:
 class Storm(PawlTest):
     def start_run(self):
         self.write("source/README", "a source\n")
-        # Each phase adds one file, so that a phase which ran twice, or on a lost layer, would show in the workspace.
+        # Each phase adds one file: a phase that ran twice, or on a lost layer, would show in the workspace.
         agent = "n=$(ls | grep -c done- || true); echo x > done-$((n+1)); sleep 0.02"
         self.write("plan.yaml", PLAN + "".join(
             f'      - {{id: p{i:02}, goal: g, agent: {{run: "{agent}"}}, gates: [check]}}\n' for i in range(1, PHASES + 1)))
@@ -125,7 +125,8 @@ class Storm(PawlTest):
         total = kills * (number + 1) // STORMS - kills * number // STORMS
         rng = random.Random(SEED * STORMS + number)
         self.start_run()
-        # Kills must be rarer than steps: a step that is killed three times in a row is a crash loop, by design.
+        # Kills must be rarer than steps: a step that is killed three times in a row is a crash loop, by
+        # design.
         started = time.monotonic()
         self.pawl("run", "plan.yaml", "--dir", self.root / ".pawl")
         self.interval = max(0.25, (time.monotonic() - started) / PHASES * 4)

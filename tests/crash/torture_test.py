@@ -130,7 +130,8 @@ class Torture(PawlTest):
             process.kill()
             process.wait()
         self.wait_until(lambda: not self.supervisors(), "the steps that ran are over")
-        # With the name: else mount(8) repeats the options that there were, and a user namespace refuses one of them.
+        # mount(8) needs the device name here. Without it, it repeats the existing options, and a user
+        # namespace refuses one of them.
         if subprocess.run(["mount", "-o", "remount,ro", "torture", self.state], capture_output=True).returncode != 0:
             return False
         failed = self.pawl("resume", env={"PAWL_DIR": str(self.dir)}, expect=None)
@@ -139,7 +140,7 @@ class Torture(PawlTest):
         self.assertIn("pawl: ", failed.stderr)
         return True
 
-    # --- what must hold
+    # --- invariants
 
     def runs(self):
         return [run_id for run_id, in self.sql("SELECT run_id FROM runs ORDER BY 1")]
@@ -230,7 +231,7 @@ class Torture(PawlTest):
         for process in self.executors:
             process.kill()
             process.wait()
-        # Quiet now: what is open comes to its end.
+        # No more faults: open runs now come to their end.
         done = self.pawl("resume", "--workers", "4", env={"PAWL_DIR": str(self.dir)}, expect=None)
         self.assertIn(done.returncode, (0, 1, 11, 12), done.stderr)
         self.assertEqual(self.sql("SELECT COUNT(*) FROM runs WHERE state = 'EXECUTING'"), [(0,)], done.stderr)

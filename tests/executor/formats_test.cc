@@ -1,4 +1,4 @@
-// What a plan knows of the room that judges, which it must not ask.
+// The plan room has a table of its own of report formats, because it must not call gates. Both must agree.
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"

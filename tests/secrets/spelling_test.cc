@@ -19,7 +19,7 @@ const std::string kValue = "p/ss w\"rd+1?";
 const std::string kGithubToken = "ghp_" + std::string("Zx9Kq2Wm7Rt4Yb6Nc8Hd") + "Jf3Gp5Lv1Sa0Te";
 const Redactor::Values kValues = {{"DB_PASSWORD", kValue}, {"LATIN", "caf\xC3\xA9-tr\xC3\xA8s-bon"}};
 
-// What the tests look for in what is left: a part of either secret in this spelling.
+// `needle`: a part of a secret in this spelling, which the redacted text must not contain.
 struct Spelling {
   std::string text, needle;
 };
