@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""An agent of 50 steps with a paid call in each, killed with -9 at random moments and at its socket calls.
+"""An agent of 50 steps with a paid call in each is killed with -9 at random moments and at its socket calls.
 
-The calls are paid in this very process, outside of every sandbox, which counts them. Only public surfaces: the socket, the plan, the ledger.
-PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_EVERY=N at every Nth of the agent's socket calls (default 15: another
-victim each time; 1: every victim at every call), PAWL_CRASH_SEED.
+This process takes and counts the paid calls, outside of every sandbox. The test uses only public surfaces: the socket, the plan, the ledger.
+PAWL_CRASH_KILLS=N kills at N random moments (default 12). PAWL_CRASH_EVERY=N kills at every Nth of the agent's socket calls (default 15:
+another victim each time; 1: every victim at every call). PAWL_CRASH_SEED sets the seed.
 """
 
 import http.server
@@ -153,14 +153,14 @@ class Agent(PawlTest):
         return process, self.runs()[-1]
 
     def runs(self):
-        """Oldest first: by their ids, which begin with the time. `pawl status` lists the last fifty only."""
+        """All run ids, oldest first: an id begins with the time. `pawl status` lists only the last fifty."""
         return sorted(path.name for path in (self.folder / "runs").glob("[!.]*"))
 
     def state(self, run_id):
         return self.pawl_json("status", run_id, "--dir", self.folder)["state"]
 
     def agents(self):
-        """Processes of the agent itself."""
+        """Process ids of the agent itself."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             try:
@@ -172,7 +172,7 @@ class Agent(PawlTest):
         return found
 
     def kill(self, who, process):
-        """Whether there was somebody whose death loses the step."""
+        """Kills the victims. True when one of them was a process whose death loses the step."""
         victims = {"executor": [], "agent": self.agents(), "supervisor": self.supervisors(), "all": self.supervisors() + self.agents()}[who]
         if who in ("executor", "all") and process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A crash at EVERY commit, fsync and rename of the executor and of the supervisors, not at a sample of them.
+"""Crashes at EVERY commit, fsync and rename of the executor and of the supervisors, not at a sample of them.
 
-A first run counts the points (os/crash_point.h); then one run a point crashes there and is resumed. What remains of
-the ledger, timestamps and ids aside, is that of the run that never crashed.
+A first run counts the points (os/crash_point.h). Then one run for each point crashes there and is resumed. Its ledger,
+without timestamps and ids, must equal that of the run that never crashed.
 """
 
 import collections
@@ -52,7 +52,7 @@ VOLATILE = {"seq", "at", "prev_hash", "hash", "sandbox_run_id", "started_at", "e
 
 
 def essence(chains):
-    """The rows of each chain without what is volatile, and without what a crash may add: decisions and lost steps."""
+    """The rows of each chain without volatile fields, and without rows that a crash may add: decisions and lost steps."""
     out = {}
     for chain, rows in chains.items():
         kept = []
@@ -81,7 +81,7 @@ class Enumerated(PawlTest):
         return folder
 
     def finish(self, name, env):
-        """Runs the plan, resumes while it is not over; returns the run's chains and the number of crashes."""
+        """Runs the plan and resumes it until it is over. Returns the run's chains and the number of crashes."""
         crashes = 0
         # No heartbeats: the number of their commits depends on how long a run takes.
         env = {"PAWL_LEASE_MS": "3600000", **env}
@@ -108,7 +108,7 @@ class Enumerated(PawlTest):
         return chains, crashes
 
     def wrong_after_a_crash_at(self, role, point, expected):
-        """Nothing, as it should be; else what."""
+        """Returns "" when the run recovered to the expected ledger, else a description of the difference."""
         name = f"{role}-{point}"
         self.fresh(name)
         count = self.root / f"{name}.count"  # outside of the plan folder, which is content

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Several episodes of one attempt (best_of): each in its own layer and with its own checkpoints, whoever is killed and when.
+"""Several episodes of one attempt (best_of) keep separate layers and separate checkpoints, whichever process is killed and when.
 
-PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_SEED.
+PAWL_CRASH_KILLS=N kills at N random moments (default 12). PAWL_CRASH_SEED sets the seed.
 """
 
 import json
@@ -85,7 +85,7 @@ class Episodes(PawlTest):
         return self.write("plan.yaml", PLAN.format(agent=json.dumps(agent), attempts=attempts, phase=phase))
 
     def last(self):
-        """None: there is no run. `pawl status` lists the last fifty, so their number says nothing."""
+        """The id of the newest run, or None. `pawl status` lists only the last fifty, so a count would not show a new run."""
         runs = self.pawl_json("status")["runs"] if (self.root / "source/.pawl/pawl.db").exists() else []
         return runs[0]["run_id"] if runs else None
 
@@ -213,8 +213,7 @@ class Episodes(PawlTest):
                         os.kill(pid, signal.SIGKILL)
                     except ProcessLookupError:
                         pass
-                losses += 1  # a killed executor counts, too: it may die between its marker and its step's
-                             # start
+                losses += 1  # a killed executor counts, too: it may die between a marker and its step
                 kills[who] = kills.get(who, 0) + 1
                 if who in ("executor", "all"):
                     process.wait()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Many executors on one database: every step once, and a holder that wakes too late commits nothing."""
+"""Many executors on one database: every step runs once, and a lease holder that wakes too late commits no row."""
 
 import pathlib
 import signal

@@ -1,4 +1,4 @@
-// The plan room has a table of its own of report formats, because it must not call gates. Both must agree.
+// The signal that a plan takes for each report format is that of the gates room, which plan must not call.
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"
