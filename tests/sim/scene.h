@@ -1,4 +1,4 @@
-// What a history is played on: a plan, drawn by the dice.
+// The plan that a history is played on, drawn by the dice.
 #pragma once
 
 #include <string>
