@@ -137,7 +137,7 @@ Status Attempt::after_agent() {
   const auto agent = results_.find(this->agent().index);
   if (agent_seen_ || agent == results_.end()) return {};
   agent_seen_ = true;
-  PAWL_OK(load_on_base());  // what base could not load is looked for in the changes
+  PAWL_OK(load_on_base());  // look_at_work() needs the names that base could not load
   try {
     return look_at_work();
   } catch (const std::bad_alloc&) {

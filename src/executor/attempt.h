@@ -123,7 +123,7 @@ class Attempt {
   Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode, Round round);
   Status stack_base();
   void need_results();             // the objects that the steps left
-  std::string layer_left() const;  // of the agent, with all that the source ignores; "" if none
+  std::string layer_left() const;  // the agent's, with all that the source ignores; "" if none
   bool wrote_files() const;        // its agent; counts files rewritten unchanged, but not ignored files
   Status filter_agent_layer();
   Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
@@ -141,10 +141,10 @@ class Attempt {
   Result<SecondRun> second_run(const plan::Gate& gate, const gates::GateFacts& facts);
   std::string base_key(const plan::Gate& gate) const;
   void add_base(gates::AttemptFacts& to) const;
-  std::string inventories_hash() const;  // of all known results on base, by gate; "" when none is known
+  std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
-  void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // of a baseline's step
+  void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
   bool agent_decides() const;  // by its work or its outcome: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -175,7 +175,7 @@ class Attempt {
   Result<Judged> judged(const std::vector<gates::Signal>& extra, const std::optional<LostStep>& lost) const;
   HookFacts hook_facts(const Judged& judged) const;
   std::optional<store::Advice> advice_of(StepRole role) const;
-  Evidence evidence() const;  // of this attempt, so far
+  Evidence evidence() const;  // evidence of this attempt so far
   Result<Context> hook_context() const;
   std::string not_before(const store::AttemptEnd& end) const;
   Result<gates::AttemptFacts> attempt_facts(const std::vector<gates::Signal>& extra,
@@ -203,13 +203,13 @@ class Attempt {
   bool changed_nothing_ = false;                        // no file, whatever its agent wrote
   workspace::Workspaces::Filtered filtered_;            // how gate_layer_ was filtered
   std::optional<gates::Signal> policy_signal_;  // set with a policy, or when there is something to report
-  Policy policy_;                               // of the plan, or the default one
+  Policy policy_;                               // the policy of the plan, or the default
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known
   std::vector<FoundOnBase> found_on_base_;
   std::set<std::string> base_again_;  // gates whose verdict waits for a second run on base
   gates::UnloadedNames removed_;  // names that base could not load, and whose file the agent removed
   std::set<std::int64_t> known_failing_;  // steps that pass: their failing tests fail on base
-  std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // of gates that are over
+  std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // by gate, for gates that are over
   std::map<std::string, bool> gate_passed_;
   std::set<std::int64_t> given_up_;  // hooks without a response
   bool no_memory_ = false;           // no memory was left to judge it

@@ -15,7 +15,7 @@ namespace {
 // The summary shows the end of a passed step's output. For a failed step it shows errors, which may come
 // early.
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
-constexpr std::size_t kReportTextMax = 4 << 20;     // of an unreadable report, to find errors in
+constexpr std::size_t kReportTextMax = 4 << 20;     // read from an unreadable report to find errors
 constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file per class
 constexpr std::uint64_t kTraceBytesMax = 64 << 20;  // more than a trace or a network log has
 

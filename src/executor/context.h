@@ -11,7 +11,7 @@
 
 namespace pawl::executor {
 
-// What an attempt left for its readers: the next agent and the hooks.
+// The evidence that an attempt left for its readers: the next agent and the hooks.
 struct Evidence {
   std::string agent_layer;         // "" when its agent changed no file
   std::vector<std::string> below;  // the layers below agent_layer, topmost first

@@ -77,7 +77,7 @@ Status Ends::note(const store::StepStart& start, Recovery recovery) {
 
 void Ends::recorded() {
   // Report the decision only after it is recorded: an operator may have ended the phase meanwhile. The store
-  // then refuses the decision, and nothing is resumed.
+  // then refuses the decision, and no step is resumed.
   if (resume_) observer_.resumed(claim_, *resume_);
   result_.reset();
   resume_.reset();

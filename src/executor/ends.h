@@ -46,7 +46,7 @@ class Ends {
   const World& world_;
   Observer& observer_;
   const store::Claim& claim_;
-  std::optional<store::StepEnd> result_;         // of the last step
+  std::optional<store::StepEnd> result_;         // result of the last step
   std::optional<store::ResumeDecision> resume_;  // the decision that closes a lost step
   std::vector<std::string> unforgotten_, lost_;  // run ids of ended and of lost steps
 };

@@ -22,7 +22,7 @@ struct EpisodeResult {
   Outcome outcome = Outcome::kFailed;
   std::int64_t gates_passed = 0;
   std::int64_t failing_signals = 0;
-  std::optional<std::int64_t> changed_lines;  // of its agent; no value: not computed
+  std::optional<std::int64_t> changed_lines;  // changed by its agent; no value: not computed
 };
 
 std::string_view name(EpisodeResult::Outcome outcome);  // passed, failed, lost, lost, cancelled, not_run

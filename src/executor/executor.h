@@ -79,8 +79,8 @@ class Observer {
 // Whether the owner of a lease is known to be dead: it ran on this host, and its process has ended.
 bool owner_is_dead(std::string_view owner);
 
-// A claim request, also for a caller that only asks what a claim would find, filled with the time and the
-// owner check of this host.
+// A claim request with the time and the owner check of this host. Also for a caller that only asks which
+// phase a claim would find.
 store::ClaimRequest request_now(const os::Clock& clock);
 
 // How many steps the executors of a process may run at once. Each executor has one slot by its claim. More
@@ -116,7 +116,7 @@ struct Options {
 struct Turn {
   enum class Kind {
     kAttempt,      // an attempt ended
-    kNothing,      // nothing to claim: see `nothing` and `waits_for`
+    kNothing,      // no phase to claim: see `nothing` and `waits_for`
     kOutOfBudget,  // between two steps: results are recorded, the phase is released; claim again
     kDetached,     // stop() returned true: the step continues, the phase is released
     kLeaseLost,    // an operator or another executor has the phase now: no end was recorded
@@ -150,7 +150,7 @@ class Executor {
   World world_;
   Options options_;
   Observer& observer_;
-  std::optional<store::Lease> failed_;  // of a turn that failed; it is not released yet
+  std::optional<store::Lease> failed_;  // lease of a failed turn, not released yet
   bool owes_ = true;         // usage may be unsettled: a process may have died after an operator's command
   std::string plan_run_id_;  // the run of plan_
   CommonPlan plan_;

@@ -45,7 +45,7 @@ bool said(const std::optional<store::Advice>& advice, std::string_view action) {
   return advice && advice->understood && advice->action == action;
 }
 
-// Whether another approach is the only thing left to try.
+// Whether only another approach can still help.
 bool wants_replan(const HookFacts& facts) {
   if (said(facts.doctor, "replan")) return true;
   const bool decided = facts.doctor && facts.doctor->understood && facts.doctor->action != "retry_with_hint";

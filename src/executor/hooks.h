@@ -33,7 +33,7 @@ store::Advice replan_advice(const std::string& sandbox_run_id, std::string_view 
 struct HookFacts {
   const plan::Common& plan;
   const store::Claim& claim;
-  const gates::Verdict& verdict;                // of this attempt
+  const gates::Verdict& verdict;                // the verdict of this attempt
   bool backend_error = false;                   // the sandbox or a gate is at fault: no hook is called
   std::int64_t failures = 1;                    // failed attempts of this revision, including this one
   std::optional<store::Advice> doctor, replan;  // the responses in this attempt so far
@@ -49,7 +49,7 @@ std::optional<StepRole> hook_due(const HookFacts& facts);
 struct Consequence {
   store::Action action = store::Action::kNone;
   std::string goal;    // set with kReplan
-  std::string hint;    // of retry_with_hint, for the next agent
+  std::string hint;    // set with retry_with_hint, for the next agent
   std::string reason;  // set with an action other than kNone
 };
 Consequence consequence_of(const HookFacts& facts);

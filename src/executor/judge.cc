@@ -15,7 +15,7 @@
 namespace pawl::executor {
 namespace {
 
-constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // of each episode's work, which is in memory
+constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // per episode; the patch is in memory
 constexpr std::size_t kPathsNamedMax = 10;  // enough to see what was touched; the diff has all
 
 std::string joined(const std::vector<std::string>& words, std::size_t most) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPlan = "/plan";
 constexpr std::size_t kFilesMax = 20'000, kWordsMax = 20'000, kWordBytes = 200;
-constexpr std::uint64_t kTextBytesMax = 1 << 20;  // of a script; a larger file is data
+constexpr std::uint64_t kTextBytesMax = 1 << 20;  // a larger file is data, not a script
 constexpr std::string_view kNameEnds = " \t\r\n'\"`;|&<>(),=:[]{}!";
 
 // A module is named without its suffix; a package begins with one of these files.
@@ -74,7 +74,7 @@ class Search {
   };
 
   std::set<std::string> found;
-  std::vector<Unread> unread;  // those of `found` whose text is not read yet
+  std::vector<Unread> unread;  // the files of `found` whose text is not read yet
   bool too_many = false;
 
  private:

@@ -14,7 +14,7 @@ namespace pawl::executor {
 // Paths relative to the plan's folder, sorted.
 struct PlanFiles {
   bool is_whole = false;           // all steps see the whole folder except `left_out`
-  std::vector<std::string> shown;  // what gates and hooks see
+  std::vector<std::string> shown;  // the files that gates and hooks see
   // Files that agents do not see: the plan, `gate_files`, and files that a gate's `run` names and no agent's
   // does.
   std::vector<std::string> of_gates;
@@ -23,7 +23,7 @@ struct PlanFiles {
 // `state`: the state folder, which no step sees. kExhausted: the folder has too many files.
 Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, const std::string& state);
 
-// Stores what gates see and what agents see; each is the id of a base.
+// Stores the files for gates and the files for agents. Each result is the id of a base.
 struct PlanFolder {
   std::string for_gates, for_agents;
 };

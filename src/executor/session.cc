@@ -249,7 +249,7 @@ class Session {
     const auto& start = one.running->start;
     const bool compares = !planted("spec_hash_not_compared");
     auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
-    if (!run) return give_up(one);  // of another spec, or damaged: treated as lost
+    if (!run) return give_up(one);  // belongs to another spec, or is damaged
     if (one.running->found) {
       PAWL_OK(need_objects(one));
       PAWL_OK(ends_.note(start, Recovery::kAdopt));
@@ -472,7 +472,7 @@ class Session {
   const store::Claim& claim_;
   const Planned& plan_;
   Tries tries_;
-  std::unique_ptr<Joint> joint_;                     // of the newest round
+  std::unique_ptr<Joint> joint_;                     // the newest round
   std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
   std::int64_t more_slots_ = 0;                      // beside the slot of the claim
   Ends ends_{world_, observer_, claim_};

@@ -36,8 +36,8 @@ struct PlannedStep {
   std::string gate_id;               // "agent" for the agent
   const plan::Step* step = nullptr;  // into the plan, which must outlive this
   bool last_of_gate = false;
-  bool compared = false;     // of kBaseline: the gate's signals are compared with its result
-  bool again = false;        // of kBaseline: the second run, which shows the names that move
+  bool compared = false;     // kBaseline: the gate's signals are compared with its result
+  bool again = false;        // kBaseline: the second run, which shows the names that move
   std::int64_t episode = 0;  // from 1 with several (best_of); 0: the only one, or a hook
   std::int64_t round = 0;    // from 1: the attempt passed, and is judged again with others' work
 };
@@ -55,7 +55,7 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 // - the baselines of the gates that compare no signals,
 // - the second run of the baselines that are compared.
 // The steps of an episode come after those of the previous one: each has an index of its own. The order is
-// fixed, so an attempt that an older version began keeps its indices.
+// fixed, so the indices of an attempt that an older version began stay valid.
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
                                        std::int64_t attempt, std::int64_t episode);
 bool needs_inventory(const plan::Gate& gate);

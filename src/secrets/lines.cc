@@ -24,7 +24,7 @@ std::size_t digits_at_end(std::string_view line) {
 }
 
 constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow
-constexpr std::size_t kWaitMin = 8;   // of a line that waits for the next: most single words are shorter
+constexpr std::size_t kWaitMin = 8;   // digits of a line that waits for the next: most words are shorter
 constexpr std::size_t kLeadMax = 16;  // bytes before them: "> ", "+", "    # "
 constexpr std::size_t kTailMax = 4;   // bytes after them: `" +`, `\`
 constexpr std::size_t kJointMax = 80;  // bytes between two strings that are joined

@@ -23,12 +23,12 @@ namespace {
 
 constexpr std::size_t kValueBytesMin = 6;
 constexpr std::size_t kPendingMax = 64 << 10;  // longer than any secret; a longer line is cut between words
-constexpr std::size_t kKeyBytesMax = 8 << 10;  // of a private key in lines
+constexpr std::size_t kKeyBytesMax = 8 << 10;  // the largest private key in lines
 constexpr std::size_t kFingerprintDigits = 8;
 
 constexpr std::size_t kValueHintMax = 32;  // bytes of a value in the first search
 constexpr std::size_t kPackedHintMax = 6;  // bytes of a secret in the search for digits
-constexpr int kRoundsOfPacked = 2;         // of escapes within decoded digits
+constexpr int kRoundsOfPacked = 2;         // rounds of escapes within decoded digits
 constexpr int kPackedMax = 2;              // levels of digits within digits
 
 struct Value {
@@ -389,7 +389,7 @@ std::string Redactor::redact(std::string_view text) const {
       out.append(text, done, hit.offset - done);
       out += "<redacted:" + hit.kind + ":" + hit.fingerprint + ">";
     }
-    done = end;  // of overlapping hits no byte is left
+    done = end;  // overlapping hits leave no byte
   }
   return out.append(text, done);
 }

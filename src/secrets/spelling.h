@@ -10,7 +10,7 @@
 
 namespace pawl::secrets {
 
-constexpr int kRoundsMax = 5;  // of escapes within escapes
+constexpr int kRoundsMax = 5;  // levels of escapes within escapes
 
 struct Range {
   std::size_t begin = 0, end = 0;

@@ -45,7 +45,8 @@ constexpr std::string_view kProgram = "pawl-supervisor";
 // had begun it; 3 when the disk is full; 1 on any other error.
 int supervise(const std::string& spool_folder);
 
-// Ids of the objects that are read or made by steps whose end may not be recorded yet: gc keeps them.
+// Ids of the objects that are read or made by steps whose end may not be recorded yet. gc must not remove
+// them.
 Result<std::vector<std::string>> objects_in_use(const std::string& folder);
 
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id);

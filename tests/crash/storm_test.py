@@ -16,7 +16,7 @@ import at_once
 from pawl_testing import PawlTest
 
 KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "200"))
-STORMS = 3  # of each kind
+STORMS = 3  # per kind
 PHASES = 20
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
 

@@ -22,7 +22,7 @@ class Attacker {
   // Runs the statement. True when it changed a row.
   static bool change(std::string sql, const std::string& run_id);
 
-  Dice dice_;  // of its own, so that attacks change nothing else in the history
+  Dice dice_;  // separate, so that attacks do not change the rest of the history
   World& world_;
   Machine& machine_;
 };

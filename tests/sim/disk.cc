@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSectorBytes = 512;
 constexpr std::size_t kFrameHeaderBytes =
-    24;                                   // of the WAL; bytes 4 to 7 are not 0 in a commit's last frame
+    24;                                   // in the WAL; bytes 4 to 7 are not 0 in a commit's last frame
 constexpr std::size_t kPageBytes = 4096;  // SQLite's default
 constexpr const char* kName = "pawl-sim";
 

@@ -67,7 +67,7 @@ class SimDisk {
   struct File {
     std::string seen;
     std::vector<Write> unsynced;
-    // Restores the synced content in `seen`. `unsynced` then holds the writes for another try.
+    // Restores the synced content in `seen`. `unsynced` then holds the writes, so that they can be repeated.
     void take_back();
   };
   static void write(File& file, std::size_t offset, std::string_view bytes);

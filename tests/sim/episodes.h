@@ -67,7 +67,7 @@ class SimEpisodes final : public executor::Episodes {
     return episodes_[key.run_id + "/" + key.goal_id + "/" + key.episode_id];
   }
 
-  Dice dice_;  // of its own, so that journals change nothing else in the history
+  Dice dice_;  // separate, so that journals do not change the rest of the history
   const bool has_journals_;
   std::optional<testing::TempFolder> folder_;
   int journals_ = 0;  // number of files in it

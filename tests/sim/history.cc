@@ -366,7 +366,7 @@ class History {
     reopened_ = *changed;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
     check();
-    if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // else killed
+    if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // or is killed
   }
 
   void change_max_attempts() {
@@ -403,7 +403,7 @@ class History {
     return approved;
   }
 
-  // Raises a cap, or lowers it below what is spent. `raised`: only raises, for a run that waits for budget.
+  // Raises or lowers the caps, perhaps below the spent amount. `raised`: only raises, for a run that waits.
   void change_budgets(bool raised = false) {
     auto& dice = world_.dice;
     const bool lower = !raised && dice.percent(30);
@@ -474,7 +474,7 @@ class History {
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;
   int hosts_ = 1;
-  std::int64_t slots_ = 1;  // of each executor
+  std::int64_t slots_ = 1;  // per executor
   std::vector<std::pair<Event, std::int64_t>> rates_;
   int idle_turns_ = 0;              // in a row
   std::vector<std::size_t> stack_;  // executors that are in the middle of a call

@@ -95,8 +95,8 @@ class Invariants {
   std::map<std::string, store::PhaseRow> before_;
   std::set<std::string> passed_;                     // attempts that check_passed() has seen
   std::map<std::string, Spent> spent_;               // by phase
-  std::map<std::string, std::int64_t> duration_ms_;  // of steps that are done
-  std::map<std::string, std::int64_t> used_before_;  // of a budget, by unit
+  std::map<std::string, std::int64_t> duration_ms_;  // steps that are done
+  std::map<std::string, std::int64_t> used_before_;  // budgets, by unit
   std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and hash at the last check
 };
 

@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   // One thread, which allocates and frees some megabytes per history: keep the memory in the process.
   sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // what a schema and all statements need
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // enough for a schema and all statements
   sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 256);  // pages, in one piece per connection
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 26);

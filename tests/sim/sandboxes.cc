@@ -131,7 +131,7 @@ void SimSandboxes::call_models(const std::string& context, Step& step) {
                        .input_tokens = dice.below(kTokensOfCallMax),
                        .output_tokens = 1,
                        .source = "agent"};
-    if (dice.percent(70)) usage.usd_micros = dice.below(kMicrosOfCallMax);  // else its price is unknown
+    if (dice.percent(70)) usage.usd_micros = dice.below(kMicrosOfCallMax);  // without it the price is unknown
     const auto spent = episodes_.tell(told.key, usage, world_.clock.wall());
     const bool tokens_left = !told.tokens_cap || spent.tokens < *told.tokens_cap;
     if (tokens_left && (!told.usd_micros_cap || spent.usd_micros < *told.usd_micros_cap)) continue;

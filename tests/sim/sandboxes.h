@@ -23,7 +23,7 @@ struct GateStep {
   std::string gate_id, name;
   bool may_fail = false;
 };
-using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: what its gates need
+using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: its gates' steps
 
 // The plan's caps for the agents of an attempt together.
 struct AgentCaps {
@@ -109,7 +109,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::map<std::pair<std::vector<std::string>, std::string>, std::map<std::string, Runs>> ran_on_base_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
-  std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // of agents
+  std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // only agents
   std::int64_t started_ = 0;
   bool hopeless_ = false;
 };

@@ -55,7 +55,7 @@ class SimClock final : public os::Clock {
   std::int64_t boots_ = 0;
 };
 
-// Thrown through an executor: from here on it does nothing. Work that it had not committed never happened.
+// Thrown through an executor, which makes no further call. Work that it had not committed never happened.
 struct Crash {};
 
 // A crash of all executors at once, which also loses unsynced data.
@@ -96,7 +96,7 @@ class World {
   std::vector<std::string> story;
   std::int64_t events = 0, calls = 0;  // story lines; calls that passed
   std::function<void(const std::string&)> disturb;
-  std::set<std::string> dead_owners;  // of executors that crashed on this host
+  std::set<std::string> dead_owners;  // owners whose executor crashed or ended
   std::string current;                // the executor whose call passes
 };
 
