@@ -31,7 +31,7 @@ namespace pawl::executor {
 // Why an attempt ended early, without results. It becomes a signal of the kind of the step that was lost.
 struct LostStep {
   std::string gate_id;
-  std::string outcome;  // lost | crash_loop | escalated
+  std::string outcome;  // lost | crash_loop
   bool escalate = false;
 };
 

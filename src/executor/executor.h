@@ -33,6 +33,7 @@ class Episodes {  // thread-safe
   virtual ~Episodes() = default;
   // Events with a sequence number after `seq`. The result is empty when the episode reported no events.
   virtual Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) = 0;
+  // The total usage that the episode has reported.
   virtual Result<agent::Spent> spent(const agent::EpisodeKey& key) = 0;
   // Whether another process of the agent would find state from which it can continue.
   virtual Result<bool> can_go_on(const agent::EpisodeKey& key) = 0;

@@ -27,6 +27,7 @@ constexpr std::uint64_t kAnswerBytesMax = 64 << 10;
 // The command that connects a hook to its question and its response.
 std::vector<std::string> hook_command(const std::vector<std::string>& argv);
 
+// Parses a response. `understood` is false when the response is not valid or is beyond its limits.
 store::Advice doctor_advice(const std::string& sandbox_run_id, std::string_view answer);
 store::Advice replan_advice(const std::string& sandbox_run_id, std::string_view answer);
 

@@ -13,7 +13,7 @@
 
 namespace pawl::executor {
 
-class Looks {
+class Looks {  // for one thread
  public:
   // `objects` must outlive it.
   explicit Looks(const workspace::ObjectStore& objects) : objects_(&objects) {}

@@ -48,6 +48,7 @@ class Plans {  // thread-safe
 // The plan of a claim, from its rows. kCorrupt: the rows are not those of its phase.
 Result<Planned> planned_of(CommonPlan common, const store::Claim& claim);
 
+// The rows that the store has for a plan: the common part, and one row for each phase.
 store::PlanRows rows_of(const plan::Plan& plan);
 
 // The whole plan of a run, parsed from its text. kCorrupt: it does not parse any more.

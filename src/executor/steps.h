@@ -58,6 +58,7 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 // fixed, so the indices of an attempt that an older version began stay valid.
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
                                        std::int64_t attempt, std::int64_t episode);
+// Whether a signal of the gate is compared with the gate's result on base.
 bool needs_inventory(const plan::Gate& gate);
 // The evidence that a step gives to signals: the families of its reports, and "trace".
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);

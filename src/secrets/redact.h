@@ -51,6 +51,7 @@ class Redactor {  // thread-safe
     // Returns the text that is final now: whole lines, and the part of an open line that no secret can reach
     // back into.
     std::string take(std::string_view bytes);
+    // Redacts and returns the rest. Call it once, at the end of the text.
     std::string finish();
     std::size_t pending() const { return pending_.size(); }
 

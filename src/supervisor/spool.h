@@ -43,9 +43,11 @@ class Spool {
   std::string work_folder() const;  // where its workspace is while it runs
   std::string path(std::string_view name) const { return os::join(folder_, name); }
 
+  // Atomic, not durable.
   Status write_job(const Job& job) const;
-  Result<Job> read_job() const;
+  Result<Job> read_job() const;  // kNotFound: there is none
 
+  // Atomic, not durable.
   Status write_identity(const os::ProcessIdentity& identity) const;
   std::optional<os::ProcessIdentity> identity() const;  // the supervisor that began; empty before
 

@@ -25,8 +25,9 @@
 
 namespace pawl::supervisor {
 
-// `folder` is .pawl. `executable` is the program kProgram. `backend` is a name for sandbox::make_backend.
-// `hidden` are paths that the steps do not see, beside that folder: the sources of its runs.
+// The client is thread-safe. `folder` is .pawl. `executable` is the program kProgram. `backend` is a name for
+// sandbox::make_backend. `hidden` are paths that the steps do not see, beside that folder: the sources of its
+// runs.
 std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
                                                     std::string backend,
                                                     std::vector<std::string> hidden = {});
