@@ -4,11 +4,12 @@
 // - the shapes of shapes.h,
 // - values after names like `password`,
 // - the values of environment variables that an operator names.
-// They are found in plain text and in other spellings: with the escapes of JSON, C, shells, URLs, forms, XML
-// and HTML, with quotes and colours in between, in base64 and hexadecimal digits, wrapped or not, and in
-// nestings of these. The fingerprint is 8 hexadecimal digits of a keyed BLAKE3 of the secret. Equal secrets
-// have equal fingerprints. Without the key no reader can test guesses against a fingerprint. Redaction is
-// idempotent.
+// They are found in plain text and in these spellings, also nested:
+// - with the escapes of JSON, C, shells, URLs, forms, XML and HTML,
+// - with quotes and colours in between,
+// - in base64 and hexadecimal digits, wrapped or not.
+// The fingerprint is 8 hexadecimal digits of a keyed BLAKE3 of the secret. Equal secrets have equal
+// fingerprints. Without the key no reader can test guesses against a fingerprint. Redaction is idempotent.
 #pragma once
 
 #include <memory>

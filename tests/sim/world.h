@@ -1,5 +1,5 @@
 // The world of a simulated history: one seed, a clock that moves only on command, and one function that all
-// calls pass, so that any event can happen between any two of them. One thread.
+// calls pass. Any event can happen between any two calls. One thread.
 #pragma once
 
 #include <cstdint>
