@@ -91,7 +91,7 @@ struct StepRow {
 struct ChildSpawn {
   std::string parent;                       // checkpoint_id of the parent
   std::int64_t spawn_seq = 0, ordinal = 0;  // the number of the parent's spawn, and of the child in it
-  std::string spec_hash;  // of the child's task: kConflict when this place had another
+  std::string spec_hash;                    // of the child's task: kConflict when this place had another
 };
 
 std::string child_id_of(const ChildSpawn& child);

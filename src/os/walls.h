@@ -31,10 +31,10 @@ struct Walls {
   bool guarded = true;       // and behind names like `password`
   bool redact_first = true;  // a report is redacted before it is cut
   bool plan_folder = true;   // /plan has only permitted files, and agents see fewer of them than gates
-  bool objects = true;    // bases and layers must match their ids, and caches must have the folder's seal
-  bool signer = true;     // the ledger is verified, and tables compared with it, before a head is signed
-  bool agreement = true;  // valid rows are compared with each other
-  bool costs = true;      // and cost rows with the recorded ends of steps
+  bool objects = true;       // bases and layers must match their ids, and caches must have the folder's seal
+  bool signer = true;        // the ledger is verified, and tables compared with it, before a head is signed
+  bool agreement = true;     // valid rows are compared with each other
+  bool costs = true;         // and cost rows with the recorded ends of steps
   bool state_folder = true;  // a folder that other users may have made or changed is refused
   bool bounds = true;        // output of a sandbox is read up to the bounds of docs/security.md
   bool memory = true;        // without memory to read it, evidence counts as missing

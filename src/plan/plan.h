@@ -101,10 +101,7 @@ struct Guarded {
   }
 };
 
-enum class Baseline {
-  kTaken,
-  kNone
-};  // whether the gate also runs on base (kTaken) or never there (kNone)
+enum class Baseline { kTaken, kNone };  // whether the gate also runs on base (kTaken) or never there (kNone)
 enum class KnownFailing { kNone, kBase };  // tests that may fail: none, or those that fail on base
 
 struct Gate {

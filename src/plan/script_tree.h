@@ -23,8 +23,8 @@ struct ScriptNode {
     kSimple,    // words, also `[[ ... ]]` and `((...))`; without words: redirections only, or empty
     kPipeline,  // children: its parts
     kAndOr,     // children: its operands; marks: '&' or '|' before each, ' ' before the first
-    kList,   // children: its commands; marks: '&' for those in the background, ';' for the others
-    kGroup,  // child: the list
+    kList,      // children: its commands; marks: '&' for those in the background, ';' for the others
+    kGroup,     // child: the list
     kSubshell,  // child: the list
     kIf,        // children: condition, list, condition, list, ..., and the list of `else`
     kWhile,     // children: condition, list

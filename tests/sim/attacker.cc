@@ -9,11 +9,12 @@ namespace pawl::sim {
 namespace {
 
 struct Attack {
-  std::string what, sql;            // of the run RUN
-  bool is_of_next_attempt = false;  // who claims must see it
+  std::string what, sql;            // RUN stands for the run's id
+  bool is_of_next_attempt = false;  // only a claim has to detect it
 };
 
-// Each leaves the rest of the database as it is: what is signed, linked or compared alone can find it.
+// Each attack leaves the rest of the database as it is, so one signature, link or comparison alone can find
+// it.
 const std::vector<Attack>& attacks() {
   static const std::vector<Attack> all = {
       {"other work is accepted",
@@ -46,7 +47,7 @@ Attacker::Attacker(std::uint64_t seed, World& world, Machine& machine)
 
 void Attacker::act(const std::string& run_id) {
   if (!dice_.percent(30)) return;
-  constexpr int kTriesMax = 4;  // where there is nothing to change, something else is looked for
+  constexpr int kTriesMax = 4;  // where an attack changes no row, another one is tried
   const Attack* attack = nullptr;
   SimDisk::Image before;
   machine_.without_store([&] {
@@ -70,7 +71,7 @@ void Attacker::act(const std::string& run_id) {
   machine_.without_store([&] { machine_.disk().put(before); });
 }
 
-// Fails as a claim does; where there is no attempt to go on from, as if it had been refused.
+// Fails as a claim does. When no attempt continues from a previous one, the result counts as a refusal.
 Status Attacker::claim(const std::string& run_id) {
   const auto claimed =
       machine_.store().claim({.run_ids = {run_id},

@@ -247,7 +247,7 @@ class SqliteStore : public Store {
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
   Memory memory_;
-  std::unordered_map<std::string, Trusted> trusted_;       // by run_id
+  std::unordered_map<std::string, Trusted> trusted_;  // by run_id
   // By key: hash of a row whose signature was checked.
   std::map<std::string, std::string> signed_inventories_;
 };
