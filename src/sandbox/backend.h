@@ -42,9 +42,9 @@ struct Events {
   // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
   // Optional.
   std::function<bool()> should_stop;
-  // Lines about each access to the network (egress/egress.h) and about executed programs (trace/tracer.h),
-  // without newlines. Required with network scoped, and with enable_trace. Other threads call on_network, one
-  // at a time.
+  // Lines about each access to the network (egress/egress.h) and about executed programs
+  // (trace/tracer.h), without newlines. Required with network scoped, and with enable_trace. Other
+  // threads call on_network, one at a time.
   std::function<void(std::string_view)> on_network, on_trace;
   // Replaces the secrets in an argument of the trace, before the argument is cut. Optional.
   std::function<std::string(std::string_view)> redact;
@@ -80,10 +80,10 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   virtual std::string gate_isolation_class() const = 0;
-  // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES: validate(spec)
-  // holds. Never fails because of the command. A sandbox that could not be made has the outcome kSetupFailed,
-  // with the mechanism in `reason`. Thread-safe with a read-only workspace and no network; otherwise one call
-  // at a time.
+  // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES:
+  // validate(spec) holds. Never fails because of the command. A sandbox that could not be made has the
+  // outcome kSetupFailed, with the mechanism in `reason`. Thread-safe with a read-only workspace and no
+  // network; otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
   virtual Health health() = 0;
@@ -102,8 +102,8 @@ class Backend {
   virtual void sweep() = 0;
 };
 
-// The only backend today is "namespace". The caller resolves "auto", once a run. kNotFound lists the known
-// names.
+// The only backend today is "namespace". The caller resolves "auto", once a run.
+// kNotFound lists the known names.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 std::vector<std::string> backend_names();
 

@@ -48,8 +48,8 @@ class SandboxClient {  // thread-safe
   // latter case the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor
   // itself failed (for example, a full disk) and the result is lost.
   virtual Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) = 0;
-  // Returns the spooled result. kNotFound: there is none. kCorrupt: it does not parse, or has another spec
-  // hash.
+  // Returns the spooled result. kNotFound: there is none. kCorrupt: it does not parse,
+  // or has another spec hash.
   virtual Result<SandboxRun> collect(const std::string& sandbox_run_id, const std::string& spec_hash) = 0;
   // Guarantees that this id never runs again: kills a living supervisor, forbids a late one, and removes what
   // the step left in the kernel. Durable when it returns.
@@ -61,8 +61,8 @@ class SandboxClient {  // thread-safe
                                   const std::vector<std::string>& probe) = 0;
   // Removes the spool and the work folder of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;
-  // The same for a step without a result, but its output, trace and network log stay: users look there for
-  // the cause.
+  // The same for a step without a result, but its output, trace and network log stay: users
+  // look there for the cause.
   virtual void forget_lost(const std::string& sandbox_run_id) = 0;
 
   virtual Result<Health> health() = 0;

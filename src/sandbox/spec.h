@@ -1,5 +1,5 @@
-// What a step may do, and how it ended: plain values without I/O, except check_shown() and path_inside(),
-// which read the host. Names and words are the same in the plan, the ledger and `inspect`.
+// The permissions, limits and result of a step, as plain values. Only check_shown() and path_inside() read
+// the host. Names and words are the same in the plan, the ledger and `inspect`.
 #pragma once
 
 #include <cstdint>

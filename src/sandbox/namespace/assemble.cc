@@ -50,8 +50,8 @@ bool hide_folder(const char* target) {
          set_attributes(target, MOUNT_ATTR_RDONLY, false);
 }
 
-// Most masked files are open only to the host's root (proc(5)), who is not mapped in the sandbox: they are
-// closed already.
+// Most masked files are open only to the host's root (proc(5)), who is not mapped in the sandbox:
+// they are closed already.
 bool mask(const char* target) {
   struct stat status {};
   if (stat(target, &status) != 0) return errno == ENOENT;
@@ -63,8 +63,8 @@ bool mask(const char* target) {
 // Hides the folder whatever its mode is, because its owner may be the sandbox's user outside.
 bool cover(const char* target) {
   struct stat status {};
-  // The folder does not exist, lies below a covered folder, or lies in one that no process of the sandbox can
-  // enter.
+  // The folder does not exist, lies below a covered folder, or lies in one that no process
+  // of the sandbox can enter.
   if (stat(target, &status) != 0) return errno == ENOENT || errno == EACCES;
   return hide_folder(target);
 }
@@ -85,8 +85,8 @@ bool show_cgroup(const MountOp& op, const os::Walls& walls) {
                         read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
 }
 
-// One call changes all mounts. The second call makes the mount at target writable again, because more is
-// created on it.
+// One call changes all mounts. The second call makes the mount at target writable again,
+// because more is created on it.
 bool make_read_only_below(const char* target, const os::Walls& walls) {
   const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
   mount_attr undo{.attr_clr = read_only};

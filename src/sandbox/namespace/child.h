@@ -1,6 +1,6 @@
-// The code between clone3 and exec, in two processes that prepare themselves at the same time. The init of
-// the sandbox's pid namespace makes the mounts. The command makes the network namespace and gives up its
-// privileges.
+// The code between clone3 and exec, in two processes that prepare themselves at the same time. The
+// init of the sandbox's pid namespace makes the mounts. The command makes the network namespace and
+// gives up its privileges.
 //
 // This code neither allocates memory nor takes a lock, because the parent may have other threads (a probe
 // inside an executor). A lock that another thread holds during the clone stays locked for ever in the child.
@@ -50,10 +50,10 @@ struct CommandLimits {
 
 // The processors that a sandbox may use: those of the process that starts it.
 //
-// The kernel queues most new processes on the processor of their parent, while another processor is idle. Of
-// a start of 4 ms, this wait took 0.3 to 0.6 ms, twice. The parent therefore moves each child to the other
-// processors. The child restores the whole set once the parent has written to it, and so runs after the
-// parent's work.
+// The kernel queues most new processes on the processor of their parent, while another processor is
+// idle. Of a start of 4 ms, this wait took 0.3 to 0.6 ms, twice. The parent therefore moves each child
+// to the other processors. The child restores the whole set once the parent has written to it, and so
+// runs after the parent's work.
 class Processors {
  public:
   static Processors of_this_process();
@@ -79,8 +79,8 @@ struct ChildJob {
   std::vector<char*> argv, env;                      // of the command, with the final nullptr
   std::vector<std::string> writable;                 // paths inside that Landlock allows to be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
-  // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up when the
-  // parent has ended.
+  // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up
+  // when the parent has ended.
   int sync_fd = -1;
   int cgroups_fd = -1;  // of the command: its limits and its cgroups arrive here
   int parent_fd = -1;   // pidfd of the parent (pidfd_open(2))

@@ -119,8 +119,8 @@ class NamelessScan {
   }
 
  private:
-  // Compares the path that the kernel reports for the sandbox's own root. The path in another mount does not
-  // count.
+  // Compares the path that the kernel reports for the sandbox's own root. The path in
+  // another mount does not count.
   bool is_of_ours(std::string_view path) const {
     return path.ends_with(kNameless) && std::ranges::any_of(folders_, [&](const std::string& folder) {
              return path.starts_with(folder + "/");
@@ -217,8 +217,8 @@ std::int64_t memory_inside(int init, std::int64_t limit) {
     for (const auto& process : programs) sum += charged_bytes(process);
     return sum;
   };
-  // A process that forks between two reads counts twice for its child's part, so the smaller of two sums is
-  // taken.
+  // A process that forks between two reads counts twice for its child's part, so the
+  // smaller of two sums is taken.
   const std::int64_t first = charged();
   return first <= limit ? first : std::min(first, charged());
 }

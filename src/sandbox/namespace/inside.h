@@ -1,5 +1,5 @@
-// The processes of a sandbox and the files that they hold, seen from outside by proc(5). All of it may change
-// during the calls.
+// The processes of a sandbox and the files that they hold, seen from outside by proc(5). All of it may
+// change during the calls.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct NamelessFiles {
   // the rest), or are too many.
   bool complete = true;
 };
-// The nameless files below `folders` (paths as the sandbox sees them) that `init` and all processes below it
-// have open or mapped.
+// The nameless files below `folders` (paths as the sandbox sees them) that `init` and all processes
+// below it have open or mapped.
 NamelessFiles nameless_files_inside(int init, const std::vector<std::string>& folders);
 
 }  // namespace pawl::sandbox

@@ -11,8 +11,8 @@ namespace {
 
 using Kind = MountOp::Kind;
 
-// The part of the host that every sandbox sees: an allowlist, not / without a few folders. /etc is the view
-// of etc.h.
+// The part of the host that every sandbox sees: an allowlist, not / without a few folders.
+// /etc is the view of etc.h.
 constexpr std::array kHostBase = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 };

@@ -32,7 +32,7 @@ struct MountOp {
     kDevpts,
     kQuota,          // text: a number, for a file of /proc/sys/user
     kMask,           // hides a file or folder of /proc, if it exists
-    kCover,          // hides a folder of the host behind an empty one, whoever owns it
+    kCover,          // hides a folder of the host or the workspace, whatever its owner
     kReadOnly,       // the mount at target, without the mounts below it
     kCgroup,         // text: a folder of cgroups, shown read-only; needs the command to have joined it
     kReadOnlyBelow,  // the mounts below the one at target: also no devices and no setuid
@@ -59,8 +59,8 @@ struct MountPlan {
   std::vector<MountOp> ops;
 };
 
-// One copy_in of the spec on the host: the private copy for kReadWrite, a merged copy, or the host's own
-// path.
+// One copy_in of the spec on the host: the private copy for kReadWrite, a merged
+// copy, or the host's own path.
 struct CopiedIn {
   std::string path;
   std::vector<std::string> below = {};  // lower trees that an overlay shows below it

@@ -140,8 +140,8 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
-// Makes the folder for large files with the mode of /tmp: every user may write, and only the owner may remove
-// a file.
+// Makes the folder for large files with the mode of /tmp: every user may write, and only the
+// owner may remove a file.
 Status make_large_files(const Folders& folders) {
   if (folders.scratch.empty()) return {};
   const std::string path = large_files_of(folders);
@@ -206,8 +206,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return out;
 }
 
-// The paths that a step may write to. Elsewhere the mounts are read-only, and Landlock denies writing once
-// more.
+// The paths that a step may write to. Elsewhere the mounts are read-only, and Landlock
+// denies writing once more.
 std::vector<std::string> writable_paths(const SandboxSpec& spec) {
   std::vector<std::string> out{"/workspace", "/tmp", kLargeFiles, "/dev", "/run"};
   for (const auto& item : spec.copy_in)
@@ -312,8 +312,8 @@ class NamespaceBackend final : public Backend {
     Execution& execution;
   };
 
-  // Runs with an overlay. Where the kernel or the file system does not support one, runs with a copy of the
-  // trees.
+  // Runs with an overlay. Where the kernel or the file system does not support one, runs
+  // with a copy of the trees.
   Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
                    Execution& execution) {
     PAWL_TRY(Input input, Input::make(events.input, sandbox_identity()));
@@ -373,8 +373,8 @@ class NamespaceBackend final : public Backend {
     return status;
   }
 
-  // The /proc files of an undumpable process belong to root, and an ordinary user could not write the id maps
-  // of its child.
+  // The /proc files of an undumpable process belong to root, and an ordinary user could not write
+  // the id maps of its child.
   static int clone_init(const os::Walls& walls, int into_cgroup, int& pidfd) {
     Dumpable for_the_id_maps;
     const int pid = clone_process(namespaces_from_start(walls), into_cgroup, pidfd);
@@ -428,8 +428,8 @@ class NamespaceBackend final : public Backend {
     return conclude(ending, *job.plan, run);
   }
 
-  // How the command itself ended, for a reason: a limit takes precedence, and the command may have ended
-  // later and well.
+  // How the command itself ended, for a reason: a limit takes precedence, and the command may
+  // have ended later and well.
   static std::string own_end(const std::optional<ChildReport>& report) {
     if (!report) return {};
     return fmt::format("the command itself {} {}",

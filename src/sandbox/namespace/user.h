@@ -1,4 +1,5 @@
-// Who a sandbox's program is. Also for the compiler of the filter, which is built without the room.
+// The user of a sandbox's programs. The filter compiler, which is built without the rest of this
+// folder, includes it, too.
 #pragma once
 
 namespace pawl::sandbox {
