@@ -20,8 +20,8 @@ class DiskWatch {
   // Whether the files that the sandbox wrote take more than the limit, or one file is longer than it, holes
   // included. The files decide, not SIGXFSZ: a program can send itself that signal, and a parent need not
   // report a child that died of it. Files without a name count, too. While some files cannot be examined, the
-  // loss of free space since the last complete look counts as well, by any writer. `init` of the sandbox;
-  // -1 when no process lives in it.
+  // loss of free space since the last complete look counts as well, by any writer. `init` of the sandbox; -1
+  // when no process lives in it.
   bool is_over(int init);
 
  private:
