@@ -63,7 +63,7 @@ struct Execution {
 
 // The state of one isolation mechanism or limit, for `pawl sandbox health`.
 struct Mechanism {
-  std::string name;    // "user_namespace", "overlay", "cgroup_memory", ...
+  std::string name;    // "namespaces", "overlay", "memory", ...
   std::string status;  // works | degraded | missing
   std::string detail;  // what is used instead, or what to install or set
 };

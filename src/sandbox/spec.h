@@ -1,5 +1,5 @@
-// The permissions, limits and result of a step, as plain values. Only check_shown() and path_inside() read
-// the host. Names and words are the same in the plan, the ledger and `inspect`.
+// The permissions, limits and result of a step, as plain values. Only check_shown(), path_inside() and
+// allowed_environment() read the host. Names and words are the same in the plan, the ledger and `inspect`.
 #pragma once
 
 #include <cstdint>
@@ -51,14 +51,14 @@ struct SandboxSpec {
   std::string label;                  // <phase>.<gate>.<step>.attempt<N>
 };
 
-// kInvalid, naming the field: budgets and limits out of range, an empty cmd, a dst that is not absolute or is
-// under a system folder, an egress allowlist with network none, and so on. Reads no file: setup reports a
-// missing src.
+// Checks every field. kInvalid names the field: for example, a limit out of range, an empty cmd, a dst that is
+// not absolute or is under a system folder, or an egress allowlist with network none. Reads no file: setup
+// reports a missing src.
 Status validate(const SandboxSpec& spec);
 
 // Whether a user may show this path of the host in a sandbox. The check follows links and judges the real
 // path. kInvalid with the reason: a home folder, keys (.ssh, .gnupg, ...), .pawl, sockets, /run, /proc, /sys
-// and /dev, a folder that contains one of them, or a folder too large to search. kNotFound: no such path.
+// and /dev. The same for a folder that contains one of them, or is too large to search. kNotFound: no such path.
 Status check_shown(const std::string& path);
 
 std::string json_text(const SandboxSpec& spec);  // every field as JSON, including src

@@ -120,8 +120,8 @@ CALLS = [
 ]
 
 # The limits of every program, for the attacks on limits.
-# A sanitizer makes the programs larger, so it raises the memory limit. The limit stays below the amount that
-# memory_bomb takes.
+# In a sanitized build Pawl's own processes are larger, and they may count in a sandbox. The memory limit grows
+# with them, and stays below the amount that memory_bomb takes.
 MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
 NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
 # Exit codes of `pawl sandbox exec` when a limit was met; other attacks fail with an error inside.

@@ -51,7 +51,7 @@ Peek::Why Peek::more(MonoTime deadline, int other) {
       return Why::kBytes;
     }
     if ((fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) return Why::kEnded;
-    clock.sleep_ms(kPressureMs);  // short of memory, the kernel reports a full buffer
+    clock.sleep_ms(kPressureMs);  // short of memory, the kernel reports POLLIN without new bytes
   }
 }
 

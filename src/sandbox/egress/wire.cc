@@ -166,7 +166,7 @@ std::optional<std::string> host_of(std::string_view authority) {
   return std::string(host);
 }
 
-// The host in a request's target; empty without one (RFC 9112, 3.2). nullopt: not a valid target.
+// The host in a request's target; empty without one (RFC 9112, 3.2). nullopt: the target is not valid.
 std::optional<std::string> target_host(std::string_view method, std::string_view target) {
   if (target.starts_with('/') || target == "*") return std::string();
   auto authority = target;

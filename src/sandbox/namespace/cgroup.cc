@@ -141,9 +141,9 @@ void for_each_sandbox(const std::string& root,
   }
 }
 
-// The lock that the maker of a cgroup holds. Empty when another process holds it, or when the
-// cgroup was removed between open(2) and flock(2): a lock on a removed cgroup protects nothing, and
-// a new one may have its path.
+// Takes the lock of a cgroup, which its maker holds. Empty when another process holds it, or when the cgroup
+// was removed between open(2) and flock(2). A lock on a removed cgroup has no effect, and a new cgroup may
+// have its path.
 os::UniqueFd hold(const std::string& folder, bool v2) {
   const std::string path = v2 ? folder : folder + "/tasks";
   os::UniqueFd lock(open(path.c_str(), (v2 ? O_RDONLY | O_DIRECTORY : O_WRONLY) | O_CLOEXEC));

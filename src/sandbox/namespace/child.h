@@ -2,8 +2,9 @@
 // init of the sandbox's pid namespace makes the mounts. The command makes the network namespace and
 // gives up its privileges.
 //
-// This code neither allocates memory nor takes a lock, because the parent may have other threads (a probe
+// This code must neither allocate memory nor take a lock, because the parent may have other threads (a probe
 // inside an executor). A lock that another thread holds during the clone stays locked for ever in the child.
+// One exception exists: add_addresses() (listeners.h) allocates. Only a sandbox with a network calls it.
 #pragma once
 
 #include <sched.h>

@@ -31,8 +31,8 @@ namespace {
 constexpr rlim_t kOpenFilesMax = 16384;
 constexpr rlim_t kLockedBytesMax = 64 << 10;
 // The kernel's limit for one file lies this far above the disk limit. A growing file is over the disk limit
-// for the watcher to see, and a file in /tmp finds it full, before the signal comes. The signal proves
-// nothing, because any program can send it.
+// for the watcher to see, and a file in /tmp finds it full, before the signal comes. The signal is not
+// evidence, because any program can send it.
 constexpr std::int64_t kFileMibAbove = 2;
 constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as in a shell (POSIX, 2.8.2)
 

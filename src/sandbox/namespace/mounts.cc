@@ -35,8 +35,8 @@ constexpr std::array kPackageData = {
     "/var/lib/xml-core",
 };
 
-// Files of /proc that show facts about the kernel or let their owner change it (proc(5)): the list that runc
-// masks, and further files about the host's start and interrupts, which runc shows.
+// Files of /proc that show facts about the kernel or let their owner change it (proc(5)). runc masks the same
+// files, except those about the host's start and interrupts, which it shows.
 constexpr std::array kMasked = {
     "cmdline", "softirqs", "acpi", "asound", "bus", "fs", "interrupts", "irq", "kallsyms", "kcore", "keys",
     "kmsg", "kpagecount", "kpageflags", "latency_stats", "sched_debug", "scsi", "sysrq-trigger", "timer_list",

@@ -1,6 +1,6 @@
 // The file system of the sandbox as data. plan_mounts() compiles a SandboxSpec to a list of operations; one
-// loop in the child (assemble.h) applies them in order and names the one that failed. Compiling changes
-// nothing, so tests read the list.
+// loop in the child (assemble.h) applies them in order and names the one that failed. Compiling is pure, and
+// tests read the list.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 
 namespace pawl::sandbox {
 
-inline constexpr unsigned kInsideUid =
-    1000;  // and its group. Agents refuse to work as root, and nothing needs it
+// The user id and the group id. Agents refuse to work as root, and no program needs root.
+inline constexpr unsigned kInsideUid = 1000;
 
 }  // namespace pawl::sandbox
