@@ -51,14 +51,15 @@ struct SandboxSpec {
   std::string label;                  // <phase>.<gate>.<step>.attempt<N>
 };
 
-// Checks every field. kInvalid names the field: for example, a limit out of range, an empty cmd, a dst that is
-// not absolute or is under a system folder, or an egress allowlist with network none. Reads no file: setup
+// Checks every field. kInvalid names the field: for example, a limit out of range, an empty cmd, a dst that
+// is not absolute or is under a system folder, or an egress allowlist with network none. Reads no file: setup
 // reports a missing src.
 Status validate(const SandboxSpec& spec);
 
 // Whether a user may show this path of the host in a sandbox. The check follows links and judges the real
 // path. kInvalid with the reason: a home folder, keys (.ssh, .gnupg, ...), .pawl, sockets, /run, /proc, /sys
-// and /dev. The same for a folder that contains one of them, or is too large to search. kNotFound: no such path.
+// and /dev. The same for a folder that contains one of them, or is too large to search. kNotFound: the path
+// does not exist.
 Status check_shown(const std::string& path);
 
 std::string json_text(const SandboxSpec& spec);  // every field as JSON, including src

@@ -1,8 +1,8 @@
 """The hostile programs, each with the isolation mechanism that stops it and the reason why it must not work.
 
 Programs that attack the network are in cli/egress_test.py. A name is that of a program in attacks.cc, or of
-a script in this file. hostile_test.py runs each program twice: with every mechanism on it is stopped, and with
-its own mechanism off it gets through.
+a script in this file. hostile_test.py runs each program twice: with every mechanism on it is stopped, and
+with its own mechanism off it gets through.
 """
 
 import os
@@ -104,8 +104,8 @@ CALLS = [
     ("zombie_storm", "", {"--pids": 1000}, "so are those that have ended, while nobody waits for them"),
     ("thread_bomb", "", {"--pids": 1000, "--memory-mib": 8192}, "threads count as processes"),
     ("memory_bomb", "", {"--memory-mib": 512}, "memory is bounded"),
-    # Data not yet written to a busy disk counts as memory and cannot be reclaimed. The wide memory limit avoids
-    # a result by chance.
+    # Data not yet written to a busy disk counts as memory and cannot be reclaimed. With the narrow memory
+    # limit the result would be chance.
     ("disk_fill", "/workspace/x", {"--disk-mib": 512, "--memory-mib": 512}, "the host's disk is shared, and .pawl lies on it"),
     ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
     ("nameless_fill", "/workspace", {"--disk-mib": 512, "--memory-mib": 512}, "what is unlinked and open takes its part of the disk"),
@@ -120,8 +120,8 @@ CALLS = [
 ]
 
 # The limits of every program, for the attacks on limits.
-# In a sanitized build Pawl's own processes are larger, and they may count in a sandbox. The memory limit grows
-# with them, and stays below the amount that memory_bomb takes.
+# In a sanitized build Pawl's own processes are larger, and they may count in a sandbox. The memory limit
+# grows with them, and stays below the amount that memory_bomb takes.
 MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
 NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
 # Exit codes of `pawl sandbox exec` when a limit was met; other attacks fail with an error inside.
@@ -153,9 +153,9 @@ HOST_OF_ROOT = [
     ("write_open", "/sys/class/net/lo/mtu", "host user read_only landlock", "what the kernel does with its hardware"),
     ("read", "/etc/shadow", "host user", "secrets of the system"),
 ]
-# Programs that the user namespace itself stops, even with all other mechanisms off: the kernel checks rights in
-# the namespace of the target. Only root can have a sandbox without one, and it would not differ from the host.
-# These programs run inside, then outside of any sandbox.
+# Programs that the user namespace itself stops, even with all other mechanisms off: the kernel checks rights
+# in the namespace of the target. Only root can have a sandbox without one, and it would not differ from the
+# host. These programs run inside, then outside of any sandbox.
 OUTSIDE = [
     ("environ_of_others", "{marker}", "credentials live in environments"),
     ("ptrace", "{supervisor}", "who traces a process is that process"),

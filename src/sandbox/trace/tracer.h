@@ -58,8 +58,8 @@ class Tracer {
 
 // Replaces secrets in an argument by "[redacted]": the value after --token, --password, ..., the value of
 // NAME=value with a denied name, the value of an Authorization header, and an argument that has a URL with
-// credentials. An argument of kTraceLookBytesMax is redacted, too, when it ends where the credentials of a URL
-// would be. `before` is the previous argument.
+// credentials. An argument of kTraceLookBytesMax is redacted, too, when it ends where the credentials of a
+// URL would be. `before` is the previous argument.
 std::string redacted_argument(const std::string& argument, const std::string& before);
 
 }  // namespace pawl::sandbox
