@@ -51,8 +51,8 @@ struct SandboxSpec {
   std::string label;                  // <phase>.<gate>.<step>.attempt<N>
 };
 
-// Checks every field. kInvalid names the field: for example, a limit out of range, an empty cmd, a dst that
-// is not absolute or is under a system folder, or an egress allowlist with network none. Reads no file: setup
+// Checks every field. kInvalid names the field: for example, a limit out of range, an empty cmd, or an egress
+// allowlist with network none. A dst must be absolute and not under a system folder. Reads no file: setup
 // reports a missing src.
 Status validate(const SandboxSpec& spec);
 

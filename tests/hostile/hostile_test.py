@@ -90,7 +90,7 @@ class Hostile(unittest.TestCase):
                     self.assert_further(program, self.inside(attack, argument, wide))
 
     def assert_each_wall_stops(self, program, walls, run):
-        """Checks that the program is stopped with every mechanism on, and with only one of its mechanisms on."""
+        """Checks that every mechanism together, and each of the given ones alone, stops the program."""
         self.assert_stopped(program, run(""))
         for one in walls if len(walls) > 1 else ():
             with self.subTest(only=one):
@@ -101,7 +101,7 @@ class Hostile(unittest.TestCase):
         self.assert_further("outlive_the_budget", self.inside("outlive_the_budget", ""))
 
     def supervisor(self, walls_off=""):
-        """Starts a sandbox. Returns the pid of its supervisor and the supervisor's first mapped address, or ""."""
+        """Starts a sandbox. Returns its supervisor's pid and first mapped address ("" if unreadable)."""
         running = subprocess.Popen([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", "echo up; sleep 300"], stdout=subprocess.PIPE,
                                    env={**os.environ, "PAWL_HOSTILE_MARKER": "1", "PAWL_WALLS_OFF": walls_off})
         self.addCleanup(lambda: (running.terminate(), running.wait(), running.stdout.close()))
@@ -362,7 +362,7 @@ for _ in range({depth}):
 
 
 def prepare():
-    """As root: copies the programs for the ordinary user, and makes a setuid file, which only root can make."""
+    """As root: copies the programs for the ordinary user, and makes a setuid file (only root can)."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-bin-"))
     os.chmod(folder, 0o755)
     for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"], os.environ["PRELOADED"]):
