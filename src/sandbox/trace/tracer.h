@@ -56,10 +56,10 @@ class Tracer {
   bool over_ = false;
 };
 
-// Replaces secrets in an argument by "[redacted]": the value after --token, --password, ..., and the value of
-// NAME=value with a denied name. Also the value of an Authorization header, and an argument with a URL that has
-// credentials. An argument of kTraceLookBytesMax is redacted, too, when it ends where the credentials of a
-// URL would be. `before` is the previous argument.
+// Replaces secrets in an argument by "[redacted]": the value after --token, --password, ..., and the value
+// of NAME=value with a denied name. Also the value of an Authorization header, and any argument with
+// credentials in a URL. An argument of kTraceLookBytesMax is redacted, too, when it ends where the
+// credentials of a URL would be. `before` is the previous argument.
 std::string redacted_argument(const std::string& argument, const std::string& before);
 
 }  // namespace pawl::sandbox
